@@ -1,0 +1,118 @@
+"""Token stores: folders of NumPy files that open memory-mapped, ragged arrays included.
+
+A store is a folder with ``meta.json`` and one ``<name>.npy`` per dense array, or
+``<name>.values.npy`` and ``<name>.offsets.npy`` per ragged array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_directory, read_json, write_json
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths in one flat array.
+
+    Attributes:
+        values: all rows one after the other, shape ``(total, ...)``.
+        offsets: int64, shape ``(n + 1,)``; row i is ``values[offsets[i]:offsets[i + 1]]``.
+    """
+
+    values: npt.NDArray[Any]
+    offsets: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_rows(
+        cls, rows: Iterable[Sequence[Any] | npt.NDArray[Any]], dtype: npt.DTypeLike
+    ) -> Ragged:
+        """Pack ``rows``, each a one-dimensional sequence, into one array of ``dtype``."""
+        kept = [np.asarray(row, dtype=dtype) for row in rows]
+        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in kept], out=offsets[1:])
+        values = np.concatenate(kept) if kept else np.empty(0, dtype=dtype)
+        return cls(values, offsets)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> npt.NDArray[Any]:
+        """Return one row as a view."""
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Row lengths, int64, shape ``(n,)``."""
+        return np.diff(self.offsets)
+
+
+@dataclass(frozen=True)
+class TokenStore:
+    """What :func:`load_arrays` returns: arrays by name, and the facts about them."""
+
+    arrays: Mapping[str, npt.NDArray[Any] | Ragged]
+    meta: Mapping[str, Any]
+
+    def ragged(self, name: str) -> Ragged:
+        """Return a ragged array by name."""
+        value = self.arrays[name]
+        if not isinstance(value, Ragged):
+            raise TypeError(f"array {name!r} is dense")
+        return value
+
+    def dense(self, name: str) -> npt.NDArray[Any]:
+        """Return a dense array by name."""
+        value = self.arrays[name]
+        if isinstance(value, Ragged):
+            raise TypeError(f"array {name!r} is ragged")
+        return value
+
+
+def save_arrays(
+    path: Path | str, arrays: Mapping[str, npt.NDArray[Any] | Ragged], meta: Mapping[str, Any]
+) -> None:
+    """Write a token store, atomically; ``meta`` must be JSON."""
+    with atomic_directory(path) as folder:
+        for name, value in arrays.items():
+            if isinstance(value, Ragged):
+                np.save(folder / f"{name}.values.npy", value.values)
+                np.save(folder / f"{name}.offsets.npy", value.offsets)
+            else:
+                np.save(folder / f"{name}.npy", value)
+        write_json({"arrays": sorted(arrays), **meta}, folder / "meta.json")
+
+
+def load_arrays(path: Path | str) -> TokenStore:
+    """Open a token store memory-mapped.
+
+    Raises:
+        DataError: if an array named in ``meta.json`` is missing.
+    """
+    path = Path(path)
+    meta = read_json(path / "meta.json")
+    arrays: dict[str, npt.NDArray[Any] | Ragged] = {}
+
+    def load(name: str) -> npt.NDArray[Any]:
+        array: npt.NDArray[Any] = np.load(path / name, mmap_mode="r", allow_pickle=False)
+        return array
+
+    for name in meta["arrays"]:
+        try:
+            if (path / f"{name}.offsets.npy").exists():
+                arrays[name] = Ragged(load(f"{name}.values.npy"), load(f"{name}.offsets.npy"))
+            else:
+                arrays[name] = load(f"{name}.npy")
+        except (OSError, ValueError) as error:
+            raise DataError(
+                path, f"array {name}", str(error), "delete the folder and remake it"
+            ) from error
+    return TokenStore(arrays, meta)

@@ -1,0 +1,29 @@
+"""Errors that a user can mend: one sentence that names the file, the place and the mend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class AtlasError(Exception):
+    """A problem whose message is meant for the user; programs print it without a traceback."""
+
+
+class DataError(AtlasError):
+    """Input that cannot be used.
+
+    Args:
+        path: file, folder or config in which the problem sits.
+        where: the place inside it (``line 12``, ``key seeds``); empty if it is the whole file.
+        problem: what is wrong, as a clause without a full stop.
+        mend: what the user can do about it, as a clause without a full stop.
+    """
+
+    def __init__(self, path: Path | str, where: str, problem: str, mend: str) -> None:
+        self.path, self.where, self.problem, self.mend = str(path), where, problem, mend
+        place = f"{path}, {where}" if where else str(path)
+        super().__init__(f"{place}: {problem}; {mend}.")
+
+    def __reduce__(self) -> tuple[type[DataError], tuple[str, str, str, str]]:
+        """Survive the trip back from a worker process."""
+        return type(self), (self.path, self.where, self.problem, self.mend)

@@ -1,0 +1,166 @@
+"""Whole files or none: every output is written under a temporary name and renamed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mbert_atlas.errors import AtlasError, DataError
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.partial")
+
+
+@contextmanager
+def _full_disk_in_one_sentence(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (28, 122):  # ENOSPC, EDQUOT
+            raise AtlasError(
+                f"{path}: no space left while writing ({error.strerror}); "
+                "free space or point the run at another disk, then start again."
+            ) from error
+        raise
+
+
+@contextmanager
+def atomic_path(path: Path | str) -> Iterator[Path]:
+    """Yield a temporary sibling of ``path`` that replaces it on success and vanishes on failure.
+
+    Raises:
+        AtlasError: if the disk is full.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary_name(path)
+    try:
+        with _full_disk_in_one_sentence(path):
+            yield temporary
+            os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_directory(path: Path | str) -> Iterator[Path]:
+    """Like :func:`atomic_path` for a folder; an older folder of that name is replaced whole.
+
+    Raises:
+        AtlasError: if the disk is full.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _temporary_name(path)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        with _full_disk_in_one_sentence(path):
+            yield temporary
+            if path.exists():
+                shutil.rmtree(path)
+            os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_parquet(table: pa.Table, path: Path | str) -> None:
+    """Write ``table`` as zstd Parquet, atomically."""
+    with atomic_path(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
+    """Read a Parquet file and check it against ``schema``.
+
+    Raises:
+        DataError: if the file is not Parquet or its columns differ from ``schema``.
+    """
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(path, "", f"not a readable Parquet file ({error})", "remake it") from error
+    if schema is not None and not table.schema.equals(schema, check_metadata=False):
+        raise DataError(
+            path,
+            "columns",
+            f"found {table.schema.names}, wanted {schema.names} with the documented types",
+            "delete the file so that the workflow makes it again",
+        )
+    return table
+
+
+def write_json(value: Any, path: Path | str) -> None:
+    """Write ``value`` as indented UTF-8 JSON with sorted keys, atomically."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def read_json(path: Path | str) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        DataError: if the file is missing or not JSON; names line and column.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(path, "", "no such file", "make it or correct the path") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise DataError(path, place, f"not JSON ({error.msg})", "correct or remake it") from error
+
+
+def sha256_of(path: Path | str) -> str:
+    """Return the SHA-256 of a file as lower-case hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextmanager
+def open_text(path: Path | str) -> Iterator[TextIO]:
+    """Open a text file, plain or ``.gz``, ``.bz2``, ``.xz``, as strict UTF-8 with ``\\n`` kept as is.
+
+    Raises:
+        DataError: if the file is missing, empty, cut short, damaged or not UTF-8.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(path, "", "no such file", "fetch it or correct the path")
+    if path.stat().st_size == 0:
+        raise DataError(path, "", "the file is empty", "fetch it again")
+    opener = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)
+    try:
+        with cast(TextIO, opener(path, "rt", encoding="utf-8", newline="\n")) as stream:
+            yield stream
+    except UnicodeDecodeError as error:
+        raise DataError(
+            path,
+            f"byte {error.start} of a block",
+            f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
+            "convert it to UTF-8 or fetch it again",
+        ) from error
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise DataError(
+            path, "", f"the archive is cut short or damaged ({error})", "fetch it again"
+        ) from error
+    except OSError as error:
+        if error.errno is None:  # bz2 reports damage as a bare OSError
+            raise DataError(
+                path, "", f"the archive is damaged ({error})", "fetch it again"
+            ) from error
+        raise

@@ -1,0 +1,100 @@
+"""The columns of every Parquet file that the workflow writes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+_words = pa.list_(pa.string())
+
+PARAGRAPHS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("page_id", pa.int64()),
+        ("title", pa.string()),
+        ("text", pa.string()),
+    ]
+)
+LID_EXAMPLES = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("split", pa.string()),  # train, validation, dev or test
+        ("text", pa.string()),
+    ]
+)
+SENTENCES = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("treebank", pa.string()),
+        ("split", pa.string()),
+        ("text", pa.string()),
+        ("forms", _words),
+        ("upos", _words),
+        ("heads", pa.list_(pa.int32())),  # 1-based, 0 is the root
+        ("deprels", _words),
+    ]
+)
+NLI_PAIRS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("split", pa.string()),
+        ("premise", pa.string()),
+        ("hypothesis", pa.string()),
+        ("label", pa.string()),  # entailment, neutral or contradiction
+        ("genre", pa.string()),
+    ]
+)
+BITEXT = pa.schema(
+    [
+        ("id", pa.string()),
+        ("source_tokens", _words),  # English
+        ("target_tokens", _words),
+        ("score", pa.float32()),  # margin score where the source has one
+    ]
+)
+WORD_PAIRS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("source_tokens", _words),
+        ("target_tokens", _words),
+        ("source_index", pa.list_(pa.int16())),  # word source_index[k] goes with target_index[k]
+        ("target_index", pa.list_(pa.int16())),
+    ]
+)
+CLASS_PREDICTIONS = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("language", pa.string()),
+        ("example_id", pa.string()),
+        ("gold", pa.string()),
+        ("prediction", pa.string()),
+        ("probabilities", pa.list_(pa.float32())),  # in the order of the model's labels
+    ]
+)
+TAG_PREDICTIONS = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("language", pa.string()),
+        ("example_id", pa.string()),
+        ("gold", _words),  # one entry per word of the sentence
+        ("prediction", _words),
+    ]
+)
+MEASUREMENT_COLUMNS = (
+    "paper",
+    "artifact",
+    "task",
+    "model",
+    "condition",
+    "source",
+    "target",
+    "layers",
+    "metric",
+    "value",
+    "protocol",
+    "seed",
+    "n",
+)
