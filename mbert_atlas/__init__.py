@@ -1,3 +1,3 @@
-"""mbert-atlas: how multilingual BERT stores language and transfers across it, five papers reproduced."""
+"""mbert-atlas: five papers on how multilingual BERT stores language, reproduced."""
 
 __version__ = "0.1.0"

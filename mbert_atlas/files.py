@@ -9,7 +9,7 @@ import json
 import lzma
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -133,7 +133,7 @@ def sha256_of(path: Path | str) -> str:
 
 @contextmanager
 def open_text(path: Path | str) -> Iterator[TextIO]:
-    """Open a text file, plain or ``.gz``, ``.bz2``, ``.xz``, as strict UTF-8 with ``\\n`` kept as is.
+    """Open a text file, plain or ``.gz``, ``.bz2``, ``.xz``, as strict UTF-8, line ends kept.
 
     Raises:
         DataError: if the file is missing, empty, cut short, damaged or not UTF-8.
@@ -143,7 +143,12 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
         raise DataError(path, "", "the file is empty", "fetch it again")
-    opener = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix, open)
+    openers: dict[str, Callable[..., Any]] = {
+        ".gz": gzip.open,
+        ".bz2": bz2.open,
+        ".xz": lzma.open,
+    }
+    opener = openers.get(path.suffix, open)
     try:
         with cast(TextIO, opener(path, "rt", encoding="utf-8", newline="\n")) as stream:
             yield stream

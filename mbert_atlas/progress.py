@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from typing import TypeVar
 
 from tqdm import tqdm
@@ -23,7 +23,7 @@ def track(items: Iterable[T], description: str, total: int | None = None) -> Ite
         description: what is being done, in a few words.
         total: number of items if ``items`` has no length.
     """
-    if total is None and hasattr(items, "__len__"):
+    if total is None and isinstance(items, Sized):
         total = len(items)
     if sys.stderr.isatty():
         yield from tqdm(items, desc=description, total=total)

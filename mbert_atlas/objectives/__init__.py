@@ -1,0 +1,1 @@
+"""Losses beside the task's own."""
