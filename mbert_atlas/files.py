@@ -5,14 +5,16 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -132,11 +134,27 @@ def sha256_of(path: Path | str) -> str:
 
 
 @contextmanager
-def open_text(path: Path | str) -> Iterator[TextIO]:
-    """Open a text file, plain or ``.gz``, ``.bz2``, ``.xz``, as strict UTF-8, line ends kept.
+def _damage_in_one_sentence(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(
+            path, "", f"the archive is cut short or damaged ({error})", "fetch it again"
+        ) from error
+    except OSError as error:
+        if error.errno is None:  # bz2 reports damage as a bare OSError
+            raise DataError(
+                path, "", f"the archive is damaged ({error})", "fetch it again"
+            ) from error
+        raise
+
+
+@contextmanager
+def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
+    """Open a file for reading bytes, plain or decompressed from ``.gz``, ``.bz2``, ``.xz``.
 
     Raises:
-        DataError: if the file is missing, empty, cut short, damaged or not UTF-8.
+        DataError: if the file is missing, empty, cut short or damaged.
     """
     path = Path(path)
     if not path.is_file():
@@ -149,9 +167,23 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
         ".xz": lzma.open,
     }
     opener = openers.get(path.suffix, open)
+    with _damage_in_one_sentence(path), cast(BinaryIO, opener(path, "rb")) as stream:
+        yield stream
+
+
+@contextmanager
+def open_text(path: Path | str) -> Iterator[TextIO]:
+    """Open a text file, plain or ``.gz``, ``.bz2``, ``.xz``, as strict UTF-8, line ends kept.
+
+    Raises:
+        DataError: if the file is missing, empty, cut short, damaged or not UTF-8.
+    """
     try:
-        with cast(TextIO, opener(path, "rt", encoding="utf-8", newline="\n")) as stream:
-            yield stream
+        with (
+            open_bytes(path) as stream,
+            io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as text,
+        ):
+            yield text
     except UnicodeDecodeError as error:
         raise DataError(
             path,
@@ -159,13 +191,3 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
             f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
             "convert it to UTF-8 or fetch it again",
         ) from error
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise DataError(
-            path, "", f"the archive is cut short or damaged ({error})", "fetch it again"
-        ) from error
-    except OSError as error:
-        if error.errno is None:  # bz2 reports damage as a bare OSError
-            raise DataError(
-                path, "", f"the archive is damaged ({error})", "fetch it again"
-            ) from error
-        raise
