@@ -49,6 +49,15 @@ class Ragged:
         """Return one row as a view."""
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Ragged:
+        """Copy ``rows`` (int, shape ``(m,)``, repeats allowed), in that order."""
+        lengths = self.lengths[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        shift = self.offsets[:-1][rows] - offsets[:-1]
+        positions = np.arange(offsets[-1]) + np.repeat(shift, lengths)
+        return Ragged(self.values[positions], offsets)
+
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Row lengths, int64, shape ``(n,)``."""

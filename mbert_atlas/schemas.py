@@ -83,6 +83,21 @@ TAG_PREDICTIONS = pa.schema(
         ("prediction", _words),
     ]
 )
+WORD_DISTANCES = pa.schema(
+    [
+        ("kind", pa.string()),  # related or unrelated
+        ("distance", pa.float32()),  # L2
+    ]
+)
+PROJECTION = pa.schema(
+    [
+        ("example_id", pa.string()),
+        ("language", pa.string()),
+        ("label", pa.string()),  # null where the examples have none
+        ("x", pa.float32()),
+        ("y", pa.float32()),
+    ]
+)
 MEASUREMENT_COLUMNS = (
     "paper",
     "artifact",

@@ -1,0 +1,201 @@
+"""Frozen forward passes: token ids in, hidden states out, in batches of similar length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from mbert_atlas.arrays import Ragged
+from mbert_atlas.pooling import Aggregation, pool_words
+from mbert_atlas.progress import track
+
+IntArray = npt.NDArray[np.integer[Any]]
+Precision = Literal["fp32", "bf16"]
+
+
+@dataclass(frozen=True)
+class EncodedBatch:
+    """What the encoder returned for some rows.
+
+    Attributes:
+        rows: int64, shape ``(b,)``: which rows of the ids these are.
+        lengths: int64 tensor, shape ``(b,)``: tokens of each, padding left out.
+        layers: the layers asked for, each of shape ``(b, tokens, dims)``.
+        pooler: shape ``(b, dims)``, or ``None`` for an encoder without a pooler.
+    """
+
+    rows: npt.NDArray[np.int64]
+    lengths: torch.Tensor
+    layers: tuple[torch.Tensor, ...]
+    pooler: torch.Tensor | None
+
+
+def token_budget_batches(lengths: IntArray, token_budget: int) -> list[npt.NDArray[np.int64]]:
+    """Cut examples into batches of similar length, the longest first.
+
+    Args:
+        lengths: tokens of each example, int, shape ``(n,)``.
+        token_budget: most padded tokens in a batch; a longer example gets a batch of its own.
+
+    Returns:
+        Index arrays that together hold each of ``0 .. n - 1`` once.
+    """
+    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
+    batches, begin = [], 0
+    while begin < len(order):
+        size = max(1, token_budget // max(1, int(lengths[order[begin]])))
+        batches.append(order[begin : begin + size])
+        begin += size
+    return batches
+
+
+def pad(rows: Ragged, padding: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return ragged ids as a rectangle and its mask (true on real tokens), ``(n, longest)``."""
+    lengths = rows.lengths
+    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    ids = np.full(mask.shape, padding, dtype=np.int64)
+    ids[mask] = rows.values
+    return ids, mask
+
+
+def padding_id(model: Any) -> int:
+    """Return the id that the encoder pads with (some derive positions from it)."""
+    return int(getattr(model.config, "pad_token_id", None) or 0)
+
+
+def number_of_layers(model: Any) -> int:
+    """Return how many states the encoder has: the embeddings and one per Transformer layer."""
+    return int(model.config.num_hidden_layers) + 1
+
+
+def iterate_hidden_states(
+    model: Any,
+    ids: Ragged,
+    *,
+    layers: Sequence[int],
+    rows: npt.NDArray[np.int64] | None = None,
+    token_budget: int = 8192,
+    precision: Precision = "fp32",
+    description: str = "encoding",
+) -> Iterator[EncodedBatch]:
+    """Run the encoder in evaluation mode over ``rows`` of ``ids``.
+
+    Args:
+        model: an encoder as :func:`mbert_atlas.encoders.loading.load_encoder` gives it; runs on
+            the device it is on and stays in evaluation mode.
+        ids: token ids with the special tokens.
+        layers: states to return, 0 for the embeddings; negative numbers count from the last.
+        rows: which rows to encode, each once; none for all.
+        token_budget: most padded tokens in a batch.
+        precision: bf16 runs under autocast.
+        description: what the progress line says.
+    """
+    device = next(model.parameters()).device
+    chosen = np.arange(len(ids)) if rows is None else rows
+    last_only = [layer % number_of_layers(model) for layer in layers] == [
+        number_of_layers(model) - 1
+    ]
+    model.eval()
+    batches = token_budget_batches(ids.lengths[chosen], token_budget)
+    for batch in track(batches, description):
+        part = ids.take(chosen[batch])
+        padded, mask = pad(part, padding_id(model))
+        with (
+            torch.inference_mode(),
+            torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
+        ):
+            output = model(
+                input_ids=torch.from_numpy(padded).to(device),
+                attention_mask=torch.from_numpy(mask).long().to(device),
+                output_hidden_states=not last_only,
+            )
+        states = (
+            (output.last_hidden_state,)
+            if last_only
+            else tuple(output.hidden_states[layer] for layer in layers)
+        )
+        yield EncodedBatch(
+            rows=chosen[batch],
+            lengths=torch.from_numpy(part.lengths).to(device),
+            layers=states,
+            pooler=getattr(output, "pooler_output", None),
+        )
+
+
+def span_vectors(
+    model: Any,
+    ids: Ragged,
+    sentence: IntArray,
+    start: IntArray,
+    end: IntArray,
+    *,
+    aggregation: Aggregation,
+    layers: Sequence[int],
+    out: npt.NDArray[np.floating[Any]] | None = None,
+    token_budget: int = 8192,
+    precision: Precision = "fp32",
+    description: str = "encoding words",
+) -> npt.NDArray[np.floating[Any]]:
+    """Encode the sentences that hold the spans, each once, and pool every span.
+
+    Args:
+        model: the encoder, see :func:`iterate_hidden_states`.
+        ids: token ids of all sentences.
+        sentence: sentence of each span, int, shape ``(n,)``, in any order.
+        start: first piece of each span, int, shape ``(n,)``.
+        end: one past its last piece, int, shape ``(n,)``.
+        aggregation: how pieces become one vector.
+        layers: states to keep.
+        out: where to write, shape ``(layers, n, dims)``; none for a new float32 array.
+        token_budget: most padded tokens in a batch.
+        precision: bf16 runs under autocast.
+        description: what the progress line says.
+
+    Returns:
+        ``out``; ``out[:, i]`` belongs to span i.
+    """
+    if out is None:
+        out = np.empty((len(layers), len(sentence), model.config.hidden_size), dtype=np.float32)
+    spans_of = group_by(sentence, len(ids))
+    rows = np.flatnonzero(spans_of.lengths)
+    for batch in iterate_hidden_states(
+        model,
+        ids,
+        layers=layers,
+        rows=rows,
+        token_budget=token_budget,
+        precision=precision,
+        description=description,
+    ):
+        spans = spans_of.take(batch.rows)
+        owner = np.repeat(np.arange(len(spans)), spans.lengths)
+        device = batch.lengths.device
+        where = [
+            torch.from_numpy(np.asarray(part, dtype=np.int64)).to(device)
+            for part in (start[spans.values], end[spans.values], owner)
+        ]
+        with torch.inference_mode():
+            for layer, hidden in enumerate(batch.layers):
+                pooled = pool_words(hidden, *where, aggregation)
+                out[layer, spans.values] = pooled.float().cpu().numpy()
+    return out
+
+
+def group_by(group: IntArray, groups: int) -> Ragged:
+    """List the members of each group.
+
+    Args:
+        group: group of each item, int, shape ``(n,)``.
+        groups: number of groups.
+
+    Returns:
+        Row g holds the items of group g in their order, int64.
+    """
+    offsets = np.zeros(groups + 1, dtype=np.int64)
+    np.cumsum(np.bincount(group, minlength=groups), out=offsets[1:])
+    return Ragged(np.argsort(group, kind="stable"), offsets)

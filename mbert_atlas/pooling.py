@@ -1,0 +1,43 @@
+"""Vectors of words from vectors of their word pieces."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+Aggregation = Literal["first", "last", "mean"]
+
+
+def pool_words(
+    hidden: torch.Tensor,
+    starts: torch.Tensor,
+    ends: torch.Tensor,
+    batch_index: torch.Tensor,
+    how: Aggregation,
+) -> torch.Tensor:
+    """Pool word pieces into words, all words of a batch at once.
+
+    Args:
+        hidden: piece vectors, shape ``(batch, pieces, dims)``.
+        starts: first piece of each word, int64, shape ``(words,)``.
+        ends: one past its last piece, int64, shape ``(words,)``; no span may be empty.
+        batch_index: row of ``hidden`` that holds each word, int64, shape ``(words,)``.
+        how: the first piece, the last one, or the mean of all.
+
+    Returns:
+        Word vectors with gradient, shape ``(words, dims)``, dtype of ``hidden``.
+    """
+    if how == "first":
+        return hidden[batch_index, starts]
+    if how == "last":
+        return hidden[batch_index, ends - 1]
+    # An embedding bag gathers and averages in one kernel: the pieces are its table.
+    sizes = ends - starts
+    bags = sizes.cumsum(0) - sizes
+    shift = batch_index * hidden.shape[1] + starts - bags
+    positions = torch.repeat_interleave(shift, sizes)
+    positions = positions + torch.arange(len(positions), device=hidden.device)
+    return torch.nn.functional.embedding_bag(
+        positions, hidden.reshape(-1, hidden.shape[-1]), bags, mode="mean"
+    )
