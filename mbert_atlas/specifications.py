@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class Optimisation(BaseModel):
@@ -40,3 +40,130 @@ class Optimisation(BaseModel):
     checkpoint_seconds: float = Field(
         300.0, gt=0, description="Seconds between two saves of the resumable state."
     )
+
+
+def _adjustment_optimisation() -> Optimisation:
+    return Optimisation(
+        optimiser="adam",
+        learning_rate=5e-5,
+        betas=(0.9, 0.98),
+        epsilon=1e-9,
+        schedule="constant",
+        warmup_fraction=0.1,
+        batch_size=32,
+        epochs=1,
+        order="sequential",
+        precision="fp32",
+    )
+
+
+class Adjustment(BaseModel):
+    """Cross-lingual adjustment of an encoder (efimov2022, section 3, Eq. 1).
+
+    The defaults are those of the authors' code; :meth:`corrected` holds what the equation asks.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sentences: int = Field(30_000, ge=1, description="Parallel sentences sampled by each seed.")
+    sample_order: Literal["sample_then_filter", "filter_then_sample"] = Field(
+        "sample_then_filter",
+        description="Whether sentences without an aligned pair leave after the sample is drawn "
+        "(fewer than `sentences` train) or before.",
+    )
+    aggregation: Literal["first", "last", "mean"] = Field(
+        "mean", description="How the pieces of a word become one vector (Table 6)."
+    )
+    words: bool = Field(True, description="Pull aligned words together (Table 7).")
+    special_tokens: Literal["none", "cls", "cls_sep"] = Field(
+        "cls_sep", description="Pull [CLS], or [CLS] and [SEP], of both sides together (Table 7)."
+    )
+    reduction: Literal["mean", "sum"] = Field(
+        "mean",
+        description="sum: squared norms summed as in Eq. 1, per sentence of the step. mean: each "
+        "term averaged over pairs (or words) and dims in groups of `group_size`, groups added up.",
+    )
+    group_size: int = Field(
+        4, ge=1, description="Sentences of the sample in one group of the reduction `mean`."
+    )
+    dropout_in_training: bool = Field(
+        True, description="Dropout in the adjusted encoder; the frozen original has none."
+    )
+    reference_dtype: Literal["float16", "float32"] = Field(
+        "float16", description="Type in which the original's English vectors are kept on disk."
+    )
+    optimisation: Optimisation = Field(
+        default_factory=_adjustment_optimisation, description="Optimiser, schedule, batches."
+    )
+
+    @model_validator(mode="after")
+    def _something_to_pull(self) -> Adjustment:
+        if not self.words and self.special_tokens == "none":
+            raise ValueError("nothing to align: set `words` or `special_tokens`")
+        return self
+
+    @classmethod
+    def published(cls, **changes: Any) -> Adjustment:
+        """Return the specification of the authors' code, with ``changes`` to some fields."""
+        return cls(**changes)
+
+    @classmethod
+    def corrected(cls, **changes: Any) -> Adjustment:
+        """Return the specification that Eq. 1 and good practice ask, with ``changes``.
+
+        Sums of squared norms keep the balance of Eq. 1 between the pull and the regulariser;
+        without dropout the regulariser is zero at the original encoder, as the equation has it;
+        every sampled sentence has a pair, so that exactly `sentences` train. The optimiser is Cao
+        et al.'s under both protocols, as the paper states (section 5.1).
+        """
+        optimisation = _adjustment_optimisation().model_copy(
+            update={"order": "bucketed", "precision": "auto"}
+        )
+        defaults: dict[str, Any] = {
+            "reduction": "sum",
+            "sample_order": "filter_then_sample",
+            "dropout_in_training": False,
+            "optimisation": optimisation,
+        }
+        return cls(**(defaults | changes))
+
+
+class Probe(BaseModel):
+    """Language identification by a linear layer on cached vectors (tanti2021, appendix C).
+
+    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen).
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    solver: Literal["adam", "lbfgs"] = Field(
+        "adam",
+        description="adam: minibatches at a constant rate, best epoch by validation macro F1. "
+        "lbfgs: multinomial logistic regression to convergence.",
+    )
+    standardise: bool = Field(
+        False, description="Give every feature mean 0 and variance 1 on the training split."
+    )
+    initial_stddev: float = Field(
+        1e-2, gt=0, description="adam: standard deviation of the initial weights."
+    )
+    dropout: float = Field(0.1, ge=0, lt=1, description="adam: dropout on the vectors.")
+    learning_rate: float = Field(1e-2, gt=0, description="adam: learning rate.")
+    batch_size: int = Field(64, ge=1, description="adam: examples in one step.")
+    epochs: int = Field(5, ge=1, description="adam: passes; epoch 0 competes too.")
+    inverse_penalties: tuple[float, ...] = Field(
+        (1e-3, 1e-2, 1e-1, 1.0),
+        min_length=1,
+        description="lbfgs: inverse strengths of the L2 penalty; validation macro F1 chooses.",
+    )
+    maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per strength.")
+
+    @classmethod
+    def published(cls, **changes: Any) -> Probe:
+        """Return the probe of the authors' code on text vectors, with ``changes``."""
+        return cls(**changes)
+
+    @classmethod
+    def corrected(cls, **changes: Any) -> Probe:
+        """Return standardised features under a converged logistic regression, with ``changes``."""
+        return cls(**({"solver": "lbfgs", "standardise": True} | changes))
