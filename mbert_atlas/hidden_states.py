@@ -175,13 +175,13 @@ def span_vectors(
         spans = spans_of.take(batch.rows)
         owner = np.repeat(np.arange(len(spans)), spans.lengths)
         device = batch.lengths.device
-        where = [
+        starts, ends, row = (
             torch.from_numpy(np.asarray(part, dtype=np.int64)).to(device)
             for part in (start[spans.values], end[spans.values], owner)
-        ]
+        )
         with torch.inference_mode():
             for layer, hidden in enumerate(batch.layers):
-                pooled = pool_words(hidden, *where, aggregation)
+                pooled = pool_words(hidden, starts, ends, row, aggregation)
                 out[layer, spans.values] = pooled.float().cpu().numpy()
     return out
 

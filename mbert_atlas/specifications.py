@@ -42,19 +42,20 @@ class Optimisation(BaseModel):
     )
 
 
-def _adjustment_optimisation() -> Optimisation:
-    return Optimisation(
-        optimiser="adam",
-        learning_rate=5e-5,
-        betas=(0.9, 0.98),
-        epsilon=1e-9,
-        schedule="constant",
-        warmup_fraction=0.1,
-        batch_size=32,
-        epochs=1,
-        order="sequential",
-        precision="fp32",
-    )
+_ADJUSTMENT_OPTIMISATION = Optimisation.model_validate(
+    {
+        "optimiser": "adam",
+        "learning_rate": 5e-5,
+        "betas": (0.9, 0.98),
+        "epsilon": 1e-9,
+        "schedule": "constant",
+        "warmup_fraction": 0.1,
+        "batch_size": 32,
+        "epochs": 1,
+        "order": "sequential",
+        "precision": "fp32",
+    }
+)
 
 
 class Adjustment(BaseModel):
@@ -93,7 +94,7 @@ class Adjustment(BaseModel):
         "float16", description="Type in which the original's English vectors are kept on disk."
     )
     optimisation: Optimisation = Field(
-        default_factory=_adjustment_optimisation, description="Optimiser, schedule, batches."
+        _ADJUSTMENT_OPTIMISATION, description="Optimiser, schedule, batches."
     )
 
     @model_validator(mode="after")
@@ -105,7 +106,7 @@ class Adjustment(BaseModel):
     @classmethod
     def published(cls, **changes: Any) -> Adjustment:
         """Return the specification of the authors' code, with ``changes`` to some fields."""
-        return cls(**changes)
+        return cls.model_validate(changes)
 
     @classmethod
     def corrected(cls, **changes: Any) -> Adjustment:
@@ -116,7 +117,7 @@ class Adjustment(BaseModel):
         every sampled sentence has a pair, so that exactly `sentences` train. The optimiser is Cao
         et al.'s under both protocols, as the paper states (section 5.1).
         """
-        optimisation = _adjustment_optimisation().model_copy(
+        optimisation = _ADJUSTMENT_OPTIMISATION.model_copy(
             update={"order": "bucketed", "precision": "auto"}
         )
         defaults: dict[str, Any] = {
@@ -125,7 +126,7 @@ class Adjustment(BaseModel):
             "dropout_in_training": False,
             "optimisation": optimisation,
         }
-        return cls(**(defaults | changes))
+        return cls.model_validate(defaults | changes)
 
 
 class Probe(BaseModel):
@@ -161,9 +162,9 @@ class Probe(BaseModel):
     @classmethod
     def published(cls, **changes: Any) -> Probe:
         """Return the probe of the authors' code on text vectors, with ``changes``."""
-        return cls(**changes)
+        return cls.model_validate(changes)
 
     @classmethod
     def corrected(cls, **changes: Any) -> Probe:
         """Return standardised features under a converged logistic regression, with ``changes``."""
-        return cls(**({"solver": "lbfgs", "standardise": True} | changes))
+        return cls.model_validate({"solver": "lbfgs", "standardise": True} | changes)
