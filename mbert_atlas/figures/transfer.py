@@ -1,0 +1,142 @@
+"""Scores of zero-shot transfer by language and condition (efimov2022, Tables 2, 3 and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+
+_NAME = "plot of transfer"
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_ROW_HEIGHT = 0.8  # of the unit that each language gets on the vertical axis
+
+
+def transfer_plot(
+    measured: pd.DataFrame,
+    reported: pd.DataFrame | None = None,
+    *,
+    title: str,
+    value_label: str,
+    names: Mapping[str, str] | None = None,
+    conditions: Sequence[str] | None = None,
+) -> Figure:
+    """Draw each seed as a small dot, their mean as a large marker, the paper's value hollow.
+
+    Args:
+        measured: columns ``language`` (code), ``condition``, ``protocol``, ``seed`` and ``value``
+            (percent); one row per seed. One panel per protocol.
+        reported: columns ``language``, ``condition``, ``value``: what the paper gives; drawn in
+            every panel. Leave it out where the numbers are not comparable.
+        title: goes above the figure.
+        value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
+        names: language code to English name; a code without a name stays as it is.
+        conditions: which conditions, in which order; by default those measured.
+
+    Raises:
+        AtlasError: if columns are missing, a value is not finite, or a condition is unknown.
+    """
+    require_columns(measured, ("language", "condition", "protocol", "seed", "value"), _NAME)
+    if reported is not None:
+        require_columns(reported, ("language", "condition", "value"), _NAME)
+    if not np.isfinite(measured["value"].to_numpy(dtype=np.float64)).all():
+        raise AtlasError(f"{_NAME}: a value is not a finite number; check the scores behind it.")
+    found = list(dict.fromkeys(measured["condition"]))
+    conditions = list(conditions or found)
+    absent = [condition for condition in conditions if condition not in found]
+    if absent:
+        raise AtlasError(
+            f"{_NAME}: nothing measured for condition {', '.join(absent)} "
+            f"(found {', '.join(found)}); run it or leave it out."
+        )
+    if len(conditions) > len(_MARKERS):
+        raise AtlasError(
+            f"{_NAME}: {len(conditions)} conditions are too many to tell apart; "
+            f"choose at most {len(_MARKERS)}."
+        )
+    languages = list(dict.fromkeys(measured["language"]))
+    protocols = list(dict.fromkeys(measured["protocol"]))
+    with house_style():
+        height = 1.35 + len(languages) * max(0.36, 0.17 * len(conditions))
+        figure = Figure(figsize=(FULL_WIDTH, height), layout="constrained")
+        grid = figure.subplots(1, len(protocols), sharex=True, sharey=True, squeeze=False)[0]
+        for axes, protocol in zip(grid, protocols, strict=True):
+            of_protocol = measured[measured["protocol"] == protocol]
+            for place, condition in enumerate(conditions):
+                # the first condition on top, as in the tables
+                shift = _ROW_HEIGHT * ((place + 0.5) / len(conditions) - 0.5)
+                style = {
+                    "color": GROUP_COLOURS[place],
+                    "marker": _MARKERS[place],
+                    "linestyle": "none",
+                }
+                cells = of_protocol[of_protocol["condition"] == condition]
+                heights = _heights(cells["language"], languages, shift)
+                axes.plot(
+                    cells["value"], heights, markersize=3.5, alpha=0.45, markeredgewidth=0, **style
+                )
+                means = cells.groupby("language", sort=False)["value"].mean()
+                axes.plot(
+                    means,
+                    _heights(means.index, languages, shift),
+                    markersize=7.5,
+                    markeredgecolor="white",
+                    label=condition.replace("_", " "),
+                    **style,
+                )
+                if reported is not None:
+                    cells = reported[
+                        (reported["condition"] == condition) & reported["language"].isin(languages)
+                    ]
+                    axes.plot(
+                        cells["value"],
+                        _heights(cells["language"], languages, shift),
+                        markersize=8.5,
+                        markerfacecolor="none",
+                        markeredgewidth=1.2,
+                        **style,
+                    )
+            axes.set_title(f"protocol: {protocol}")
+            axes.set_xlabel(value_label)
+            axes.set_yticks(range(len(languages)))
+            axes.set_yticklabels([(names or {}).get(code, code) for code in languages])
+            axes.hlines(
+                np.arange(len(languages) - 1) + 0.5,
+                0,
+                1,
+                transform=axes.get_yaxis_transform(),
+                color="#BBBBBB",
+                linewidth=0.6,
+            )
+            axes.grid(visible=False, axis="y")
+        grid[0].set_ylim(len(languages) - 0.5, -0.5)
+        handles, labels = grid[0].get_legend_handles_labels()
+        extra = {"one seed": ("o", 3.5, GROUP_COLOURS[0], 0.45)}
+        if reported is not None:
+            extra["reported by the paper"] = ("o", 8.5, "none", 1.0)
+        for label, (marker, size, face, alpha) in extra.items():
+            handles.append(
+                Line2D(
+                    [],
+                    [],
+                    marker=marker,
+                    markersize=size,
+                    markerfacecolor=face,
+                    markeredgecolor="#444444" if face == "none" else "none",
+                    alpha=alpha,
+                    linestyle="none",
+                )
+            )
+            labels.append(label)
+        figure.suptitle(title, x=0.01, ha="left")
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _heights(codes: Iterable[str], languages: list[str], shift: float) -> list[float]:
+    return [languages.index(code) + shift for code in codes]
