@@ -168,3 +168,28 @@ class Probe(BaseModel):
     def corrected(cls, **changes: Any) -> Probe:
         """Return standardised features under a converged logistic regression, with ``changes``."""
         return cls.model_validate({"solver": "lbfgs", "standardise": True} | changes)
+
+
+class Pretraining(BaseModel):
+    """A BERT encoder pretrained by masked language modelling (Devlin et al. 2019, section 3.1)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    vocabulary_size: int = Field(8000, ge=100, description="Word pieces, special tokens included.")
+    hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
+    layers: int = Field(4, ge=1, description="Transformer layers.")
+    heads: int = Field(4, ge=1, description="Attention heads per layer.")
+    intermediate_size: int = Field(1024, ge=8, description="Width of the feed-forward layers.")
+    max_length: int = Field(128, ge=8, description="Longest text in pieces, specials included.")
+    masking_probability: float = Field(
+        0.15, gt=0, lt=1, description="Share of pieces to predict; of them 80% masked, 10% random."
+    )
+    texts_per_language: int | None = Field(
+        None, ge=1, description="Use at most this many texts per language."
+    )
+    optimisation: Optimisation = Field(
+        Optimisation.model_validate(
+            {"learning_rate": 1e-3, "warmup_fraction": 0.1, "weight_decay": 0.01, "epochs": 10}
+        ),
+        description="Optimiser, schedule, batches.",
+    )
