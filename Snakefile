@@ -1,0 +1,43 @@
+"""mbert-atlas: five papers on how multilingual BERT stores language, reproduced.
+
+    snakemake --profile local --configfile config/demo.yaml all     # first look, nothing downloaded
+    snakemake --profile slurm all                                   # paper scale on a cluster
+    snakemake --profile slurm efimov2022_figure1                    # one artifact
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.14")
+
+
+configfile: "config/config.yaml"
+configfile: "config/papers/efimov2022.yaml"
+configfile: "config/papers/tanti2021.yaml"
+
+
+include: "workflow/rules/common.smk"
+
+
+pathvars:
+    results=RESULTS,
+    downloads=CONFIG.downloads,
+
+
+include: "workflow/rules/sources.smk"
+include: "workflow/rules/corpora.smk"
+include: "workflow/rules/alignment.smk"
+include: "workflow/rules/encoders.smk"
+include: "workflow/rules/training.smk"
+include: "workflow/rules/representations.smk"
+include: "workflow/rules/analysis.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/efimov2022.smk"
+include: "workflow/rules/tanti2021.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        [target for paper in CONFIG.papers for target in artifacts(paper)],
+        "<results>/scorecard.html",
+        "<results>/cost.csv",

@@ -1,0 +1,605 @@
+"""The config as pydantic models: every key described, unknown keys refused.
+
+``python -m mbert_atlas.config write`` rewrites ``config/config.yaml`` and ``config/papers/*.yaml``
+with the descriptions above their keys, and ``config/schema.json``; a test asserts that they agree.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import yaml
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.miniature.sizes import MiniatureSizes
+from mbert_atlas.specifications import Adjustment, Optimisation, Pretraining, Probe
+
+Protocol = Literal["published", "corrected"]
+PROTOCOLS: tuple[Protocol, ...] = ("published", "corrected")
+
+_BASE = Path("config/config.yaml")
+_PAPER_FILES = Path("config/papers")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Miniature(_Model):
+    """The generated little world that stands in for every upstream source."""
+
+    languages: list[str] = Field(description="Languages to write; English is always one of them.")
+    seed: int = Field(1, description="Seed of the grammar; the same seed gives the same bytes.")
+    sizes: MiniatureSizes = Field(
+        default_factory=MiniatureSizes, description="How much of each format is written."
+    )
+
+
+class Source(_Model):
+    """One upstream file and how to read it."""
+
+    path: str = Field(
+        description="Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, "
+        "{ntrex}, {tatoeba}, {ud_name}."
+    )
+    format: str | None = Field(None, description="Reader; none takes the dataset's format.")
+    partners: list[str] = Field(
+        [],
+        description="Files that belong to it: other side of a line-parallel pair, labels, links.",
+    )
+    limit: int | None = Field(None, ge=1, description="Keep at most this many items.")
+
+
+class Dataset(_Model):
+    """An upstream corpus made into tidy Parquet, or a set sampled from another one."""
+
+    corpus: Literal[
+        "wikipedia",
+        "plain_text",
+        "bitext",
+        "gold_alignment",
+        "universal_dependencies",
+        "nli",
+        "language_identification",
+    ] = Field(description="Kind of corpus; it decides the reader and the columns.")
+    format: str | None = Field(None, description="Upstream format, where a corpus has several.")
+    split: Literal["train", "validation", "dev", "test"] | None = Field(
+        None, description="Which upstream split to read, where a corpus has several."
+    )
+    languages: list[str] = Field(description="Language codes, rows of resources/languages.csv.")
+    files: str | None = Field(
+        None, description="Upstream path for every language, with placeholders."
+    )
+    files_by_language: dict[str, list[Source]] | None = Field(
+        None, description="Upstream files language by language; wins over `files`."
+    )
+    limit: int | None = Field(None, ge=1, description="Keep at most this many items per language.")
+    minimum_characters: int = Field(
+        100, ge=1, description="Shortest Wikipedia paragraph that is kept (tanti2021)."
+    )
+    paragraphs: str | None = Field(
+        None, description="language_identification: the dataset to sample paragraphs from."
+    )
+    encoder: str | None = Field(
+        None,
+        description="language_identification: paragraphs with [UNK] under its vocabulary go out.",
+    )
+    fractions: tuple[float, float, float, float] = Field(
+        (0.7, 0.1, 0.1, 0.1),
+        description="language_identification: shares of train, validation, dev and test.",
+    )
+    minimum_per_language: int = Field(
+        1, ge=1, description="language_identification: a language with fewer paragraphs goes out."
+    )
+    seed: int = Field(0, description="Seed of the sample.")
+
+    @model_validator(mode="after")
+    def _has_input(self) -> Dataset:
+        sampled = self.corpus == "language_identification"
+        if sampled and not (self.paragraphs and self.encoder):
+            raise ValueError("language_identification needs `paragraphs` and `encoder`")
+        if not sampled and self.files is None and self.files_by_language is None:
+            raise ValueError("give `files` or `files_by_language`")
+        return self
+
+
+class Encoding(_Model):
+    """How a task's examples become token ids."""
+
+    task: Literal["inference", "tagging", "language_identification"] = Field(
+        description="The task whose examples are encoded."
+    )
+    max_length: int = Field(128, ge=8, description="Longest example in pieces, specials included.")
+    segment_ids: bool = Field(
+        True, description="inference: mark the second text by token type 1 (false: all zero)."
+    )
+    labelled_pieces: Literal["first", "non_continuation"] = Field(
+        "first", description="tagging: which pieces of a word carry its label."
+    )
+
+
+class Hub(_Model):
+    """An encoder on the Hugging Face hub, pinned."""
+
+    repository: str = Field(description="Repository id.")
+    revision: str = Field(description="Commit hash.")
+
+
+class Scratch(_Model):
+    """An encoder pretrained by the workflow."""
+
+    texts: list[str] = Field(description="Datasets (wikipedia or plain_text) to learn from.")
+    pretraining: Pretraining = Field(description="Size and training of the encoder.")
+    seed: int = Field(1, description="Seed of the initial weights, masks and batches.")
+
+
+class Encoder(_Model):
+    """Where an encoder comes from: exactly one of hub, folder and scratch."""
+
+    hub: Hub | None = Field(None, description="Hub repository at a pinned revision.")
+    folder: str | None = Field(None, description="Local folder with safetensors and a tokenizer.")
+    scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Encoder:
+        given = [name for name in ("hub", "folder", "scratch") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(f"give exactly one of hub, folder, scratch (found {given or 'none'})")
+        return self
+
+
+class Head(_Model):
+    """The classifier on top of the encoder."""
+
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout before the linear layer.")
+    initial_stddev: float | None = Field(
+        None, gt=0, description="Standard deviation of its initial weights; none takes BERT's .02."
+    )
+
+
+class Finetuning(_Model):
+    """Hyperparameters of one fine-tuning under one protocol."""
+
+    optimisation: Optimisation = Field(
+        default_factory=Optimisation, description="Optimiser, schedule, batches."
+    )
+    head: Head = Field(default_factory=Head, description="The classifier.")
+
+
+class _RunFamily(_Model):
+    paper: str = Field(description="Paper that the cost of these runs is booked on.")
+    encoder: str = Field(description="An encoder, or another family of runs to start from.")
+    languages: list[str] | None = Field(
+        None, description="One run per language; none: one run for all."
+    )
+    seeds: list[int] | None = Field(None, description="Seeds; none takes the top-level list.")
+
+
+class AdjustmentRuns(_RunFamily):
+    """Cross-lingual adjustment of an encoder (efimov2022, Eq. 1)."""
+
+    kind: Literal["adjustment"] = Field(description="Kind of runs.")
+    bitext: str = Field(description="Bitext dataset whose word pairs are pulled together.")
+    published: Adjustment = Field(description="What the authors' code does.")
+    corrected: Adjustment | None = Field(
+        None, description="What the equations and good practice ask; none: as published."
+    )
+
+
+class FinetuningRuns(_RunFamily):
+    """Fine-tuning on a task and predictions on its test sets."""
+
+    kind: Literal["finetuning"] = Field(description="Kind of runs.")
+    encoding: str = Field(description="One of `encodings`.")
+    train: str = Field(description="Dataset to train on.")
+    evaluate: dict[str, list[str]] = Field(
+        description="Datasets to predict, each with its languages; {language} is the run's own."
+    )
+    published: Finetuning = Field(
+        default_factory=Finetuning, description="What the authors' code does."
+    )
+    corrected: Finetuning | None = Field(
+        None, description="What good practice asks; none: as published."
+    )
+
+
+Runs = Annotated[AdjustmentRuns | FinetuningRuns, Field(discriminator="kind")]
+
+
+class Representation(_Model):
+    """Vectors of a dataset under an encoder, cached for probes and projections."""
+
+    encoder: str = Field(description="An encoder.")
+    encoding: str = Field(description="One of `encodings`.")
+    dataset: str = Field(description="Dataset to encode.")
+    pooling: Literal["cls", "pooler", "mean"] = Field(description="How a text becomes one vector.")
+    layers: Literal["last", "all"] = Field("last", description="Hidden states that are kept.")
+
+
+class Alignment(_Model):
+    """Word alignment of the bitexts."""
+
+    backend: Literal["systran", "fast_align"] = Field(
+        "systran", description="The wheel systran-align, or fast_align and atools on PATH."
+    )
+    symmetrisation: Literal["intersection", "one_to_one", "union"] = Field(
+        "intersection", description="Which links of the two directions are kept."
+    )
+    maximum_words: int = Field(
+        64, ge=1, description="Longest sentence on either side (authors' loader)."
+    )
+    drop_identical: bool = Field(
+        True, description="Drop word pairs with the same spelling on both sides (authors' loader)."
+    )
+    held_out: int = Field(
+        5000, ge=1, description="Sentences per language kept out of adjustment, for histograms."
+    )
+    maximum_length: int = Field(128, ge=8, description="Longest sentence in pieces.")
+    gold: dict[str, str] = Field(
+        default_factory=dict,
+        description="For a bitext dataset, the gold_alignment dataset that scores its alignment.",
+    )
+
+
+class Resources(_Model):
+    """What one job of a rule asks for on its first attempt; memory and time grow on each retry."""
+
+    threads: int = Field(1, ge=1, description="CPU threads.")
+    mem_mb: int = Field(2000, ge=100, description="Memory in MB.")
+    runtime: int = Field(30, ge=1, description="Time limit in minutes.")
+    gpu: int = Field(0, ge=0, description="GPUs; the same code runs on the CPU without one.")
+
+
+class Efimov2022(_Model):
+    """Efimov et al., cross-lingual adjustment."""
+
+    model: str = Field("mbert", description="Encoder before adjustment.")
+    languages: list[str] = Field(description="Target languages of Table 2.")
+    conditions: dict[str, str] = Field(
+        description="Rows of Table 2: condition, and the family of runs that shows it."
+    )
+    figure1_languages: list[str] = Field(description="Target languages of Figure 1.")
+    panels: dict[str, str] = Field(
+        description="Panels of Figure 1: name, and the encoder or family of runs that it shows."
+    )
+    bitext: str = Field("wikimatrix", description="Bitext dataset of the pairs in Figure 1.")
+    pairs: int = Field(10000, ge=10, description="Related, and as many unrelated, word pairs.")
+    xnli: str = Field("xnli", description="Dataset of Table 2.")
+
+
+class Tanti2021(_Model):
+    """Tanti et al., language-specificity."""
+
+    representation: str = Field(description="Text vectors of the initial encoder.")
+    tagging: str = Field(description="Family of runs fine-tuned on UDPOS.")
+    per_language: int = Field(100, ge=2, description="Points per language in the t-SNE (App. B).")
+    perplexity: float = Field(30.0, gt=0, description="Perplexity of the t-SNE.")
+    probe: dict[Protocol, Probe] = Field(description="Language identification probe by protocol.")
+    seeds: list[int] | None = Field(None, description="Seeds of the probe; none: the top-level.")
+
+
+class Config(_Model):
+    """Everything a preset decides."""
+
+    run: str = Field(
+        "paper", pattern=r"^[A-Za-z0-9_-]+$", description="Results go to results/<run>."
+    )
+    comparable: bool = Field(
+        True, description="Whether the numbers may be read beside the papers' (data, encoder)."
+    )
+    mirror: str | None = Field(None, description="Folder that every fetch looks in first.")
+    downloads: str = Field("resources/downloads", description="Where fetched files go.")
+    offline: bool = Field(False, description="Never use the network; name all missing files.")
+    seeds: list[int] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
+    papers: list[str] = Field(
+        ["efimov2022", "tanti2021"], description="Papers whose artifacts `all` makes."
+    )
+    miniature: Miniature | None = Field(
+        None, description="Generate the data instead of fetching it (demo)."
+    )
+    datasets: dict[str, Dataset] = Field(description="Corpora by name.")
+    alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
+    encoders: dict[str, Encoder] = Field(description="Encoders by name.")
+    encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
+    representations: dict[str, Representation] = Field(
+        default_factory=dict, description="Cached vectors by name."
+    )
+    runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
+    efimov2022: Efimov2022 | None = Field(None, description="Artifacts of efimov2022.")
+    tanti2021: Tanti2021 | None = Field(None, description="Artifacts of tanti2021.")
+    resources: dict[str, Resources] = Field(
+        default_factory=dict, description="What the jobs of a rule ask for."
+    )
+
+    @field_validator("seeds")
+    @classmethod
+    def _distinct(cls, seeds: list[int]) -> list[int]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError("the same seed twice")
+        return seeds
+
+    @model_validator(mode="after")
+    def _names_exist(self, info: ValidationInfo) -> Config:
+        codes = (info.context or {}).get("languages") or ()
+
+        def check(place: str, name: str | None, known: Iterable[str]) -> None:
+            known = sorted(known)
+            if name is not None and name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                few = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+                hint = f"did you mean {near[0]!r}?" if near else f"known: {few}"
+                raise ValueError(f"at {place}, {name!r} is not defined; {hint}")
+
+        for name, dataset in self.datasets.items():
+            for code in dataset.languages if codes else []:
+                check(f"datasets.{name}.languages", code, codes)
+            check(f"datasets.{name}.paragraphs", dataset.paragraphs, self.datasets)
+            check(f"datasets.{name}.encoder", dataset.encoder, self.encoders)
+        for name, encoder in self.encoders.items():
+            for text in encoder.scratch.texts if encoder.scratch else []:
+                check(f"encoders.{name}.scratch.texts", text, self.datasets)
+        for name, item in self.representations.items():
+            check(f"representations.{name}.encoder", item.encoder, self.encoders)
+            check(f"representations.{name}.encoding", item.encoding, self.encodings)
+            check(f"representations.{name}.dataset", item.dataset, self.datasets)
+        for name, family in self.runs.items():
+            starts = [*self.encoders, *(other for other in self.runs if other != name)]
+            check(f"runs.{name}.encoder", family.encoder, starts)
+            if isinstance(family, AdjustmentRuns):
+                check(f"runs.{name}.bitext", family.bitext, self.datasets)
+            else:
+                check(f"runs.{name}.encoding", family.encoding, self.encodings)
+                check(f"runs.{name}.train", family.train, self.datasets)
+                for test in family.evaluate:
+                    check(f"runs.{name}.evaluate", test, self.datasets)
+        for bitext, gold in self.alignment.gold.items():
+            check("alignment.gold", bitext, self.datasets)
+            check(f"alignment.gold.{bitext}", gold, self.datasets)
+        for paper in self.papers:
+            check("papers", paper, [name for name in PAPERS if getattr(self, name) is not None])
+        if self.tanti2021:
+            check("tanti2021.representation", self.tanti2021.representation, self.representations)
+            check("tanti2021.tagging", self.tanti2021.tagging, self.runs)
+        if self.efimov2022:
+            check("efimov2022.model", self.efimov2022.model, self.encoders)
+            check("efimov2022.bitext", self.efimov2022.bitext, self.datasets)
+            check("efimov2022.xnli", self.efimov2022.xnli, self.datasets)
+            for family in self.efimov2022.conditions.values():
+                check("efimov2022.conditions", family, self.runs)
+            for model in self.efimov2022.panels.values():
+                check("efimov2022.panels", model, [*self.encoders, *self.runs])
+        return self
+
+
+PAPERS = ("efimov2022", "tanti2021")
+
+
+def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with ``over`` laid on it, mapping by mapping, as Snakemake merges configs."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = merge(dict(below), value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def base_files(root: Path = Path(".")) -> list[Path]:
+    """Return the config files that every preset starts from, in the order they are merged."""
+    return [root / _BASE, *sorted((root / _PAPER_FILES).glob("*.yaml"))]
+
+
+def load(files: Sequence[Path], root: Path = Path(".")) -> Config:
+    """Read the base files, lay ``files`` over them and validate.
+
+    Raises:
+        DataError: if a file is missing, is not YAML or holds a key or value that is refused.
+    """
+    files = [*base_files(root), *files]
+    merged: dict[str, Any] = {}
+    for path in files:
+        merged = merge(merged, _read_yaml(path))
+    return validate(merged, files)
+
+
+def validate(
+    values: Mapping[str, Any], files: Sequence[Path | str] = (), languages: Collection[str] = ()
+) -> Config:
+    """Turn merged config values into a :class:`Config`.
+
+    Args:
+        values: the merged mapping.
+        files: the files it came from, last one wins; used to say where a mistake stands.
+        languages: the language codes that a dataset may name.
+
+    Raises:
+        DataError: names the file and the line of the first mistake, the key and the mend.
+    """
+    try:
+        return Config.model_validate(values, context={"languages": languages})
+    except ValidationError as error:
+        mistakes = error.errors(include_url=False)
+        first = min(mistakes, key=lambda item: len(item["loc"]) == 0)
+        keys = [str(key) for key in first["loc"] if str(key) not in ("adjustment", "finetuning")]
+        path, line = _locate(keys, [Path(file) for file in files])
+        place = ", ".join(filter(None, [line, f"key {'.'.join(keys)}" if keys else ""]))
+        more = f" ({len(mistakes) - 1} more mistakes follow)" if len(mistakes) > 1 else ""
+        raise DataError(path, place, _problem(first) + more, _mend(first, keys)) from error
+
+
+def _problem(mistake: Mapping[str, Any]) -> str:
+    if mistake["type"] == "extra_forbidden":
+        return "there is no such key"
+    if mistake["type"] == "missing":
+        return "the key is missing"
+    text = str(mistake["msg"]).removeprefix("Value error, ")
+    return text if mistake["type"] == "value_error" else f"{text}, found {mistake['input']!r}"
+
+
+def _mend(mistake: Mapping[str, Any], keys: Sequence[str]) -> str:
+    if mistake["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(keys[-1], _all_keys(), 1)
+        return f"did you mean {near[0]!r}?" if near else "see config/config.yaml for the keys"
+    return "correct it; config/config.yaml describes every key"
+
+
+def _all_keys() -> list[str]:
+    definitions = Config.model_json_schema()["$defs"].values()
+    nested = {key for item in definitions for key in item.get("properties", {})}
+    return sorted(nested | set(Config.model_fields))
+
+
+def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:
+    """Find the file and line where the longest prefix of ``keys`` is written last."""
+    best: tuple[int, str, str] = (0, str(files[-1]) if files else "config", "")
+    for path in files:
+        try:
+            node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        except (OSError, yaml.YAMLError):
+            continue
+        depth, line = 0, 0
+        for key in keys:
+            if not isinstance(node, yaml.MappingNode):
+                break
+            found = [pair for pair in node.value if pair[0].value == key]
+            if not found:
+                break
+            depth, line, node = depth + 1, found[-1][0].start_mark.line + 1, found[-1][1]
+        if depth and depth >= best[0]:
+            best = (depth, str(path), f"line {line}")
+    return best[1], best[2]
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(path, "", "no such config file", "correct the path") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"line {mark.line + 1}" if mark else ""
+        raise DataError(path, place, "not YAML", "check indentation and colons") from error
+    if not isinstance(value, dict):
+        raise DataError(path, "", "not a mapping of keys", "start from config/demo.yaml")
+    return value
+
+
+_WIDTH = 96
+
+
+def documented(values: Mapping[str, Any], seen: set[type[BaseModel]] | None = None) -> str:
+    """Return ``values`` as YAML with every key's description above its first use.
+
+    Args:
+        values: part of a config, as read from YAML.
+        seen: models described already; grows.
+    """
+    return "\n".join(_lines(Config, values, 0, set() if seen is None else seen)) + "\n"
+
+
+def _lines(
+    model: type[BaseModel], values: Mapping[str, Any], depth: int, seen: set[type[BaseModel]]
+) -> Iterator[str]:
+    pad, first = "  " * depth, model not in seen
+    seen.add(model)
+    for key, field in model.model_fields.items():
+        if key not in values:
+            continue
+        if first or depth == 0:
+            yield from _comment(field.description or "", pad)
+        yield from _entry(key, values[key], field.annotation, depth, seen)
+    absent = [
+        f"{key} ({_flow(field.default)})"
+        for key, field in model.model_fields.items()
+        if key not in values and not field.is_required() and depth and _plain(field.default)
+    ]
+    if first and absent:
+        yield from _comment("Left at their defaults: " + ", ".join(absent), pad)
+
+
+def _plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | tuple | list)
+
+
+def _entry(
+    key: str, value: Any, annotation: Any, depth: int, seen: set[type[BaseModel]]
+) -> Iterator[str]:
+    pad = "  " * depth
+    models = _models(annotation, value)
+    if not isinstance(value, Mapping) or not models:
+        text = _flow(value)
+        if len(pad) + len(key) + 2 + len(text) > _WIDTH and isinstance(value, list):
+            text = text.replace("\n", "\n" + pad)
+        yield f"{pad}{key}: {text}"
+    elif models[0][0] == "mapping":
+        yield f"{pad}{key}:"
+        for name, item in value.items():
+            yield from _entry(str(name), item, models[0][1], depth + 1, seen)
+    else:
+        yield f"{pad}{key}:"
+        yield from _lines(models[0][1], value, depth + 1, seen)
+
+
+def _models(annotation: Any, value: Any) -> list[tuple[str, Any]]:
+    """Say whether an annotation is a model, or a mapping of models, as far as ``value`` decides."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is dict:
+        return [("mapping", arguments[1])] if _models(arguments[1], {}) else []
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        kind = annotation.model_fields.get("kind")
+        wanted = value.get("kind") if isinstance(value, Mapping) else None
+        if kind and wanted and wanted not in get_args(kind.annotation):
+            return []
+        return [("model", annotation)]
+    return [found for argument in arguments for found in _models(argument, value)]
+
+
+def _flow(value: Any) -> str:
+    value = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=_WIDTH)
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _comment(text: str, pad: str) -> list[str]:
+    return [f"{pad}# {line}" for line in textwrap.wrap(text, _WIDTH - len(pad))]
+
+
+def write(root: Path = Path(".")) -> list[Path]:
+    """Regenerate the config files and the JSON schema; return what was written."""
+    written, seen = [], set[type[BaseModel]]()
+    for path in base_files(root):
+        head = (
+            "# Written by `python -m mbert_atlas.config write`: change values here, then run it.\n"
+        )
+        schema = "schema.json" if path.parent.name == "config" else "../schema.json"
+        head += f"# yaml-language-server: $schema={schema}\n\n"
+        path.write_text(head + documented(_read_yaml(path), seen), encoding="utf-8")
+        written.append(path)
+    schema_file = root / "config/schema.json"
+    text = json.dumps(Config.model_json_schema(), indent=1, ensure_ascii=False, sort_keys=True)
+    schema_file.write_text(text + "\n", encoding="utf-8")
+    return [*written, schema_file]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["write"]:
+        sys.exit("usage: python -m mbert_atlas.config write")
+    for item in write():
+        print(item)

@@ -1,0 +1,66 @@
+"""Which upstream files a dataset of the config is made from."""
+
+from __future__ import annotations
+
+from mbert_atlas.config import Config, Dataset, Source
+from mbert_atlas.errors import DataError
+from mbert_atlas.languages import Language, Languages
+
+
+def sources(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:
+    """Return the upstream files of one language of a dataset, placeholders filled in.
+
+    Raises:
+        DataError: if the config names no file for that language, or an unknown placeholder.
+    """
+    if dataset.files_by_language is not None:
+        found = dataset.files_by_language.get(language)
+    else:
+        found = [Source(path=str(dataset.files))]
+    if not found:
+        raise DataError(
+            "config",
+            f"key datasets.{name}.files_by_language",
+            f"no files for language {language!r}",
+            "add them or drop the language",
+        )
+    return [_filled(name, source, dataset, languages[language]) for source in found]
+
+
+def upstream_files(config: Config, languages: Languages) -> list[str]:
+    """Return every upstream path that the datasets of a config are made from, sorted."""
+    paths: set[str] = set()
+    for name, dataset in config.datasets.items():
+        if dataset.corpus == "language_identification":
+            continue
+        for language in dataset.languages:
+            for source in sources(name, dataset, language, languages):
+                paths.update([source.path, *source.partners])
+    return sorted(paths)
+
+
+def _filled(name: str, source: Source, dataset: Dataset, language: Language) -> Source:
+    values = {
+        "language": language.code,
+        "wiki": language.wiki,
+        "pair": "-".join(sorted(["en", language.code])),
+        "iso639_3": language.iso639_3,
+        "ntrex": language.ntrex,
+        "tatoeba": language.tatoeba,
+        "ud_name": language.ud_name,
+    }
+    try:
+        return source.model_copy(
+            update={
+                "path": source.path.format(**values),
+                "partners": [partner.format(**values) for partner in source.partners],
+                "format": source.format or dataset.format,
+            }
+        )
+    except (KeyError, IndexError, ValueError) as error:
+        raise DataError(
+            "config",
+            f"key datasets.{name}",
+            f"{source.path!r} has a placeholder that is not known ({error})",
+            f"use one of {', '.join(values)}",
+        ) from error

@@ -1,0 +1,158 @@
+"""Training runs, resolved: families of the config spread over languages, protocols and seeds.
+
+A resolved run holds all that decides its result. Two families (or protocols) that resolve to the
+same content are one run, so papers share it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mbert_atlas.config import PROTOCOLS, AdjustmentRuns, Config, FinetuningRuns, Protocol
+from mbert_atlas.errors import AtlasError
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run; everything but its seed.
+
+    Attributes:
+        id: file-system name, ``family[-language][.protocol]``; the protocol is named only where the
+            two protocols differ.
+        family: name of the family in the config.
+        paper: paper the cost is booked on.
+        kind: ``adjustment`` or ``finetuning``.
+        language: target language, or none.
+        base: name of the encoder at the bottom of the chain (its tokenizer is used).
+        start: id of the run whose model this one starts from, or none for the encoder itself.
+        seeds: seeds to run.
+        specification: what decides the result, as plain JSON values; the rule's parameter.
+    """
+
+    id: str
+    family: str
+    paper: str
+    kind: str
+    language: str | None
+    base: str
+    start: str | None
+    seeds: tuple[int, ...]
+    specification: dict[str, Any]
+
+
+class RunTable:
+    """All runs of a config, by family, language and protocol, and by id."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._by_key: dict[tuple[str, str | None, Protocol], Run] = {}
+        self._by_id: dict[str, Run] = {}
+        for name, family in config.runs.items():
+            for language in family.languages or [None]:
+                for protocol in PROTOCOLS:
+                    self.get(name, language, protocol)
+
+    def __iter__(self) -> Iterator[Run]:
+        """Yield every distinct run once."""
+        return iter(self._by_id.values())
+
+    def __getitem__(self, run_id: str) -> Run:
+        """Return the run of that id.
+
+        Raises:
+            AtlasError: if there is none; names the ids there are.
+        """
+        if run_id not in self._by_id:
+            known = ", ".join(sorted(self._by_id)) or "none"
+            raise AtlasError(f"config, key runs: no run {run_id!r}; there are {known}.")
+        return self._by_id[run_id]
+
+    def get(self, family: str, language: str | None, protocol: Protocol) -> Run:
+        """Return the run of a family for a language (none if the family has no languages).
+
+        Raises:
+            AtlasError: if the family does not run that language, or families start from each other.
+        """
+        spec = self._config.runs[family]
+        language = language if spec.languages else None
+        key = (family, language, protocol)
+        if key in self._by_key:
+            return self._by_key[key]
+        if spec.languages and language not in spec.languages:
+            raise AtlasError(
+                f"config, key runs.{family}.languages: {language!r} is asked for but not listed; "
+                "add it there or drop it where it is used."
+            )
+        run = self._resolve(family, language, protocol)
+        for other in self._by_id.values():
+            if _content(other) == _content(run):
+                run = other
+                break
+        self._by_id.setdefault(run.id, run)
+        self._by_key[key] = run
+        return run
+
+    def _resolve(self, family: str, language: str | None, protocol: Protocol) -> Run:
+        spec = self._config.runs[family]
+        start = self._start(family, language, protocol)
+        own = spec.corrected if protocol == "corrected" and spec.corrected else spec.published
+        specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
+        if isinstance(spec, AdjustmentRuns):
+            specification |= {"bitext": spec.bitext, "language": language}
+        else:
+            specification |= {
+                "encoding": self._config.encodings[spec.encoding].model_dump(mode="json"),
+                "train": spec.train,
+                "evaluate": _evaluate(spec, language),
+            }
+        specification["start"] = start.id if start else None
+        specification["hyperparameters"] = own.model_dump(mode="json")
+        differs = spec.corrected not in (None, spec.published) or self._start_differs(
+            family, language
+        )
+        name = f"{family}-{language}" if language else family
+        return Run(
+            id=f"{name}.{protocol}" if differs else name,
+            family=family,
+            paper=spec.paper,
+            kind=spec.kind,
+            language=language,
+            base=start.base if start else spec.encoder,
+            start=start.id if start else None,
+            seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
+            specification=specification,
+        )
+
+    def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
+        encoder = self._config.runs[family].encoder
+        if encoder in self._config.encoders:
+            return None
+        seen = [family]
+        while encoder in self._config.runs:
+            if encoder in seen:
+                circle = " -> ".join([*seen, encoder])
+                raise AtlasError(
+                    f"config, key runs.{family}.encoder: {circle} is a circle; "
+                    "let one of these families start from an encoder."
+                )
+            seen.append(encoder)
+            encoder = self._config.runs[encoder].encoder
+        return self.get(self._config.runs[family].encoder, language, protocol)
+
+    def _start_differs(self, family: str, language: str | None) -> bool:
+        starts = [self._start(family, language, protocol) for protocol in PROTOCOLS]
+        return starts[0] is not None and starts[0] != starts[1]
+
+
+def _evaluate(spec: FinetuningRuns, language: str | None) -> dict[str, list[str]]:
+    return {
+        name: [item.replace("{language}", language or "") for item in languages]
+        for name, languages in spec.evaluate.items()
+    }
+
+
+def _content(run: Run) -> str:
+    return json.dumps([run.specification, run.seeds], sort_keys=True)

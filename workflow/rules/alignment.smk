@@ -1,0 +1,67 @@
+# Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids.
+
+
+def gold_dataset(dataset, language):
+    """The gold links that go with a bitext, if that language has some."""
+    name = CONFIG.alignment.gold.get(dataset)
+    return name if name and language in CONFIG.datasets[name].languages else None
+
+
+def gold_files(wildcards):
+    name = gold_dataset(wildcards.dataset, wildcards.language)
+    return source_files(name, wildcards.language) if name else []
+
+
+def gold_sources(wildcards):
+    name = gold_dataset(wildcards.dataset, wildcards.language)
+    return described(name, [wildcards.language])["sources"][wildcards.language] if name else []
+
+
+rule align:
+    """Word links of a bitext; the gold sentences are aligned with it and scored."""
+    input:
+        bitext="<results>/data/{dataset}/{language}.parquet",
+        gold=gold_files,
+    output:
+        pharaoh="<results>/alignment/{dataset}/{language}.pharaoh",
+        scores="<results>/alignment/{dataset}/{language}.scores.json",
+    log:
+        "<results>/logs/align/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/align/{dataset}/{language}.tsv"
+    threads: asked("align").threads
+    resources:
+        mem_mb=memory("align"),
+        runtime=minutes("align"),
+    params:
+        backend=CONFIG.alignment.backend,
+        symmetrisation=CONFIG.alignment.symmetrisation,
+        gold=gold_sources,
+        code=code("align"),
+    script:
+        "../scripts/align.py"
+
+
+rule encode_word_pairs:
+    """Word pairs for adjustment and, apart from them, for histograms; tokenised once."""
+    input:
+        bitext="<results>/data/{dataset}/{language}.parquet",
+        pharaoh="<results>/alignment/{dataset}/{language}.pharaoh",
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+    output:
+        train=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/train"),
+        heldout=directory("<results>/tokens/{encoder}/pairs/{dataset}/{language}/heldout"),
+        card="<results>/tokens/{encoder}/pairs/{dataset}/{language}/card.json",
+    log:
+        "<results>/logs/encode_word_pairs/{encoder}/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/encode_word_pairs/{encoder}/{dataset}/{language}.tsv"
+    threads: asked("encode_word_pairs").threads
+    resources:
+        mem_mb=memory("encode_word_pairs"),
+        runtime=minutes("encode_word_pairs"),
+    params:
+        alignment=CONFIG.alignment.model_dump(mode="json", exclude={"gold", "backend"}),
+        code=code("encode_word_pairs"),
+    script:
+        "../scripts/encode_word_pairs.py"

@@ -1,0 +1,163 @@
+# What every rule needs: the validated config, the tables of runs and languages, and where things lie.
+
+import sys
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+
+from mbert_atlas import datasets
+from mbert_atlas.config import Resources, validate
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.fingerprint import fingerprint
+from mbert_atlas.languages import Languages
+from mbert_atlas.runs import RunTable
+
+try:
+    LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
+    CONFIG = validate(config, workflow.configfiles, LANGUAGES)
+    RUNS = RunTable(CONFIG)
+except AtlasError as error:
+    raise WorkflowError(str(error)) from None
+
+RESULTS = f"results/{CONFIG.run}"
+SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+
+
+def asked(rule_name):
+    """What a job of a rule asks for."""
+    return CONFIG.resources.get(rule_name, Resources())
+
+
+def memory(rule_name):
+    """Memory in MB, more on every attempt: SLURM reports running out of it as a plain failure."""
+    return lambda wildcards, attempt: asked(rule_name).mem_mb * attempt
+
+
+def minutes(rule_name):
+    """Time limit in minutes, more on every attempt."""
+    return lambda wildcards, attempt: asked(rule_name).runtime * attempt
+
+
+def code(script):
+    """Fingerprint of a script and of the package modules it reaches; a parameter, so a trigger."""
+    return fingerprint(SCRIPTS / f"{script}.py")
+
+
+def named(*kinds):
+    """Regular expression for the names of the datasets of these kinds."""
+    return either(name for name, item in CONFIG.datasets.items() if item.corpus in kinds)
+
+
+def either(names):
+    """Regular expression for any of these names; matches nothing if there are none."""
+    return "|".join(names) or "(?!)"
+
+
+def upstream(path):
+    """Where an upstream file lies: written by the miniature, or fetched."""
+    return f"<results>/miniature/{path}" if CONFIG.miniature else f"<downloads>/{path}"
+
+
+def sources(dataset, language):
+    """The upstream files of one language of a dataset, as the config's `Source` records."""
+    return datasets.sources(dataset, CONFIG.datasets[dataset], language, LANGUAGES)
+
+
+def source_files(dataset, language):
+    """The paths of :func:`sources`, partners included."""
+    return [
+        upstream(path) for item in sources(dataset, language) for path in [item.path, *item.partners]
+    ]
+
+
+def all_source_files(dataset):
+    """The upstream files of every language of a dataset, each once."""
+    found = [
+        path
+        for language in CONFIG.datasets[dataset].languages
+        for path in source_files(dataset, language)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def described(dataset, languages=None):
+    """A dataset's config with its sources spelled out: the parameter of the rules that read it."""
+    item = CONFIG.datasets[dataset]
+    return {
+        **item.model_dump(mode="json", exclude={"files", "files_by_language", "languages"}),
+        "sources": {
+            language: [
+                source.model_dump(mode="json")
+                | {
+                    "path": upstream_path(source.path),
+                    "partners": [upstream_path(partner) for partner in source.partners],
+                }
+                for source in sources(dataset, language)
+            ]
+            for language in languages or item.languages
+        },
+    }
+
+
+def upstream_path(path):
+    """:func:`upstream` with the folders filled in, for parameters."""
+    return f"{RESULTS}/miniature/{path}" if CONFIG.miniature else f"{CONFIG.downloads}/{path}"
+
+
+def encoder_folder(name):
+    """Where an encoder of the config lies."""
+    encoder = CONFIG.encoders[name]
+    if encoder.scratch:
+        return f"<results>/encoders/{name}/model"
+    if encoder.folder:
+        return encoder.folder
+    repository = encoder.hub.repository.replace("/", "--")
+    return f"<downloads>/hf/{repository}@{encoder.hub.revision}"
+
+
+def tokenizer_folder(name):
+    """Where its tokenizer lies; a pretrained one is there before the encoder is."""
+    if CONFIG.encoders[name].scratch:
+        return f"<results>/encoders/{name}/tokenizer"
+    return encoder_folder(name)
+
+
+def model_folder(run, seed):
+    """The model that a run leaves, or the encoder it started from if there is no run."""
+    return f"<results>/runs/{run.id}/seed{seed}/model"
+
+
+def start_folder(run, seed):
+    """The model that a run starts from."""
+    if run.start:
+        return model_folder(RUNS[run.start], seed)
+    return encoder_folder(run.base)
+
+
+def table(dataset, language=None):
+    """The Parquet file of a dataset (of one language, where it is made language by language)."""
+    if CONFIG.datasets[dataset].corpus in ("wikipedia", "plain_text", "bitext"):
+        return f"<results>/data/{dataset}/{language}.parquet"
+    return f"<results>/data/{dataset}.parquet"
+
+
+def encoding_name(run):
+    """Name of the encoding of a fine-tuning run."""
+    return CONFIG.runs[run.family].encoding
+
+
+def artifacts(paper):
+    """The files that a paper's target makes; every paper's .smk adds its own."""
+    return [path for paths in ARTIFACTS.get(paper, {}).values() for path in paths]
+
+
+ARTIFACTS = {}
+
+
+wildcard_constraints:
+    seed=r"\d+",
+    language=r"[a-z_-]+",
+    protocol="published|corrected",
+    encoder=either(CONFIG.encoders),
+    encoding=either(CONFIG.encodings),
+    part="train|heldout",

@@ -1,0 +1,146 @@
+# Needs: upstream files. Makes: tidy Parquet (columns in mbert_atlas/schemas.py), each with a dataset card.
+
+
+rule extract_wikipedia:
+    """Paragraphs of one language's dump, through wikiextractor."""
+    input:
+        lambda wildcards: source_files(wildcards.dataset, wildcards.language),
+    output:
+        table="<results>/data/{dataset}/{language}.parquet",
+        card="<results>/data/{dataset}/{language}.card.json",
+    log:
+        "<results>/logs/extract_wikipedia/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/extract_wikipedia/{dataset}/{language}.tsv"
+    wildcard_constraints:
+        dataset=named("wikipedia"),
+    threads: asked("extract_wikipedia").threads
+    resources:
+        mem_mb=memory("extract_wikipedia"),
+        runtime=minutes("extract_wikipedia"),
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset, [wildcards.language]),
+        code=code("extract_wikipedia"),
+    script:
+        "../scripts/extract_wikipedia.py"
+
+
+localrules:
+    read_plain_text,
+    read_nli,
+
+
+rule read_plain_text:
+    """Running text of one language from any source that has some, for pretraining."""
+    input:
+        lambda wildcards: source_files(wildcards.dataset, wildcards.language),
+    output:
+        table="<results>/data/{dataset}/{language}.parquet",
+        card="<results>/data/{dataset}/{language}.card.json",
+    log:
+        "<results>/logs/read_plain_text/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/read_plain_text/{dataset}/{language}.tsv"
+    wildcard_constraints:
+        dataset=named("plain_text"),
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset, [wildcards.language]),
+        code=code("read_plain_text"),
+    script:
+        "../scripts/read_plain_text.py"
+
+
+rule read_bitext:
+    """Tokenised sentence pairs, English and one other language."""
+    input:
+        lambda wildcards: source_files(wildcards.dataset, wildcards.language),
+    output:
+        table="<results>/data/{dataset}/{language}.parquet",
+        card="<results>/data/{dataset}/{language}.card.json",
+    log:
+        "<results>/logs/read_bitext/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/read_bitext/{dataset}/{language}.tsv"
+    wildcard_constraints:
+        dataset=named("bitext"),
+    threads: asked("read_bitext").threads
+    resources:
+        mem_mb=memory("read_bitext"),
+        runtime=minutes("read_bitext"),
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset, [wildcards.language]),
+        code=code("read_bitext"),
+    script:
+        "../scripts/read_bitext.py"
+
+
+rule read_universal_dependencies:
+    """Sentences of all languages of a treebank dataset."""
+    input:
+        lambda wildcards: all_source_files(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/read_universal_dependencies/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/read_universal_dependencies/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=named("universal_dependencies"),
+    threads: asked("read_universal_dependencies").threads
+    resources:
+        mem_mb=memory("read_universal_dependencies"),
+        runtime=minutes("read_universal_dependencies"),
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset),
+        code=code("read_universal_dependencies"),
+    script:
+        "../scripts/read_universal_dependencies.py"
+
+
+rule read_nli:
+    """Premises and hypotheses of all languages of an inference dataset."""
+    input:
+        lambda wildcards: all_source_files(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/read_nli/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/read_nli/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=named("nli"),
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset),
+        code=code("read_nli"),
+    script:
+        "../scripts/read_nli.py"
+
+
+rule sample_language_identification:
+    """Paragraphs sampled per language and split, those with [UNK] left out (tanti2021, App. A)."""
+    input:
+        paragraphs=lambda wildcards: [
+            table(CONFIG.datasets[wildcards.dataset].paragraphs, language)
+            for language in CONFIG.datasets[wildcards.dataset].languages
+        ],
+        tokenizer=lambda wildcards: tokenizer_folder(CONFIG.datasets[wildcards.dataset].encoder),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/sample_language_identification/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/sample_language_identification/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=named("language_identification"),
+    threads: asked("sample_language_identification").threads
+    resources:
+        mem_mb=memory("sample_language_identification"),
+        runtime=minutes("sample_language_identification"),
+    params:
+        dataset=lambda wildcards: CONFIG.datasets[wildcards.dataset].model_dump(mode="json"),
+        code=code("sample_language_identification"),
+    script:
+        "../scripts/sample_language_identification.py"

@@ -1,0 +1,74 @@
+# Needs: the network, a mirror folder, or nothing (miniature). Makes: the upstream files as they are.
+
+UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
+HUB = {name: item.hub for name, item in CONFIG.encoders.items() if item.hub}
+
+
+if CONFIG.miniature:
+
+    rule miniature:
+        """Write a little world in every upstream format."""
+        output:
+            [f"<results>/miniature/{path}" for path in UPSTREAM],
+            manifest="<results>/miniature/MANIFEST.tsv",
+        log:
+            "<results>/logs/miniature.log",
+        benchmark:
+            "<results>/benchmarks/miniature/all.tsv"
+        threads: asked("miniature").threads
+        resources:
+            mem_mb=memory("miniature"),
+            runtime=minutes("miniature"),
+        params:
+            specification=CONFIG.miniature.model_dump(mode="json"),
+            code=code("miniature"),
+        script:
+            "../scripts/miniature.py"
+
+
+localrules:
+    fetch_file,
+    fetch_encoder,
+    fetch,
+
+
+rule fetch_file:
+    """Take one upstream file from the mirror or download it, and check its sha256."""
+    output:
+        "<downloads>/{path}",
+    log:
+        "<results>/logs/fetch/{path}.log",
+    wildcard_constraints:
+        path=r"(?!hf/).+",
+    retries: 2
+    params:
+        mirror=CONFIG.mirror,
+        offline=CONFIG.offline,
+    script:
+        "../scripts/fetch_file.py"
+
+
+rule fetch_encoder:
+    """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
+    output:
+        directory("<downloads>/hf/{snapshot}"),
+    log:
+        "<results>/logs/fetch/hf/{snapshot}.log",
+    retries: 2
+    params:
+        hub=lambda wildcards: next(
+            item.model_dump()
+            for item in HUB.values()
+            if f"{item.repository.replace('/', '--')}@{item.revision}" == wildcards.snapshot
+        ),
+        mirror=CONFIG.mirror,
+        offline=CONFIG.offline,
+    script:
+        "../scripts/fetch_encoder.py"
+
+
+rule fetch:
+    """Everything that needs the internet; run it on a login node."""
+    input:
+        [] if CONFIG.miniature else [upstream(path) for path in UPSTREAM],
+        [encoder_folder(name) for name in HUB],

@@ -1,0 +1,91 @@
+# Needs: encoders and tokenised data. Makes: models and predictions; no scores.
+# Resumable state lies in results/<run>/state, which Snakemake does not own: a killed job goes on from it.
+
+
+rule encode_examples:
+    """A dataset's examples as token ids for one way of encoding a task."""
+    input:
+        table="<results>/data/{dataset}.parquet",
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+    output:
+        directory("<results>/tokens/{encoder}/examples/{encoding}/{dataset}"),
+    log:
+        "<results>/logs/encode_examples/{encoder}/{encoding}/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/encode_examples/{encoder}/{encoding}/{dataset}.tsv"
+    threads: asked("encode_examples").threads
+    resources:
+        mem_mb=memory("encode_examples"),
+        runtime=minutes("encode_examples"),
+    params:
+        encoding=lambda wildcards: CONFIG.encodings[wildcards.encoding].model_dump(mode="json"),
+        languages=lambda wildcards: CONFIG.datasets[wildcards.dataset].languages,
+        code=code("encode_examples"),
+    script:
+        "../scripts/encode_examples.py"
+
+
+rule adjust:
+    """Cross-lingual adjustment (efimov2022, Eq. 1)."""
+    input:
+        encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
+        pairs=lambda wildcards: "<results>/tokens/{0.base}/pairs/{1[bitext]}/{0.language}/train".format(
+            RUNS[wildcards.run], RUNS[wildcards.run].specification
+        ),
+    output:
+        model=directory("<results>/runs/{run}/seed{seed}/model"),
+        counts="<results>/runs/{run}/seed{seed}/counts.json",
+    log:
+        "<results>/logs/adjust/{run}/seed{seed}.log",
+    benchmark:
+        "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
+    wildcard_constraints:
+        run=either(run.id for run in RUNS if run.kind == "adjustment"),
+    threads: asked("adjust").threads
+    resources:
+        mem_mb=memory("adjust"),
+        runtime=minutes("adjust"),
+        gpu=asked("adjust").gpu,
+    params:
+        specification=lambda wildcards: RUNS[wildcards.run].specification,
+        state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
+        code=code("adjust"),
+    script:
+        "../scripts/adjust.py"
+
+
+def example_folder(run, dataset):
+    return f"<results>/tokens/{run.base}/examples/{encoding_name(run)}/{dataset}"
+
+
+rule finetune:
+    """Fine-tuning on a task, then predictions on its test sets."""
+    input:
+        encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
+        train=lambda wildcards: example_folder(
+            RUNS[wildcards.run], RUNS[wildcards.run].specification["train"]
+        ),
+        evaluate=lambda wildcards: [
+            example_folder(RUNS[wildcards.run], dataset)
+            for dataset in RUNS[wildcards.run].specification["evaluate"]
+        ],
+    output:
+        model=directory("<results>/runs/{run}/seed{seed}/model"),
+        predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
+    log:
+        "<results>/logs/finetune/{run}/seed{seed}.log",
+    benchmark:
+        "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
+    wildcard_constraints:
+        run=either(run.id for run in RUNS if run.kind == "finetuning"),
+    threads: asked("finetune").threads
+    resources:
+        mem_mb=memory("finetune"),
+        runtime=minutes("finetune"),
+        gpu=asked("finetune").gpu,
+    params:
+        specification=lambda wildcards: RUNS[wildcards.run].specification,
+        state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
+        code=code("finetune"),
+    script:
+        "../scripts/finetune.py"
