@@ -1,0 +1,69 @@
+# Each verb sets up what it needs: Python packages go to .venv, at the versions of requirements.lock.
+
+PYTHON ?= python3.11
+CORES ?= $(shell nproc)
+MIRROR ?=
+
+VENV := .venv
+INSTALLED := $(VENV)/.installed
+SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
+# Rules and tests find the programs of the environment without its being activated.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+
+.DELETE_ON_ERROR:
+.PHONY: help setup demo small test test-fast lint format lock clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@echo
+	@echo "CORES=$(CORES) CPUs to use   MIRROR=DIR folder with the upstream files (small)   PYTHON=$(PYTHON)"
+
+setup: $(INSTALLED) ## install everything into .venv (again only after requirements.lock has changed)
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo "mbert-atlas needs Python 3.11 with venv. On Debian 12: sudo apt-get install python3 python3-venv" >&2; \
+	  echo "Elsewhere: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --requirement requirements.lock
+	$(VENV)/bin/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(INSTALLED) ## the whole workflow in miniature: no network, no GPU, minutes
+	$(SNAKEMAKE) --configfile config/demo.yaml -- all
+	@echo "Reported beside reproduced: results/demo/scorecard.html"
+	@echo "Figures and tables:         results/demo/report.html"
+
+small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the network)
+	$(SNAKEMAKE) --configfile config/small.yaml $(if $(MIRROR),--config mirror=$(abspath $(MIRROR))) -- all
+
+test: lint ## lint, then every test, with coverage
+	$(VENV)/bin/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
+
+test-fast: $(INSTALLED) ## the unit tests only
+	$(VENV)/bin/python -m pytest tests/unit
+
+lint: $(INSTALLED) ## ruff, snakefmt, mypy, snakemake --lint
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/snakefmt --check Snakefile workflow
+	$(VENV)/bin/mypy
+	$(SNAKEMAKE) --configfile config/demo.yaml --lint
+
+format: $(INSTALLED) ## rewrite the sources as lint wants them
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/snakefmt Snakefile workflow
+
+# torch pins its CUDA packages itself, and a build without CUDA has none: they stay out of the lock.
+lock: ## resolve requirements.in anew (in a fresh environment) and write requirements.lock
+	$(PYTHON) -m venv --clear $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install --disable-pip-version-check --requirement requirements.in
+	{ echo "# Exact versions of requirements.in and of all that it needs. Written by \`make lock\`; don't edit."; \
+	  $(VENV)-lock/bin/python -m pip freeze --all | sed 's/+cpu$$//' | grep -viE '^(pip|nvidia-|cuda-|triton)'; \
+	} > requirements.lock
+	rm -rf $(VENV)-lock
+
+clean: ## remove the demo's results and all caches; other results stay
+	rm -rf results/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -not -path './$(VENV)/*' -exec rm -rf {} +
