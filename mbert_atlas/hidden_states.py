@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,11 @@ import torch
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.progress import track
+from mbert_atlas.training.batching import micro_batches
+from mbert_atlas.training.interfaces import Precision
+from mbert_atlas.training.loop import autocast
 
 IntArray = npt.NDArray[np.integer[Any]]
-Precision = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True)
@@ -33,25 +35,6 @@ class EncodedBatch:
     lengths: torch.Tensor
     layers: tuple[torch.Tensor, ...]
     pooler: torch.Tensor | None
-
-
-def token_budget_batches(lengths: IntArray, token_budget: int) -> list[npt.NDArray[np.int64]]:
-    """Cut examples into batches of similar length, the longest first.
-
-    Args:
-        lengths: tokens of each example, int, shape ``(n,)``.
-        token_budget: most padded tokens in a batch; a longer example gets a batch of its own.
-
-    Returns:
-        Index arrays that together hold each of ``0 .. n - 1`` once.
-    """
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
-    batches, begin = [], 0
-    while begin < len(order):
-        size = max(1, token_budget // max(1, int(lengths[order[begin]])))
-        batches.append(order[begin : begin + size])
-        begin += size
-    return batches
 
 
 def pad(rows: Ragged, padding: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
@@ -92,7 +75,7 @@ def iterate_hidden_states(
         layers: states to return, 0 for the embeddings; negative numbers count from the last.
         rows: which rows to encode, each once; none for all.
         token_budget: most padded tokens in a batch.
-        precision: bf16 runs under autocast.
+        precision: see :class:`mbert_atlas.specifications.Optimisation`.
         description: what the progress line says.
     """
     device = next(model.parameters()).device
@@ -101,14 +84,11 @@ def iterate_hidden_states(
         number_of_layers(model) - 1
     ]
     model.eval()
-    batches = token_budget_batches(ids.lengths[chosen], token_budget)
+    batches = micro_batches(chosen, ids.lengths, token_budget)
     for batch in track(batches, description):
-        part = ids.take(chosen[batch])
+        part = ids.take(batch)
         padded, mask = pad(part, padding_id(model))
-        with (
-            torch.inference_mode(),
-            torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
-        ):
+        with torch.inference_mode(), autocast(precision, device):
             output = model(
                 input_ids=torch.from_numpy(padded).to(device),
                 attention_mask=torch.from_numpy(mask).long().to(device),
@@ -120,7 +100,7 @@ def iterate_hidden_states(
             else tuple(output.hidden_states[layer] for layer in layers)
         )
         yield EncodedBatch(
-            rows=chosen[batch],
+            rows=batch,
             lengths=torch.from_numpy(part.lengths).to(device),
             layers=states,
             pooler=getattr(output, "pooler_output", None),
@@ -153,7 +133,7 @@ def span_vectors(
         layers: states to keep.
         out: where to write, shape ``(layers, n, dims)``; none for a new float32 array.
         token_budget: most padded tokens in a batch.
-        precision: bf16 runs under autocast.
+        precision: see :class:`mbert_atlas.specifications.Optimisation`.
         description: what the progress line says.
 
     Returns:

@@ -1,0 +1,1 @@
+"""What the representations and predictions say: distances, probes, clusters, scores, tests."""

@@ -1,0 +1,85 @@
+"""Do clusters of vectors agree with labels? V-measure and AMI (tanti2021, section 5, code)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.randomness import generator
+
+SEEDS = tuple(range(1, 11))
+
+
+@dataclass(frozen=True)
+class ClusterAgreement:
+    """Agreement of k-means clusters with labels, means over runs; 0 to 1.
+
+    Attributes:
+        k: clusters.
+        n: vectors.
+        v_measure: harmonic mean of homogeneity and completeness; not adjusted for chance.
+        v_measure_stddev: its standard deviation over runs.
+        ami: adjusted mutual information, 0 for chance.
+        v_measure_chance: V-measure of the same clusters against shuffled labels.
+    """
+
+    k: int
+    n: int
+    v_measure: float
+    v_measure_stddev: float
+    ami: float
+    v_measure_chance: float
+
+
+def cluster_agreement(
+    vectors: npt.NDArray[Any],
+    labels: Sequence[str] | npt.NDArray[Any],
+    k: int | None = None,
+    seeds: Sequence[int] = SEEDS,
+) -> ClusterAgreement:
+    """Cluster vectors by k-means and compare the clusters with ``labels``.
+
+    As in the authors' code: random initial centres, one start, at most 100 iterations of Lloyd's
+    algorithm, seeds 1 to 10, means over the runs.
+
+    Args:
+        vectors: shape ``(n, dims)``.
+        labels: shape ``(n,)``.
+        k: clusters; none for the number of different labels. The authors take 33 for languages,
+            whatever the data.
+        seeds: one run each.
+
+    Raises:
+        AtlasError: if there are fewer vectors than clusters.
+    """
+    _, codes = np.unique(np.asarray(labels), return_inverse=True)
+    k = int(codes.max()) + 1 if k is None else k
+    if len(vectors) < k:
+        raise AtlasError(
+            f"{len(vectors)} vectors cannot make {k} clusters; sample more or lower k."
+        )
+    data = np.ascontiguousarray(vectors, dtype=np.float32)
+    measures, amis, chances = [], [], []
+    for seed in seeds:
+        clusters = KMeans(
+            k, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed
+        ).fit_predict(data)
+        measures.append(v_measure_score(codes, clusters))
+        amis.append(adjusted_mutual_info_score(codes, clusters))
+        shuffled = generator(seed, "clusters", "chance").permutation(codes)
+        chances.append(v_measure_score(shuffled, clusters))
+    return ClusterAgreement(
+        k=k,
+        n=len(data),
+        v_measure=float(np.mean(measures)),
+        v_measure_stddev=float(np.std(measures)),
+        ami=float(np.mean(amis)),
+        v_measure_chance=float(np.mean(chances)),
+    )

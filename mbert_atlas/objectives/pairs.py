@@ -1,0 +1,95 @@
+"""Aligned word pairs of a bitext's token store, as flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mbert_atlas.arrays import TokenStore, load_arrays
+from mbert_atlas.errors import DataError
+
+IntArray = npt.NDArray[np.int64]
+_ARRAYS = (
+    "source_ids",
+    "target_ids",
+    "source_word_start",
+    "source_word_end",
+    "target_word_start",
+    "target_word_end",
+    "source_pairs",
+    "target_pairs",
+)
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """Word pairs, each array int64 of shape ``(pairs,)``, sorted by sentence.
+
+    Attributes:
+        sentence: sentence of the pair.
+        source_word: English word, counted from 0 in its sentence.
+        source_start: first piece of the English word in ``source_ids`` of the sentence.
+        source_end: one past its last piece.
+        target_start: first piece of the target word in ``target_ids``.
+        target_end: one past its last piece.
+    """
+
+    sentence: IntArray
+    source_word: IntArray
+    source_start: IntArray
+    source_end: IntArray
+    target_start: IntArray
+    target_end: IntArray
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return len(self.sentence)
+
+    def take(self, which: npt.NDArray[np.bool_] | IntArray) -> WordPairs:
+        """Return the pairs at these positions, or where the mask is true."""
+        return WordPairs(**{item.name: getattr(self, item.name)[which] for item in fields(self)})
+
+
+def open_pairs(path: Path | str) -> tuple[TokenStore, WordPairs]:
+    """Open a bitext's token store and list its word pairs.
+
+    Pairs with a word that has no piece (cut off with the end of its sentence) are left out.
+
+    Args:
+        path: folder written by :func:`mbert_atlas.alignment.pairs.encode_word_pairs`.
+
+    Returns:
+        The store, memory-mapped, and the pairs of all its sentences.
+
+    Raises:
+        DataError: if arrays are missing or disagree, or if no pair is left.
+    """
+    store = load_arrays(path)
+    mend = "make the folder again from the word pairs"
+    absent = [name for name in _ARRAYS if name not in store.arrays]
+    if absent:
+        raise DataError(path, f"array {absent[0]}", "not a store of aligned word pairs", mend)
+    source, target = store.ragged("source_pairs"), store.ragged("target_pairs")
+    if not np.array_equal(source.offsets, target.offsets):
+        raise DataError(path, "array target_pairs", "not parallel to source_pairs", mend)
+    sentence = np.repeat(np.arange(len(source)), source.lengths)
+    spans = []
+    for side, words in (("source", source.values), ("target", target.values)):
+        starts = store.ragged(f"{side}_word_start")
+        ends = store.ragged(f"{side}_word_end")
+        if np.any(words < 0) or np.any(words >= starts.lengths[sentence]):
+            raise DataError(path, f"array {side}_pairs", "names a word that is not there", mend)
+        flat = starts.offsets[sentence] + words
+        spans += [starts.values[flat].astype(np.int64), ends.values[flat].astype(np.int64)]
+    pairs = WordPairs(sentence, np.asarray(source.values, dtype=np.int64), *spans)
+    pairs = pairs.take(
+        (pairs.source_end > pairs.source_start) & (pairs.target_end > pairs.target_start)
+    )
+    if len(pairs) == 0:
+        raise DataError(
+            path, "", "no aligned word pair is left", "take more sentences or loosen the filters"
+        )
+    return store, pairs

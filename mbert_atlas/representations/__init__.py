@@ -1,0 +1,1 @@
+"""Hidden states on disk, one vector per text or per word."""

@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from toy_representations import CLS, SEP, toy_encoder, toy_pairs
+
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
+from mbert_atlas.errors import DataError
+from mbert_atlas.objectives.adjustment import (
+    AdjustmentObjective,
+    AlignedSentences,
+    adjust,
+    alignment_terms,
+    sample_sentences,
+    switch_off_dropout,
+)
+from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.specifications import Adjustment, Optimisation
+from mbert_atlas.training.batching import micro_batches
+
+torch.set_num_threads(1)
+
+
+class Lookup(torch.nn.Module):
+    """An "encoder" whose hidden states are rows of a table: Eq. 1 can be done by hand."""
+
+    def __init__(self, table: list[list[float]]) -> None:
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.tensor(table))
+        self.config = SimpleNamespace(
+            hidden_size=len(table[0]), pad_token_id=0, num_hidden_layers=1
+        )
+
+    def forward(self, input_ids: torch.Tensor, **_: Any) -> SimpleNamespace:
+        return SimpleNamespace(last_hidden_state=self.table[input_ids])
+
+
+def _examples(
+    model: Any, path: Path, specification: Adjustment, rows: list[int] | None = None
+) -> AlignedSentences:
+    store, pairs = open_pairs(path)
+    chosen = np.arange(len(store.ragged("source_ids"))) if rows is None else np.array(rows)
+    examples = AlignedSentences(
+        store,
+        pairs,
+        chosen,
+        specification,
+        hidden_size=model.config.hidden_size,
+        padding=0,
+    )
+    reference = np.empty((len(examples.start.values), model.config.hidden_size), np.float32)
+    examples.compute_reference(model, specification.aggregation, reference)
+    examples.reference = reference
+    return examples
+
+
+@pytest.fixture
+def two_sentences(tmp_path: Path) -> Path:
+    """``A B`` - ``a`` (B unaligned) and ``C`` (two pieces) - ``c``; ids 5, 6, 7 8 and 9, 10."""
+    rows = {
+        "source_ids": [[CLS, 5, 6, SEP], [CLS, 7, 8, SEP]],
+        "source_word_start": [[1, 2], [1]],
+        "source_word_end": [[2, 3], [3]],
+        "target_ids": [[CLS, 9, SEP], [CLS, 10, SEP]],
+        "target_word_start": [[1], [1]],
+        "target_word_end": [[2], [2]],
+        "source_pairs": [[0], [0]],
+        "target_pairs": [[0], [0]],
+    }
+    packed = {name: Ragged.from_rows(value, np.int32) for name, value in rows.items()}
+    save_arrays(tmp_path / "store", packed, {})
+    return tmp_path / "store"
+
+
+def test_equation_1_by_hand(two_sentences: Path) -> None:
+    table = [[0.0, 0.0]] * 5 + [[1, 0], [0, 1], [2, 2], [4, 0], [1, 3], [3, -1]]
+    model = Lookup([[float(x) for x in row] for row in table])
+    corrected = Adjustment.corrected(special_tokens="none")
+    published = Adjustment.published(special_tokens="none")
+    # A - a: (1, 0) - (1, 3), squared norm 9; C - c: mean (3, 1) - (3, -1), squared norm 4.
+    # After A moves to (2, 0): the pull of A is |(1, -3)|^2 = 10 and its regulariser 1.
+    expected = {
+        # (pull, regulariser) before and after, in the units of the loss of one step
+        corrected: [((9 + 4) / 2, 0.0), ((10 + 4) / 2, 1 / 2)],
+        # means over 2 pairs and over 3 words + 2 x ([CLS], [SEP]), in both over 2 dims
+        published: [((9 + 4) / 4, 0.0), ((10 + 4) / 4, 1 / (7 * 2))],
+    }
+    for specification, values in expected.items():
+        objective = AdjustmentObjective(specification)
+        model.table.data[5] = torch.tensor([1.0, 0.0])
+        examples = _examples(model, two_sentences, specification)
+        batch = examples.collate(np.arange(2))
+        step_weight = objective.weight(batch)
+        assert step_weight == 2
+        for pull, regulariser in values:
+            terms = alignment_terms(model, batch, "mean")
+            scale = 2 if specification is corrected else 1
+            assert terms[0].item() / scale == pytest.approx(pull)
+            assert terms[1].item() / scale == pytest.approx(regulariser)
+            loss = objective.loss(model, batch, step_weight)
+            assert loss.item() == pytest.approx(pull + regulariser)
+            model.table.data[5] = torch.tensor([2.0, 0.0])
+
+
+def test_groups_of_the_published_mean_are_added_up(two_sentences: Path) -> None:
+    model = Lookup(np.random.default_rng(0).normal(size=(11, 2)).astype(np.float32).tolist())
+    losses = {}
+    for size in (1, 2):
+        specification = Adjustment.published(group_size=size, special_tokens="cls_sep")
+        examples = _examples(model, two_sentences, specification)
+        batch = examples.collate(np.arange(2))
+        losses[size] = AdjustmentObjective(specification).loss(model, batch, 2.0).item()
+    # Both sentences have 3 pairs, so each group's mean counts fully, where one group halves it.
+    assert losses[1] == pytest.approx(2 * losses[2])
+
+
+def _slow_terms(
+    model: Any, path: Path, rows: list[int], specification: Adjustment, start: dict[str, Any]
+) -> float:
+    """Eq. 1 word by word, sentence by sentence, one forward pass each."""
+    store = load_arrays(path)
+
+    def vectors(side: str, row: int) -> tuple[list[torch.Tensor], torch.Tensor, torch.Tensor]:
+        ids = torch.from_numpy(store.ragged(f"{side}_ids")[row].astype(np.int64))
+        hidden = model(
+            input_ids=ids[None], attention_mask=torch.ones_like(ids)[None]
+        ).last_hidden_state[0]
+        words = []
+        for begin, end in zip(
+            store.ragged(f"{side}_word_start")[row],
+            store.ragged(f"{side}_word_end")[row],
+            strict=True,
+        ):
+            pieces = [hidden[place] for place in range(begin, end)]
+            words.append(
+                {"first": pieces[0], "last": pieces[-1], "mean": sum(pieces) / len(pieces)}[
+                    specification.aggregation
+                ]
+            )
+        return words, hidden[0], hidden[-1]
+
+    now = {name: value.clone() for name, value in model.state_dict().items()}
+    anchors = {}
+    model.load_state_dict(start)
+    with torch.no_grad():
+        for row in rows:
+            words, cls, sep = vectors("source", row)
+            anchors[row] = [*words, cls, sep]
+    model.load_state_dict(now)
+    total = 0.0
+    for group in range(0, len(rows), specification.group_size):
+        pulls: list[float] = []
+        moves: list[float] = []
+        for row in rows[group : group + specification.group_size]:
+            source, source_cls, source_sep = vectors("source", row)
+            target, target_cls, target_sep = vectors("target", row)
+            links = zip(
+                store.ragged("source_pairs")[row], store.ragged("target_pairs")[row], strict=True
+            )
+            linked = [(source[i], target[j]) for i, j in links] if specification.words else []
+            if specification.special_tokens != "none":
+                linked.append((source_cls, target_cls))
+            if specification.special_tokens == "cls_sep":
+                linked.append((source_sep, target_sep))
+            pulls += [((s - t) ** 2).sum().item() for s, t in linked]
+            english = [*source, source_cls, source_sep]
+            moves += [
+                ((s - a) ** 2).sum().item() for s, a in zip(english, anchors[row], strict=True)
+            ]
+        if specification.reduction == "sum":
+            total += (sum(pulls) + sum(moves)) / len(rows)
+        else:
+            dims = model.config.hidden_size
+            total += sum(pulls) / len(pulls) / dims + sum(moves) / len(moves) / dims
+    return total
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"aggregation": "first", "special_tokens": "cls"},
+        {"aggregation": "last", "special_tokens": "none"},
+        {"words": False},
+        {"words": False, "special_tokens": "cls", "group_size": 3},
+    ],
+)
+@pytest.mark.parametrize("protocol", [Adjustment.published, Adjustment.corrected])
+def test_loss_equals_a_loop_over_words(tmp_path: Path, protocol: Any, changes: Any) -> None:
+    specification = protocol(**changes)
+    model = load_encoder(toy_encoder(tmp_path / "encoder"))
+    switch_off_dropout(model)
+    path = toy_pairs(tmp_path / "store", sentences=12)
+    rows = [7, 2, 9, 0, 11, 4, 5]
+    examples = _examples(model, path, specification, rows)
+    start = {name: value.clone() for name, value in model.state_dict().items()}
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=torch.Generator()))
+    objective = AdjustmentObjective(specification)
+    # Micro-batches of any make-up add up to the step's loss.
+    batches = [examples.collate(part) for part in micro_batches(np.arange(7), examples.lengths, 60)]
+    assert len(batches) > 1
+    step_weight = sum(objective.weight(batch) for batch in batches)
+    loss = sum(objective.loss(model, batch, step_weight).item() for batch in batches)
+    expected = _slow_terms(model, path, rows, specification, start)
+    assert loss == pytest.approx(expected, rel=1e-4)
+
+
+def test_regulariser_is_zero_at_the_original_encoder(tmp_path: Path) -> None:
+    model = load_encoder(toy_encoder(tmp_path / "encoder"))
+    path = toy_pairs(tmp_path / "store", sentences=6)
+    examples = _examples(model, path, Adjustment.corrected())
+    model.train()
+    batch = examples.collate(np.arange(6))
+    assert alignment_terms(model, batch, "mean")[1].item() > 1e-2  # dropout moves the vectors
+    switch_off_dropout(model)
+    assert alignment_terms(model, batch, "mean")[1].item() < 1e-6
+
+
+def test_gradient_equals_finite_differences(two_sentences: Path) -> None:
+    table = np.random.default_rng(1).normal(size=(11, 3)).tolist()
+    model = Lookup(table).double()
+    examples = _examples(model, two_sentences, Adjustment.corrected())
+    model.table.data += 0.1
+    batch = {
+        name: tensor.double() if tensor.is_floating_point() else tensor
+        for name, tensor in examples.collate(np.arange(2)).items()
+    }
+
+    def loss(values: torch.Tensor) -> torch.Tensor:
+        def forward(input_ids: torch.Tensor, **_: Any) -> SimpleNamespace:
+            hidden = values[input_ids]
+            return SimpleNamespace(last_hidden_state=SimpleNamespace(float=lambda: hidden))
+
+        batch["reference"] = SimpleNamespace(float=lambda: reference)  # type: ignore[assignment]
+        return sum(alignment_terms(forward, batch, "mean"))
+
+    reference = batch["reference"]
+    assert torch.autograd.gradcheck(loss, (model.table,), atol=1e-6)
+
+
+def test_sample_order_and_seeds(tmp_path: Path) -> None:
+    store, pairs = open_pairs(toy_pairs(tmp_path / "store", sentences=60, without=20))
+    total = len(store.ragged("source_ids"))
+    published = Adjustment.published(sentences=30)
+    corrected = Adjustment.corrected(sentences=30)
+    first = sample_sentences(pairs, total, published, 1)
+    assert 10 <= len(first) < 30
+    exact = sample_sentences(pairs, total, corrected, 1)
+    assert len(exact) == len(set(exact.tolist())) == 30
+    assert exact.max() < 40
+    assert np.array_equal(exact, sample_sentences(pairs, total, corrected, 1))
+    assert not np.array_equal(exact, sample_sentences(pairs, total, corrected, 2))
+    assert not np.array_equal(exact, np.sort(exact))
+    everything = sample_sentences(pairs, total, Adjustment.corrected(sentences=500), 1)
+    assert sorted(everything) == list(range(40))
+
+
+def _related_distance(encoder: Path, path: Path) -> float:
+    model = load_encoder(encoder)
+    examples = _examples(model, path, Adjustment.corrected(special_tokens="none"))
+    batch = examples.collate(np.arange(len(examples)))
+    with torch.no_grad():
+        pull, _ = alignment_terms(model, batch, "mean")
+    return float(pull) / examples.pairs
+
+
+@pytest.mark.parametrize("protocol", [Adjustment.published, Adjustment.corrected])
+def test_adjusting_brings_translations_together(tmp_path: Path, protocol: Any) -> None:
+    encoder = toy_encoder(tmp_path / "encoder")
+    store = toy_pairs(tmp_path / "store", sentences=64, without=4)
+    base = protocol().optimisation
+    optimisation = base.model_copy(update={"learning_rate": 1e-3, "epochs": 4, "batch_size": 8})
+    specification = protocol(sentences=48, optimisation=optimisation)
+    counts = adjust(
+        encoder=encoder,
+        store=store,
+        specification=specification,
+        seed=1,
+        output=tmp_path / "adjusted",
+        state_dir=tmp_path / "state",
+    )
+    assert counts["sentences_in_store"] == 64
+    assert counts["sentences_trained"] <= 48
+    assert counts["steps"] == 4 * -(-counts["sentences_trained"] // 8)
+    assert not (tmp_path / "state").exists()
+    held_out = toy_pairs(tmp_path / "held_out", sentences=40, seed=9)
+    before, after = (_related_distance(e, held_out) for e in (encoder, tmp_path / "adjusted"))
+    assert after < 0.8 * before
+    assert load_tokenizer(tmp_path / "adjusted").vocab_size == load_tokenizer(encoder).vocab_size
+    assert load_encoder(tmp_path / "adjusted").config.hidden_dropout_prob == pytest.approx(0.1)
+
+
+def test_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
+    encoder = toy_encoder(tmp_path / "encoder")
+    store = toy_pairs(tmp_path / "store", sentences=20)
+    optimisation = Adjustment().optimisation.model_copy(update={"batch_size": 4})
+    specification = Adjustment.published(sentences=16, optimisation=optimisation)
+    weights = {}
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        adjust(
+            encoder=encoder,
+            store=store,
+            specification=specification,
+            seed=seed,
+            output=tmp_path / name,
+            state_dir=tmp_path / f"state-{name}",
+        )
+        weights[name] = (tmp_path / name / "model.safetensors").read_bytes()
+    assert weights["a"] == weights["b"]
+    assert weights["a"] != weights["c"]
+
+
+def test_half_precision_reference_is_close(tmp_path: Path) -> None:
+    model = load_encoder(toy_encoder(tmp_path / "encoder"))
+    path = toy_pairs(tmp_path / "store", sentences=6)
+    examples = _examples(model, path, Adjustment.corrected())
+    exact = examples.reference
+    assert exact is not None
+    half = np.empty(exact.shape, np.float16)
+    examples.compute_reference(model, "mean", half)
+    np.testing.assert_allclose(half, exact, rtol=1e-3, atol=1e-4)
+
+
+def test_unusable_stores_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no aligned word pair is left"):
+        open_pairs(toy_pairs(tmp_path / "none", sentences=3, without=3))
+    save_arrays(tmp_path / "other", {"input_ids": Ragged.from_rows([[1]], np.int32)}, {})
+    with pytest.raises(DataError, match="source_ids"):
+        open_pairs(tmp_path / "other")
+    good = load_arrays(toy_pairs(tmp_path / "good", sentences=3))
+    broken = dict(good.arrays)
+    pairs = good.ragged("source_pairs")
+    broken["source_pairs"] = Ragged(pairs.values + 50, pairs.offsets)
+    save_arrays(tmp_path / "outside", broken, {})
+    with pytest.raises(DataError, match="names a word that is not there"):
+        open_pairs(tmp_path / "outside")
+    broken["source_pairs"] = Ragged.from_rows([[0]] * 4, np.int32)
+    save_arrays(tmp_path / "uneven", broken, {})
+    with pytest.raises(DataError, match="not parallel"):
+        open_pairs(tmp_path / "uneven")
+
+
+def test_words_cut_off_are_left_out(tmp_path: Path) -> None:
+    good = load_arrays(toy_pairs(tmp_path / "good", sentences=4))
+    arrays = dict(good.arrays)
+    ends = good.ragged("source_word_end").values.copy()
+    starts = good.ragged("source_word_start")
+    first_pair = good.ragged("source_pairs")[0][0]
+    ends[starts.offsets[0] + first_pair] = starts[0][first_pair]
+    arrays["source_word_end"] = Ragged(ends, starts.offsets)
+    save_arrays(tmp_path / "cut", arrays, {})
+    _, whole = open_pairs(tmp_path / "good")
+    _, cut = open_pairs(tmp_path / "cut")
+    assert len(cut) == len(whole) - 1
+    model = load_encoder(toy_encoder(tmp_path / "encoder"))
+    specification = Adjustment.corrected()
+    examples = _examples(model, tmp_path / "cut", specification)
+    assert examples.pairs == len(cut) + 2 * 4
+    assert len(examples.start.values) == len(starts.values) - 1 + 2 * 4
+    assert np.isfinite(examples.reference).all()  # type: ignore[arg-type]
+
+
+def test_protocols_and_refusals() -> None:
+    published, corrected = Adjustment.published(), Adjustment.corrected()
+    assert published == Adjustment()
+    assert published.optimisation.betas == corrected.optimisation.betas == (0.9, 0.98)
+    assert published.optimisation.order == "sequential"
+    assert (published.reduction, corrected.reduction) == ("mean", "sum")
+    assert (published.dropout_in_training, corrected.dropout_in_training) == (True, False)
+    assert isinstance(corrected.optimisation, Optimisation)
+    with pytest.raises(ValueError, match="nothing to align"):
+        Adjustment.published(words=False, special_tokens="none")
+    with pytest.raises(ValueError, match="extra"):
+        Adjustment.published(sentence=3)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = toy_encoder(tmp_path / "encoder")
+    store = toy_pairs(tmp_path / "store", sentences=24)
+    optimisation = Adjustment().optimisation.model_copy(
+        update={"batch_size": 4, "checkpoint_seconds": 1e-6}
+    )
+    arguments: dict[str, Any] = {
+        "encoder": encoder,
+        "store": store,
+        "specification": Adjustment.published(sentences=24, optimisation=optimisation),
+        "seed": 3,
+        "state_dir": tmp_path / "state",
+    }
+    adjust(**arguments, output=tmp_path / "whole")
+    loss, calls = AdjustmentObjective.loss, []
+
+    def dies(self: AdjustmentObjective, *rest: Any) -> torch.Tensor:
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return loss(self, *rest)
+
+    monkeypatch.setattr(AdjustmentObjective, "loss", dies)
+    with pytest.raises(KeyboardInterrupt):
+        adjust(**arguments, output=tmp_path / "resumed")
+    assert not (tmp_path / "resumed").exists()
+    assert list((tmp_path / "state").glob("reference-*.npy"))
+
+    def no_second_reference(*_: Any) -> None:
+        raise AssertionError("the original's vectors were computed again")
+
+    monkeypatch.setattr(AlignedSentences, "compute_reference", no_second_reference)
+    adjust(**arguments, output=tmp_path / "resumed")
+    assert len(calls) == 4 + 3  # six steps: three were saved
+    whole, resumed = (
+        (tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "resumed")
+    )
+    assert whole == resumed

@@ -1,0 +1,78 @@
+"""Toy encoders and token stores for the tests of adjustment, representations and analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertModel
+
+from mbert_atlas.arrays import Ragged, save_arrays
+
+PAD, UNK, CLS, SEP, MASK = range(5)
+WORDS = 40  # concepts; English word k has id 5 + k, its translation 5 + WORDS + k
+SUFFIX = 5 + 2 * WORDS  # a continuation piece that either language may add
+VOCABULARY = SUFFIX + 1
+
+
+def toy_encoder(folder: Path, *, seed: int = 0, layers: int = 2, dims: int = 16) -> Path:
+    """Write a random BERT with a word-level vocabulary as an encoder folder."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = BertModel(
+            BertConfig(
+                vocab_size=VOCABULARY,
+                hidden_size=dims,
+                num_hidden_layers=layers,
+                num_attention_heads=2,
+                intermediate_size=2 * dims,
+                max_position_embeddings=64,
+                initializer_range=0.5,
+            )
+        )
+    model.save_pretrained(folder)
+    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    names += [f"en{k}" for k in range(WORDS)] + [f"xx{k}" for k in range(WORDS)] + ["##s"]
+    (folder / "vocab.txt").write_text("\n".join(names) + "\n")
+    vocabulary = {name: number for number, name in enumerate(names)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def toy_pairs(folder: Path, *, sentences: int = 40, seed: int = 0, without: int = 0) -> Path:
+    """Write a store of sentence pairs whose word order is reversed and whose links are known.
+
+    Some words have a second piece; the last ``without`` sentences have no word pair.
+    """
+    random = np.random.default_rng(seed)
+    arrays: dict[str, list[list[int]]] = {
+        f"{side}_{name}": []
+        for side in ("source", "target")
+        for name in ("ids", "word_start", "word_end", "pairs")
+    }
+    for number in range(sentences):
+        concepts = random.choice(WORDS, size=int(random.integers(2, 9)), replace=False)
+        for side, order, base in (("source", concepts, 5), ("target", concepts[::-1], 5 + WORDS)):
+            ids, starts, ends = [CLS], [], []
+            for concept in order:
+                starts.append(len(ids))
+                ids += [base + int(concept)] + [SUFFIX] * int(random.integers(0, 3))
+                ends.append(len(ids))
+            arrays[f"{side}_ids"].append([*ids, SEP])
+            arrays[f"{side}_word_start"].append(starts)
+            arrays[f"{side}_word_end"].append(ends)
+        linked = sorted(random.choice(len(concepts), size=max(1, len(concepts) - 1), replace=False))
+        if number >= sentences - without:
+            linked = []
+        arrays["source_pairs"].append([int(word) for word in linked])
+        arrays["target_pairs"].append([len(concepts) - 1 - int(word) for word in linked])
+    packed = {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()}
+    save_arrays(folder, packed, {})
+    return folder
