@@ -1,8 +1,8 @@
 """mbert-atlas: five papers on how multilingual BERT stores language, reproduced.
 
-    snakemake --profile local --configfile config/demo.yaml all     # first look, nothing downloaded
-    snakemake --profile slurm all                                   # paper scale on a cluster
-    snakemake --profile slurm efimov2022_figure1                    # one artifact
+snakemake --profile local --configfile config/demo.yaml all     # first look, nothing downloaded
+snakemake --profile slurm all                                   # paper scale on a cluster
+snakemake --profile slurm efimov2022_figure1                    # one artifact
 """
 
 from snakemake.utils import min_version
@@ -23,6 +23,8 @@ pathvars:
     downloads=CONFIG.downloads,
 
 
+include: "workflow/rules/efimov2022.smk"
+include: "workflow/rules/tanti2021.smk"
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/alignment.smk"
@@ -31,8 +33,6 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/representations.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/report.smk"
-include: "workflow/rules/efimov2022.smk"
-include: "workflow/rules/tanti2021.smk"
 
 
 rule all:

@@ -320,8 +320,8 @@ class Config(_Model):
         default_factory=dict, description="Cached vectors by name."
     )
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
-    efimov2022: Efimov2022 | None = Field(None, description="Artifacts of efimov2022.")
-    tanti2021: Tanti2021 | None = Field(None, description="Artifacts of tanti2021.")
+    efimov2022: Efimov2022 = Field(description="Artifacts of efimov2022.")
+    tanti2021: Tanti2021 = Field(description="Artifacts of tanti2021.")
     resources: dict[str, Resources] = Field(
         default_factory=dict, description="What the jobs of a rule ask for."
     )
@@ -371,18 +371,16 @@ class Config(_Model):
             check("alignment.gold", bitext, self.datasets)
             check(f"alignment.gold.{bitext}", gold, self.datasets)
         for paper in self.papers:
-            check("papers", paper, [name for name in PAPERS if getattr(self, name) is not None])
-        if self.tanti2021:
-            check("tanti2021.representation", self.tanti2021.representation, self.representations)
-            check("tanti2021.tagging", self.tanti2021.tagging, self.runs)
-        if self.efimov2022:
-            check("efimov2022.model", self.efimov2022.model, self.encoders)
-            check("efimov2022.bitext", self.efimov2022.bitext, self.datasets)
-            check("efimov2022.xnli", self.efimov2022.xnli, self.datasets)
-            for family in self.efimov2022.conditions.values():
-                check("efimov2022.conditions", family, self.runs)
-            for model in self.efimov2022.panels.values():
-                check("efimov2022.panels", model, [*self.encoders, *self.runs])
+            check("papers", paper, PAPERS)
+        check("tanti2021.representation", self.tanti2021.representation, self.representations)
+        check("tanti2021.tagging", self.tanti2021.tagging, self.runs)
+        check("efimov2022.model", self.efimov2022.model, self.encoders)
+        check("efimov2022.bitext", self.efimov2022.bitext, self.datasets)
+        check("efimov2022.xnli", self.efimov2022.xnli, self.datasets)
+        for condition in self.efimov2022.conditions.values():
+            check("efimov2022.conditions", condition, self.runs)
+        for panel in self.efimov2022.panels.values():
+            check("efimov2022.panels", panel, [*self.encoders, *self.runs])
         return self
 
 

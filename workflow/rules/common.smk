@@ -6,15 +6,16 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from mbert_atlas import datasets
-from mbert_atlas.config import Resources, validate
+from mbert_atlas.config import PROTOCOLS, Resources as Request, validate
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
 from mbert_atlas.languages import Languages
 from mbert_atlas.runs import RunTable
 
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
-    CONFIG = validate(config, workflow.configfiles, LANGUAGES)
+    CONFIG = validate(config, workflow.configfiles, [item.code for item in LANGUAGES])
     RUNS = RunTable(CONFIG)
 except AtlasError as error:
     raise WorkflowError(str(error)) from None
@@ -25,7 +26,7 @@ SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
 
 def asked(rule_name):
     """What a job of a rule asks for."""
-    return CONFIG.resources.get(rule_name, Resources())
+    return CONFIG.resources.get(rule_name, Request())
 
 
 def memory(rule_name):
@@ -66,7 +67,9 @@ def sources(dataset, language):
 def source_files(dataset, language):
     """The paths of :func:`sources`, partners included."""
     return [
-        upstream(path) for item in sources(dataset, language) for path in [item.path, *item.partners]
+        upstream(path)
+        for item in sources(dataset, language)
+        for path in [item.path, *item.partners]
     ]
 
 
@@ -146,12 +149,22 @@ def encoding_name(run):
     return CONFIG.runs[run.family].encoding
 
 
-def artifacts(paper):
-    """The files that a paper's target makes; every paper's .smk adds its own."""
-    return [path for paths in ARTIFACTS.get(paper, {}).values() for path in paths]
-
-
+# Every paper's .smk adds its own: target files by artifact, and the measurements behind the scorecard.
 ARTIFACTS = {}
+MEASUREMENTS = {}
+
+
+def artifacts(paper):
+    """The files that a paper's target makes."""
+    return [path for paths in ARTIFACTS[paper].values() for path in paths]
+
+
+def content(path):
+    """Hash of a file of the repository.
+
+    As a parameter it triggers by content; as an input, a fresh clone's file times would.
+    """
+    return sha256_of(Path(workflow.basedir) / path)
 
 
 wildcard_constraints:

@@ -70,9 +70,7 @@ rule pretrain:
         runtime=minutes("pretrain"),
         gpu=asked("pretrain").gpu,
     params:
-        scratch=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.model_dump(
-            mode="json"
-        ),
+        scratch=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.model_dump(mode="json"),
         state=lambda wildcards: f"{RESULTS}/state/pretrain/{wildcards.encoder}",
         code=code("pretrain"),
     script:

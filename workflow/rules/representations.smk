@@ -49,7 +49,7 @@ rule word_pair_distances:
         gpu=asked("word_pair_distances").gpu,
     params:
         panels=lambda wildcards: list(figure1_models(wildcards.language, wildcards.seed)),
-        pairs=CONFIG.efimov2022.pairs if CONFIG.efimov2022 else 0,
+        pairs=CONFIG.efimov2022.pairs,
         code=code("word_pair_distances"),
     script:
         "../scripts/word_pair_distances.py"

@@ -1,0 +1,159 @@
+# Needs: measurements and distances. Makes: figures, tables, scorecard, costs. The collected report is
+# `snakemake --report results/<run>/report.html`.
+
+
+localrules:
+    plot_distances,
+    plot_transfer,
+    plot_languages,
+    tabulate,
+    scorecard,
+    cost,
+
+
+def caption(name):
+    return f"../report/{name}.rst"
+
+
+rule plot_distances:
+    """Histograms of word pair distances, a panel per model (efimov2022 Figure 1)."""
+    input:
+        lambda wildcards: distance_files(wildcards.language, "parquet"),
+    output:
+        report(
+            "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
+            caption=caption("efimov2022_figure1"),
+            category="efimov2022",
+            subcategory="Figure 1",
+            labels={"language": "{language}", "protocol": "{protocol}", "kind": "figure"},
+        ),
+        "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
+    log:
+        "<results>/logs/plot_distances/{language}.{protocol}.log",
+    params:
+        panels=list(CONFIG.efimov2022.panels),
+        name=lambda wildcards: LANGUAGES[wildcards.language].name,
+        code=code("plot_distances"),
+    script:
+        "../scripts/plot_distances.py"
+
+
+rule plot_transfer:
+    """Scores by language, condition and seed, with the reported ones."""
+    input:
+        "<results>/measurements/{paper}/{artifact}.csv",
+    output:
+        report(
+            "<results>/figures/{paper}/{artifact}.{protocol}.svg",
+            caption=caption("transfer"),
+            category="{paper}",
+            subcategory="{artifact}",
+            labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
+        ),
+        "<results>/figures/{paper}/{artifact}.{protocol}.png",
+    log:
+        "<results>/logs/plot_transfer/{paper}/{artifact}.{protocol}.log",
+    wildcard_constraints:
+        artifact="table2|table1_udpos",
+    params:
+        reported="resources/reported/{paper}.csv",
+        reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("plot_transfer"),
+    script:
+        "../scripts/plot_transfer.py"
+
+
+rule plot_languages:
+    """Map of the test texts, by language (tanti2021 Figure 4e)."""
+    input:
+        points=f"<results>/projections/{CONFIG.tanti2021.representation}.parquet",
+        clusters=f"<results>/projections/{CONFIG.tanti2021.representation}.json",
+    output:
+        report(
+            "<results>/figures/tanti2021/figure4e.svg",
+            caption=caption("tanti2021_figure4"),
+            category="tanti2021",
+            subcategory="Figure 4",
+            labels={"language": "all", "protocol": "published", "kind": "figure"},
+        ),
+        "<results>/figures/tanti2021/figure4e.png",
+    log:
+        "<results>/logs/plot_languages.log",
+    params:
+        names={language.code: language.name for language in LANGUAGES},
+        genera={language.code: language.genus for language in LANGUAGES},
+        code=code("plot_languages"),
+    script:
+        "../scripts/plot_languages.py"
+
+
+rule tabulate:
+    """An artifact's cells, reported beside reproduced, as in the paper."""
+    input:
+        "<results>/scorecard.csv",
+    output:
+        csv="<results>/tables/{paper}/{artifact}.csv",
+        html=report(
+            "<results>/tables/{paper}/{artifact}.html",
+            caption=caption("table"),
+            category="{paper}",
+            subcategory="{artifact}",
+            labels={"language": "all", "protocol": "both", "kind": "table"},
+        ),
+    log:
+        "<results>/logs/tabulate/{paper}/{artifact}.log",
+    params:
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("tabulate"),
+    script:
+        "../scripts/tabulate.py"
+
+
+def measurement_files():
+    """The measurements of the papers that this run makes."""
+    return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
+
+
+rule scorecard:
+    """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
+    input:
+        measurement_files(),
+    output:
+        csv="<results>/scorecard.csv",
+        html=report(
+            "<results>/scorecard.html",
+            caption=caption("scorecard"),
+            category="Scorecard",
+            labels={"language": "all", "protocol": "both", "kind": "table"},
+        ),
+    log:
+        "<results>/logs/scorecard.log",
+    params:
+        run=CONFIG.run,
+        papers=CONFIG.papers,
+        comparable=CONFIG.comparable,
+        reported=[f"resources/reported/{paper}.csv" for paper in CONFIG.papers],
+        reported_content=[content(f"resources/reported/{paper}.csv") for paper in CONFIG.papers],
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("scorecard"),
+    script:
+        "../scripts/scorecard.py"
+
+
+rule cost:
+    """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
+    input:
+        figures=[target for paper in CONFIG.papers for target in artifacts(paper)],
+        scorecard="<results>/scorecard.csv",
+    output:
+        "<results>/cost.csv",
+    log:
+        "<results>/logs/cost.log",
+    params:
+        benchmarks=f"{RESULTS}/benchmarks",
+        gpus={rule: item.gpu for rule, item in CONFIG.resources.items() if item.gpu},
+        papers={run.id: run.paper for run in RUNS},
+        code=code("cost"),
+    script:
+        "../scripts/cost.py"
