@@ -27,7 +27,8 @@ def _temporary_name(path: Path) -> Path:
 
 
 @contextmanager
-def _full_disk_in_one_sentence(path: Path) -> Iterator[None]:
+def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
+    """Turn the system's error for a full disk, while ``path`` is written, into an AtlasError."""
     try:
         yield
     except OSError as error:
@@ -50,7 +51,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary_name(path)
     try:
-        with _full_disk_in_one_sentence(path):
+        with full_disk_in_one_sentence(path):
             yield temporary
             os.replace(temporary, path)
     finally:
@@ -70,7 +71,7 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     try:
-        with _full_disk_in_one_sentence(path):
+        with full_disk_in_one_sentence(path):
             yield temporary
             if path.exists():
                 shutil.rmtree(path)
@@ -167,8 +168,9 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         ".xz": lzma.open,
     }
     opener = openers.get(path.suffix, open)
-    with _damage_in_one_sentence(path), cast(BinaryIO, opener(path, "rb")) as stream:
-        yield stream
+    with _damage_in_one_sentence(path), opener(path, "rb") as stream:
+        # The archive classes read lines in Python; a buffer reads them in C, several times faster.
+        yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""Upstream formats to tidy Parquet, each with a dataset card beside it."""

@@ -1,0 +1,182 @@
+"""Lines of text from plain, compressed and zipped files, each with its number."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import open_bytes
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def decoded_lines(stream: Iterable[bytes], path: Path | str) -> Iterator[tuple[int, str]]:
+    r"""Yield (line number from 1, line without its ``\n`` or ``\r\n``) of a UTF-8 stream.
+
+    Only ``\n`` ends a line: corpora hold U+2028, form feeds and the like inside sentences.
+
+    Raises:
+        DataError: if a line is not UTF-8; names the line.
+    """
+    for number, line in enumerate(stream, 1):
+        if number == 1:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                path,
+                f"line {number}",
+                f"not UTF-8 (byte 0x{line[error.start]:02x})",
+                "convert the file to UTF-8 or fetch it again",
+            ) from error
+        yield number, text.removesuffix("\n").removesuffix("\r")
+
+
+@contextmanager
+def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open the one member of a zip whose path matches ``pattern``.
+
+    Args:
+        archive: the zip file.
+        pattern: regular expression for the end of the member's path (matched from a ``/`` or from
+            the start); resource forks that macOS adds are never considered.
+
+    Yields:
+        The member's path in the archive and a stream of its bytes.
+
+    Raises:
+        DataError: if the archive is missing or damaged, or does not hold exactly one such member.
+    """
+    archive = Path(archive)
+    with open_bytes(archive):
+        pass  # the checks of every other file: it exists and is not empty
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            names = [
+                name
+                for name in opened.namelist()
+                if not name.endswith("/") and not name.startswith("__MACOSX/")
+            ]
+            found = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
+            if len(found) != 1:
+                raise DataError(
+                    archive,
+                    "member " + pattern.replace("\\", ""),
+                    f"found {len(found)} such members among {_short_list(names)}",
+                    "fetch the archive again or correct the source's format and language",
+                )
+            with opened.open(found[0]) as stream:
+                yield found[0], io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise DataError(
+            archive, "", f"the archive is cut short or damaged ({error})", "fetch it again"
+        ) from error
+
+
+def numbered_lines(
+    path: Path | str, member: str | None = None
+) -> Generator[tuple[int, str], None, None]:
+    """Yield (line number, line) of a text file or of one member of a zip.
+
+    Args:
+        path: a text file, plain or ``.gz``, ``.bz2``, ``.xz``; or a zip if ``member`` is given.
+        member: regular expression, see :func:`open_zip_member`.
+
+    Raises:
+        DataError: for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
+    """
+    if member is None:
+        with open_bytes(path) as stream:
+            yield from decoded_lines(stream, path)
+    else:
+        with open_zip_member(path, member) as (name, content):
+            yield from decoded_lines(content, f"{path}:{name}")
+
+
+def parallel_lines(
+    first: tuple[Path | str, str | None], second: tuple[Path | str, str | None]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield (line number, line of the first file, line of the second) of line-parallel files.
+
+    Raises:
+        DataError: if one file has more lines than the other.
+    """
+    # closing: a half-read generator would keep its archive open until it is collected.
+    with closing(numbered_lines(*first)) as left, closing(numbered_lines(*second)) as right:
+        for number, text in left:
+            other = next(right, None)
+            if other is None:
+                raise _unequal(first, second, number)
+            yield number, text, other[1]
+        surplus = next(right, None)
+        if surplus is not None:
+            raise _unequal(second, first, surplus[0])
+
+
+def split_columns(line: str, width: int, path: Path | str, number: int) -> list[str]:
+    """Split a tab-separated line (no quoting) that must have ``width`` columns.
+
+    Raises:
+        DataError: if the number of columns differs.
+    """
+    columns = line.split("\t")
+    if len(columns) != width:
+        raise DataError(
+            path,
+            f"line {number}",
+            f"{len(columns)} tab-separated columns where {width} were expected",
+            "correct the line, or fetch the file again if it was cut short",
+        )
+    return columns
+
+
+def header_columns(
+    line: str, wanted: Mapping[str, str], path: Path | str
+) -> tuple[int, dict[str, int]]:
+    """Return the width of a table and the index of each wanted column from its header line.
+
+    Args:
+        line: the header line, tab-separated.
+        wanted: our name of a column -> its name in the header.
+        path: for the error.
+
+    Raises:
+        DataError: if a column is missing.
+    """
+    names = line.split("\t")
+    missing = [name for name in wanted.values() if name not in names]
+    if missing:
+        raise DataError(
+            path,
+            "line 1",
+            f"the header lacks {', '.join(missing)} (it has {_short_list(names)})",
+            "check that the file is in the format that was named",
+        )
+    return len(names), {ours: names.index(theirs) for ours, theirs in wanted.items()}
+
+
+def _unequal(
+    longer: tuple[Path | str, str | None], shorter: tuple[Path | str, str | None], number: int
+) -> DataError:
+    long_name, short_name = (
+        f"{path}:{member}" if member else str(path) for path, member in (longer, shorter)
+    )
+    return DataError(
+        long_name,
+        f"line {number}",
+        f"has no counterpart: {short_name} ends at line {number - 1}",
+        "fetch both files again; line-parallel files must have equally many lines",
+    )
+
+
+def _short_list(names: list[str], most: int = 8) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown or "nothing"

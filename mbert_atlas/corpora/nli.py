@@ -1,0 +1,239 @@
+"""Natural language inference: MultiNLI, XNLI and their relatives to one row a pair."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+
+from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.corpora.lines import header_columns, numbered_lines, split_columns
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import NLI_PAIRS
+
+Format = Literal["multinli", "xnli", "xtreme", "taxinli"]
+LABELS = ("entailment", "neutral", "contradiction")
+NO_CONSENSUS = "-"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    line: int
+    id: str
+    premise: str
+    hypothesis: str
+    label: str
+    genre: str | None
+
+
+def read_nli(
+    source_path: Path | str,
+    format: Format,
+    language: str,
+    split: str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    labels_from: Path | str | None = None,
+    source: Source = None,
+) -> None:
+    """Read the pairs of one language and split.
+
+    Args:
+        source_path: a file in one of the formats below, plain or compressed.
+        format: ``multinli``: JSON lines, alone or as ``multinli_1.0_<split>.jsonl`` in the zip
+            (``dev`` means ``dev_matched``); ``xnli``: tab-separated with the native header and all
+            languages, alone or as ``xnli.<split>.tsv`` in the zip; ``xtreme``: ``premise``,
+            ``hypothesis``, ``label``, no header, one language, test files without the label;
+            ``taxinli``: tab-separated with a header, English.
+        language: language code; selects the rows of ``xnli``.
+        split: name of the split for the rows; selects the member of a zip.
+        output: Parquet file with the columns of ``schemas.NLI_PAIRS``. Ids are those of the source
+            (``pairID``), or the line number in ``xtreme``: equal in parallel files.
+        card: JSON file for the dataset card.
+        labels_from: an ``xtreme`` file with labels whose rows run parallel to this one's.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: for a wrong number of columns, an unknown or missing label, a repeated id,
+            ``labels_from`` of another length, or a file without a pair; names file and line.
+    """
+    path = Path(source_path)
+    if format not in get_args(Format):
+        raise DataError(
+            path, f"format {format}", "unknown", f"use one of {', '.join(get_args(Format))}"
+        )
+    pairs = _READERS[format](path, language, split)
+    if labels_from is not None:
+        pairs = _with_labels(pairs, path, Path(labels_from))
+    counts, dropped = Counter[str](), Counter[str]()
+    columns: dict[str, list[str | None]] = {name: [] for name in NLI_PAIRS.names}
+    known: set[str] = set()
+    for pair in pairs:
+        counts["pairs read"] += 1
+        if pair.label == NO_CONSENSUS:
+            dropped["no label that most annotators chose"] += 1
+            continue
+        if pair.label not in LABELS:
+            raise _bad_label(path, pair)
+        if pair.id in known:
+            raise DataError(
+                path, f"line {pair.line}", f"pair {pair.id} was already read", "remove one of them"
+            )
+        known.add(pair.id)
+        if not pair.premise or not pair.hypothesis:
+            dropped["empty premise or hypothesis"] += 1
+            continue
+        counts[pair.label] += 1
+        row = (pair.id, language, split, pair.premise, pair.hypothesis, pair.label, pair.genre)
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    if not columns["id"]:
+        raise DataError(
+            path,
+            f"language {language}",
+            f"no pair left of {counts['pairs read']}",
+            "correct the language or the format",
+        )
+    counts["pairs"] = len(columns["id"])
+    write_parquet(pa.table(columns, schema=NLI_PAIRS), output)
+    write_card(
+        card,
+        dataset=format,
+        language=language,
+        files=[path] if labels_from is None else [path, Path(labels_from)],
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=[] if labels_from is None else [f"labels of {Path(labels_from).name}, row by row"],
+    )
+
+
+def _bad_label(path: Path, pair: _Pair) -> DataError:
+    place = f"line {pair.line}"
+    if not pair.label:
+        return DataError(
+            path, place, "the label is missing", "give labels_from: a parallel file with labels"
+        )
+    return DataError(
+        path,
+        place,
+        f"{pair.label!r} is not one of {', '.join(LABELS)} or {NO_CONSENSUS}",
+        "correct the label",
+    )
+
+
+def _multinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
+    part = "dev_matched" if split == "dev" else split
+    member = rf"multinli_1\.0_{part}\.jsonl" if path.suffix == ".zip" else None
+    for number, line in numbered_lines(path, member):
+        try:
+            value = json.loads(line)
+            pair = _Pair(
+                number,
+                value["pairID"],
+                value["sentence1"].strip(),
+                value["sentence2"].strip(),
+                value["gold_label"],
+                value["genre"],
+            )
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            raise DataError(
+                path,
+                f"line {number}",
+                f"not a MultiNLI record ({type(error).__name__}: {error})",
+                "fetch the file again",
+            ) from error
+        yield pair
+
+
+def _xnli(path: Path, language: str, split: str) -> Iterator[_Pair]:
+    member = rf"xnli\.{split}\.tsv" if path.suffix == ".zip" else None
+    wanted = {
+        "language": "language",
+        "label": "gold_label",
+        "premise": "sentence1",
+        "hypothesis": "sentence2",
+        "id": "pairID",
+        "genre": "genre",
+    }
+    for number, row in _rows_with_header(path, member, wanted):
+        if row["language"] == language:
+            yield _pair_of(number, row)
+
+
+def _taxinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
+    wanted = {
+        "premise": "prem",
+        "hypothesis": "hyp",
+        "label": "label",
+        "id": "pairID",
+        "genre": "genre",
+    }
+    for number, row in _rows_with_header(path, None, wanted):
+        # It mixes MultiNLI's training and development pairs, which share some numbers.
+        yield _pair_of(number, {**row, "id": f"{row['id']}-{number}"})
+
+
+def _xtreme(path: Path, language: str, split: str) -> Iterator[_Pair]:
+    width = 0
+    for number, line in numbered_lines(path):
+        width = width or min(max(line.count("\t") + 1, 2), 3)  # the first line says which kind
+        premise, hypothesis, *label = split_columns(line, width, path, number)
+        yield _Pair(number, str(number), premise.strip(), hypothesis.strip(), "".join(label), None)
+
+
+def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path) -> Iterator[_Pair]:
+    others = _xtreme(labels, "", "")
+    for pair in pairs:
+        other = next(others, None)
+        if other is None:
+            raise DataError(
+                labels, "", f"it ends before line {pair.line} of {path}", "use a parallel file"
+            )
+        if other.label not in LABELS:
+            raise _bad_label(labels, other)
+        if pair.label and pair.label != other.label:
+            raise DataError(
+                path,
+                f"line {pair.line}",
+                f"is labelled {pair.label}, but line {other.line} of {labels} {other.label}",
+                "use a file whose rows are parallel",
+            )
+        yield _Pair(pair.line, pair.id, pair.premise, pair.hypothesis, other.label, pair.genre)
+    surplus = next(others, None)
+    if surplus is not None:
+        raise DataError(
+            labels, f"line {surplus.line}", f"has no counterpart in {path}", "use a parallel file"
+        )
+
+
+def _rows_with_header(
+    path: Path, member: str | None, wanted: dict[str, str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    lines = numbered_lines(path, member)
+    _, header = next(lines, (0, ""))
+    width, index = header_columns(header, wanted, path)
+    for number, line in lines:
+        columns = split_columns(line, width, path, number)
+        yield number, {name: columns[place].strip() for name, place in index.items()}
+
+
+def _pair_of(number: int, row: dict[str, str]) -> _Pair:
+    return _Pair(
+        number, row["id"], row["premise"], row["hypothesis"], row["label"], row["genre"] or None
+    )
+
+
+_READERS: dict[str, Callable[[Path, str, str], Iterator[_Pair]]] = {
+    "multinli": _multinli,
+    "xnli": _xnli,
+    "xtreme": _xtreme,
+    "taxinli": _taxinli,
+}

@@ -1,0 +1,373 @@
+"""Universal Dependencies treebanks: CoNLL-U, strictly, to one row a sentence.
+
+The parser is our own because the ``conllu`` library neither checks what is checked here nor names
+lines, and reads English EWT several times more slowly; the tests hold it to that library's reading.
+"""
+
+from __future__ import annotations
+
+import re
+import tarfile
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.corpora.lines import decoded_lines, numbered_lines
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import open_bytes, write_parquet
+from mbert_atlas.progress import track
+from mbert_atlas.schemas import SENTENCES
+
+_OPEN_CLASS = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB"})
+_CLOSED_CLASS = frozenset({"ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ"})
+UPOS = _OPEN_CLASS | _CLOSED_CLASS | {"PUNCT", "SYM", "X"}
+_WITHHELD = "_"
+_MULTIWORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
+_EMPTY_NODE = re.compile(r"([0-9]+)\.([1-9][0-9]*)")
+_FILE_NAME = re.compile(r"(?P<treebank>[a-z]+(?:_\w+)?)-ud-(?P<part>[a-z0-9-]+)\.conllu")
+
+
+@dataclass(frozen=True)
+class ArchiveMember:
+    """A treebank file inside a release archive (``ud-treebanks-v2.7.tgz``)."""
+
+    archive: Path
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.archive}:{self.name}"
+
+
+@dataclass
+class Sentence:
+    """A sentence with its syntactic words; ``line`` is where it begins in the file.
+
+    ``heads`` are 1-based, 0 for the root.
+    """
+
+    line: int
+    sentence_id: str
+    text: str
+    forms: list[str]
+    upos: list[str]
+    heads: list[int]
+    deprels: list[str]
+
+
+def treebanks_in_archive(
+    archive: Path | str, language_code: str, split: str
+) -> list[ArchiveMember]:
+    """Return the files of all treebanks of a language in a release, the rule of tanti2021 (XTREME).
+
+    Args:
+        archive: the release, ``.tgz``.
+        language_code: the code before the underscore of the file names, such as ``en``.
+        split: ``train``, ``dev`` or ``test``; a split in parts (``train-a``) counts as a whole.
+
+    Raises:
+        DataError: if the archive is damaged or has no such file.
+    """
+    archive = Path(archive)
+    names = [name for name, _ in _members(archive) if _is_of(name, language_code, split)]
+    if not names:
+        raise _no_treebank(archive, language_code, split)
+    return [ArchiveMember(archive, name) for name in sorted(names)]
+
+
+def treebanks_in_folder(folder: Path | str, language_code: str, split: str) -> list[Path]:
+    """Like :func:`treebanks_in_archive` for a folder of unpacked ``UD_*`` folders."""
+    found = [
+        path
+        for path in Path(folder).rglob("*.conllu*")
+        if _is_of(path.name.removesuffix(".xz"), language_code, split)
+    ]
+    if not found:
+        raise _no_treebank(Path(folder), language_code, split)
+    return sorted(found)
+
+
+def _is_of(name: str, language_code: str, split: str) -> bool:
+    pattern = (
+        rf"(?:^|/){re.escape(language_code)}_\w+-ud-{re.escape(split)}(?:-[a-z0-9-]+)?\.conllu$"
+    )
+    return re.search(pattern, name) is not None
+
+
+def _no_treebank(place: Path, language_code: str, split: str) -> DataError:
+    return DataError(
+        place,
+        f"{language_code}_*-ud-{split}.conllu",
+        "there is no such file",
+        "correct the language's UD code or choose another split",
+    )
+
+
+def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Yield (name, content) of the files of a tar in one pass; read each before the next."""
+    with open_bytes(archive):
+        pass  # the checks of every other file: it exists and is not empty
+    try:
+        with tarfile.open(archive, "r|*") as opened:
+            for member in opened:
+                content = opened.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    yield member.name, content
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise DataError(
+            archive, "", f"the archive is cut short or damaged ({error})", "fetch it again"
+        ) from error
+
+
+def read_treebanks(
+    files: Sequence[Path | ArchiveMember],
+    language: str,
+    split: str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    source: Source = None,
+) -> None:
+    """Read treebank files of one language and split into one Parquet file.
+
+    Only syntactic words (integer ids) are kept, as in tanti2021: multiword tokens (``1-2``) and
+    empty nodes (``1.1``) are not. Sentences whose forms are all ``_`` (treebanks released without
+    their text) are dropped.
+
+    Args:
+        files: CoNLL-U files, plain or compressed, or members of a release archive.
+        language: our language code.
+        split: name of the split for the rows.
+        output: Parquet file with the columns of ``schemas.SENTENCES``; ids are
+            ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
+        card: JSON file for the dataset card.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: for anything that is not UD v2 CoNLL-U (names file and line), a repeated
+            sentence id, or files without a sentence that can be used.
+    """
+    columns: dict[str, list[object]] = {name: [] for name in SENTENCES.names}
+    counts, dropped = Counter[str](), Counter[str]()
+    known: set[str] = set()
+    for place, sentences in _parsed(files):
+        treebank = _treebank(place)
+        for sentence in sentences:
+            counts["sentences read"] += 1
+            if all(form == _WITHHELD for form in sentence.forms):
+                dropped["text withheld from the release"] += 1
+                continue
+            identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
+            if identifier in known:
+                raise DataError(
+                    str(place),
+                    f"line {sentence.line}",
+                    f"sentence {identifier} was already read",
+                    "give each treebank file once, with unique sent_id",
+                )
+            known.add(identifier)
+            counts[f"{treebank}: sentences"] += 1
+            counts["sentences"] += 1
+            counts["words"] += len(sentence.forms)
+            values = (
+                *(identifier, language, treebank, split, sentence.text),
+                *(sentence.forms, sentence.upos, sentence.heads, sentence.deprels),
+            )
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+    if not counts["sentences"]:
+        raise DataError(
+            ", ".join(map(str, files)) or "no file",
+            "",
+            f"no sentence left of {counts['sentences read']} (text withheld: {dropped.total()})",
+            "choose another treebank",
+        )
+    write_parquet(pa.table(columns, schema=SENTENCES), output)
+    write_card(
+        card,
+        dataset="Universal Dependencies",
+        language=language,
+        files=dict.fromkeys(f.archive if isinstance(f, ArchiveMember) else f for f in files),
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=["multiword tokens and empty nodes are skipped"],
+    )
+
+
+def _parsed(
+    files: Sequence[Path | ArchiveMember],
+) -> Iterator[tuple[Path | ArchiveMember, list[Sentence]]]:
+    """Yield the sentences of each file; an archive is passed through once."""
+    for file in track(files, "treebank files"):
+        if isinstance(file, Path):
+            yield file, list(parse_conllu(numbered_lines(file), file))
+    for archive in dict.fromkeys(f.archive for f in files if isinstance(f, ArchiveMember)):
+        wanted = {f.name for f in files if isinstance(f, ArchiveMember) and f.archive == archive}
+        for name, content in _members(archive):
+            if name in wanted:
+                wanted.remove(name)
+                member = ArchiveMember(archive, name)
+                lines = decoded_lines(content, str(member))
+                yield member, list(parse_conllu(lines, str(member)))
+        if wanted:
+            raise DataError(
+                archive, min(wanted), "no such member", "list the members of this release first"
+            )
+
+
+def _treebank(place: Path | ArchiveMember) -> str:
+    name = place.name.rpartition("/")[2].removesuffix(".xz")
+    match = _FILE_NAME.fullmatch(name)
+    return match["treebank"] if match else name.removesuffix(".conllu")
+
+
+def parse_conllu(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[Sentence]:
+    """Parse CoNLL-U, https://universaldependencies.org/format.html, words only.
+
+    Args:
+        lines: (number, line without its end).
+        path: for errors.
+
+    Raises:
+        DataError: for a line without ten columns or with an empty form, ids that do not run from 1,
+            a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that
+            is not a tree with one root, a sentence without words or without the blank line after
+            it; names file and line.
+    """
+    start, comments = 0, dict[str, str]()
+    forms: list[str] = []
+    upos: list[str] = []
+    heads: list[int] = []
+    deprels: list[str] = []
+    number, upto = 0, 0  # upto: last word that a multiword token covers
+    for number, line in lines:
+        if not start and line:
+            start = number
+        if not line:
+            if start:
+                yield _finish(path, start, number, comments, forms, upos, heads, deprels, upto)
+                start, comments, upto = 0, {}, 0
+                forms, upos, heads, deprels = [], [], [], []
+            continue
+        if line[0] == "#":
+            if forms:
+                raise _error(path, number, "a comment inside a sentence", "end it by a blank line")
+            key, _, value = line[1:].partition("=")
+            comments[key.strip()] = value.strip()
+            continue
+        columns = line.split("\t")
+        if len(columns) != 10:
+            raise _error(
+                path,
+                number,
+                f"{len(columns)} tab-separated columns where CoNLL-U has 10",
+                "correct the line, or fetch the file again if it was cut short",
+            )
+        word_id = columns[0]
+        if word_id != str(len(forms) + 1):
+            upto = _other_row(path, number, word_id, len(forms), upto)
+            continue
+        form, tag, head = columns[1], columns[3], columns[6]
+        if not form or not columns[7]:
+            raise _error(path, number, "an empty form or relation", "write _ where there is none")
+        if tag not in UPOS and tag != _WITHHELD:
+            raise _unknown_tag(path, number, tag)
+        if not (head.isascii() and head.isdigit()):
+            raise _error(path, number, f"head {head!r} is not a number", "correct the line")
+        forms.append(form)
+        upos.append(tag)
+        heads.append(int(head))
+        deprels.append(columns[7])
+    if start:
+        raise _error(
+            path,
+            number,
+            "the file ends inside a sentence (no blank line after it)",
+            "fetch the file again; it may have been cut short",
+        )
+
+
+def _finish(
+    path: Path | str,
+    start: int,
+    end: int,
+    comments: dict[str, str],
+    forms: list[str],
+    upos: list[str],
+    heads: list[int],
+    deprels: list[str],
+    upto: int,
+) -> Sentence:
+    if not forms:
+        raise _error(path, end, "a sentence without words", "remove it")
+    if upto > len(forms):
+        raise _error(path, end, f"a multiword token reaches to word {upto}", "correct its range")
+    if heads.count(0) != 1:
+        raise _error(path, start, f"the sentence has {heads.count(0)} roots, not 1", "correct it")
+    if max(heads) > len(forms):
+        raise _error(
+            path, start, f"a head is word {max(heads)} of {len(forms)} words", "correct the heads"
+        )
+    if not _is_tree(heads):
+        raise _error(path, start, "the heads run in a circle", "correct the heads")
+    return Sentence(
+        line=start,
+        sentence_id=comments.get("sent_id", ""),
+        text=comments.get("text") or " ".join(forms),
+        forms=forms,
+        upos=upos,
+        heads=heads,
+        deprels=deprels,
+    )
+
+
+def _is_tree(heads: Sequence[int]) -> bool:
+    """Whether every word reaches the root (word 0); each word is walked over once."""
+    reaches = [True] + [False] * len(heads)
+    for word in range(1, len(heads) + 1):
+        path = list[int]()
+        while not reaches[word]:
+            if len(path) > len(heads):
+                return False
+            path.append(word)
+            word = heads[word - 1]
+        for passed in path:
+            reaches[passed] = True
+    return True
+
+
+def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: int) -> int:
+    """Check a row that is not the next word; return the last word covered by multiword tokens."""
+    if match := _MULTIWORD.fullmatch(word_id):
+        first, last = int(match[1]), int(match[2])
+        if first == words + 1 and last >= first and first > upto:
+            return last
+    elif (match := _EMPTY_NODE.fullmatch(word_id)) and int(match[1]) == words:
+        return upto
+    raise _error(
+        path,
+        number,
+        f"id {word_id!r} where word {words + 1} was due",
+        "number the words from 1 without gaps",
+    )
+
+
+def _unknown_tag(path: Path | str, number: int, tag: str) -> DataError:
+    if tag == "CONJ":
+        return _error(
+            path,
+            number,
+            "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2",
+            "use the treebank of a release from 2.0 on, or leave it out",
+        )
+    return _error(path, number, f"{tag!r} is not one of the 17 UPOS tags", "correct the line")
+
+
+def _error(path: Path | str, number: int, problem: str, mend: str) -> DataError:
+    return DataError(path, f"line {number}", problem, mend)

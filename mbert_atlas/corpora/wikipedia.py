@@ -1,0 +1,293 @@
+"""Wikipedia dumps to paragraphs, and paragraphs to the language identification set of tanti2021."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tokenizers import Tokenizer
+
+from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.corpora.dumps import plain_articles, wikiextractor_version
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_path, write_parquet
+from mbert_atlas.progress import track
+from mbert_atlas.randomness import generator
+from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
+
+SPLITS = ("train", "validation", "dev", "test")
+_ROWS_PER_GROUP = 16_384  # small groups: a sample of a big wiki then decodes little at a time
+_UNKNOWN_TOKENS = ("[UNK]", "<unk>")
+
+
+def extract_paragraphs(
+    dump: Path | str,
+    language: str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    minimum_characters: int = 100,
+    processes: int = 1,
+    source: Source = None,
+) -> None:
+    """Extract the plain-text paragraphs of a ``pages-articles`` dump, as tanti2021 does.
+
+    A paragraph is a line of WikiExtractor's output, see :func:`dumps.plain_articles`. Templates are
+    not expanded: the paper's version effectively dropped them, and it saves a pass over the dump.
+
+    Args:
+        dump: ``pages-articles.xml``, plain or ``.bz2``, ``.gz``, ``.xz``.
+        language: language code of the text.
+        output: Parquet file with the columns of ``schemas.PARAGRAPHS``.
+        card: JSON file for the dataset card.
+        minimum_characters: shorter lines (headings, captions, leftovers of lists) are dropped.
+        processes: worker processes of WikiExtractor.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
+            holds no paragraph of that length.
+        AtlasError: if WikiExtractor fails, stands still, or loses articles.
+    """
+    dump = Path(dump)
+    pages, lines = Counter[str](), Counter[str]()
+    rows: list[dict[str, Any]] = []
+    with atomic_path(output) as partial:
+        with (
+            pq.ParquetWriter(partial, PARAGRAPHS, compression="zstd") as writer,
+            plain_articles(dump, pages, processes) as found,
+        ):
+            for article in found:
+                texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
+                kept = [text for text in texts if len(text) >= minimum_characters]
+                lines["short"] += sum(0 < len(text) < minimum_characters for text in texts)
+                lines["articles without a paragraph"] += not kept
+                lines["paragraphs"] += len(kept)
+                rows += (
+                    {
+                        "id": f"{language}-{article.id}-{number}",
+                        "language": language,
+                        "page_id": article.id,
+                        "title": article.title,
+                        "text": text,
+                    }
+                    for number, text in enumerate(kept)
+                )
+                if len(rows) >= _ROWS_PER_GROUP:
+                    writer.write_table(pa.Table.from_pylist(rows, PARAGRAPHS))
+                    rows.clear()
+            if rows:
+                writer.write_table(pa.Table.from_pylist(rows, PARAGRAPHS))
+        if not lines["paragraphs"]:
+            raise DataError(
+                dump,
+                "",
+                f"no paragraph of {minimum_characters} characters or more in "
+                f"{pages['articles']} articles",
+                "use a larger dump or a lower minimum",
+            )
+    write_card(
+        card,
+        dataset="Wikipedia",
+        language=language,
+        files=[dump],
+        counts={
+            "pages": pages.total(),
+            "articles": pages["articles"],
+            "articles without a paragraph": lines["articles without a paragraph"],
+            "paragraphs": lines["paragraphs"],
+        },
+        dropped={
+            "page: redirect": pages["redirects"],
+            "page: outside the main namespace": pages["other namespaces"],
+            "page: empty": pages["empty"],
+            f"line: shorter than {minimum_characters} characters": lines["short"],
+        },
+        source=source,
+        notes=["templates are dropped, not expanded"],
+        tool=f"wikiextractor {wikiextractor_version()}",
+    )
+
+
+def sample_language_identification(
+    paragraphs: Mapping[str, Path],
+    tokenizer_dir: Path | str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    seed: int,
+    per_language: int = 5000,
+    minimum_per_language: int = 10,
+    fractions: Sequence[float] = (0.7, 0.1, 0.1, 0.1),
+    drop_duplicates: bool = True,
+    source: Source = None,
+) -> None:
+    """Sample the language identification set of tanti2021: paragraphs without unknown pieces.
+
+    Paragraphs are looked at in random order until ``per_language`` of them pass, which is a uniform
+    sample of all that pass; a language with fewer gives all it has and the card states the
+    shortfall. Each language is split by itself, so the splits are stratified.
+
+    Args:
+        paragraphs: language code -> Parquet file with the columns of ``schemas.PARAGRAPHS``.
+        tokenizer_dir: folder of an encoder, with its ``tokenizer.json``.
+        output: Parquet file with the columns of ``schemas.LID_EXAMPLES``.
+        card: JSON file for the dataset card.
+        seed: seed of the run.
+        per_language: examples wanted of each language (the paper: 5,000).
+        minimum_per_language: fewer than this is an error; below 10, a split of the paper's
+            proportions may lack the language altogether.
+        fractions: shares of train, validation, dev and test (the paper: 70/10/10/10), kept exactly
+            by the method of largest remainders.
+        drop_duplicates: leave out exact repetitions within a language, which would let a test
+            example be seen in training; the paper's code does not.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: if the tokenizer is missing or has no unknown piece, a file of paragraphs is not
+            as documented, or a language has too few paragraphs that pass.
+        ValueError: if ``fractions`` are not four shares that sum to one.
+    """
+    shares = _exact_shares(fractions)
+    tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
+    tokenizer, unknown = _tokenizer(tokenizer_file)
+    tables: list[pa.Table] = []
+    counts, dropped = Counter[str](), Counter[str]()
+    for language, path in track(sorted(paragraphs.items()), "languages sampled"):
+        reader = _Paragraphs(path)
+        order = generator(seed, "language identification", language).permutation(len(reader))
+        chosen, seen, examined = list[tuple[str, str]](), set[str](), 0
+        while len(chosen) < per_language and examined < len(order):
+            look_at = (per_language - len(chosen)) * 5 // 4 + 64
+            ids, texts = reader.rows(order[examined : examined + look_at])
+            encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            for paragraph, text, encoding in zip(ids, texts, encodings, strict=True):
+                if len(chosen) == per_language:
+                    break
+                examined += 1
+                if unknown in encoding.ids:
+                    dropped[f"{language}: unknown piece"] += 1
+                elif drop_duplicates and text in seen:
+                    dropped[f"{language}: exact duplicate"] += 1
+                else:
+                    seen.add(text)
+                    chosen.append((paragraph, text))
+        if len(chosen) < minimum_per_language:
+            raise DataError(
+                path,
+                f"language {language}",
+                f"{len(chosen)} of its {len(order)} paragraphs pass, {minimum_per_language} wanted",
+                "take a larger dump, leave the language out, or lower minimum_per_language",
+            )
+        counts[f"{language}: paragraphs"] = len(order)
+        counts[f"{language}: paragraphs looked at"] = examined
+        counts[f"{language}: examples"] = len(chosen)
+        if len(chosen) < per_language:
+            counts[f"{language}: shortfall"] = per_language - len(chosen)
+        sizes = _split_sizes(len(chosen), shares)
+        splits = [name for name, size in zip(SPLITS, sizes, strict=True) for _ in range(size)]
+        for name, size in zip(SPLITS, sizes, strict=True):
+            counts[name] += size
+        columns = [
+            [paragraph for paragraph, _ in chosen],
+            [language] * len(chosen),
+            splits,
+            [text for _, text in chosen],
+        ]
+        tables.append(pa.table(columns, schema=LID_EXAMPLES))
+    write_parquet(pa.concat_tables(tables), output)
+    write_card(
+        card,
+        dataset="Wikipedia language identification",
+        language=" ".join(sorted(paragraphs)),
+        files=[*(path for _, path in sorted(paragraphs.items())), tokenizer_file],
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=[f"seed {seed}", "drops are counted among the paragraphs looked at"],
+    )
+
+
+class _Paragraphs:
+    """Rows of a Parquet file of paragraphs, read a row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = pq.ParquetFile(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DataError(
+                path, "", f"not a readable Parquet file ({error})", "remake it"
+            ) from error
+        if not self._file.schema_arrow.equals(PARAGRAPHS, check_metadata=False):
+            raise DataError(
+                path,
+                "columns",
+                f"found {self._file.schema_arrow.names}, wanted {PARAGRAPHS.names}",
+                "delete the file so that the workflow makes it again",
+            )
+        metadata = self._file.metadata
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        self._starts = np.cumsum([0, *sizes])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def rows(self, indices: np.ndarray) -> tuple[list[str], list[str]]:
+        """Return the ids and texts of the rows ``indices`` (n, int64), in that order."""
+        ids: dict[int, str] = {}
+        texts: dict[int, str] = {}
+        ordered = np.sort(indices)
+        edges = np.searchsorted(ordered, self._starts)
+        for group in np.flatnonzero(np.diff(edges)):
+            wanted = ordered[edges[group] : edges[group + 1]]
+            table = self._file.read_row_group(int(group), columns=["id", "text"]).take(
+                pa.array(wanted - self._starts[group])
+            )
+            ids.update(zip(wanted.tolist(), table["id"].to_pylist(), strict=True))
+            texts.update(zip(wanted.tolist(), table["text"].to_pylist(), strict=True))
+        return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
+
+
+def _tokenizer(path: Path) -> tuple[Tokenizer, int]:
+    """Return the tokenizer, without truncation or padding, and the id of its unknown piece."""
+    if not path.is_file():
+        raise DataError(path, "", "no such file", "fetch or train the encoder's tokenizer first")
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises a bare Exception
+        raise DataError(path, "", f"not a tokenizer ({error})", "fetch it again") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    for token in _UNKNOWN_TOKENS:
+        unknown = tokenizer.token_to_id(token)
+        if unknown is not None:
+            return tokenizer, int(unknown)
+    raise DataError(
+        path,
+        "vocabulary",
+        f"has none of the unknown pieces {', '.join(_UNKNOWN_TOKENS)}",
+        "use the tokenizer of a BERT or XLM-R encoder",
+    )
+
+
+def _exact_shares(fractions: Sequence[float]) -> list[Fraction]:
+    shares = [Fraction(str(fraction)) for fraction in fractions]  # str: 0.7 means 7/10
+    if len(shares) != len(SPLITS) or sum(shares) != 1 or min(shares) < 0:
+        raise ValueError(f"want {len(SPLITS)} shares that sum to 1, got {list(fractions)}")
+    return shares
+
+
+def _split_sizes(items: int, shares: Sequence[Fraction]) -> list[int]:
+    """Share out ``items`` by the method of largest remainders; ties go to the earlier split."""
+    quotas = [items * share for share in shares]
+    sizes = [int(quota) for quota in quotas]
+    by_remainder = sorted(range(len(sizes)), key=lambda split: sizes[split] - quotas[split])
+    for split in by_remainder[: items - sum(sizes)]:
+        sizes[split] += 1
+    return sizes
