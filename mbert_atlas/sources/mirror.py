@@ -1,0 +1,213 @@
+"""A mirror folder: upstream files under their paths, listed with checksums in MANIFEST.tsv."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import lzma
+import re
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import atomic_path, sha256_of
+from mbert_atlas.progress import track
+from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
+
+MANIFEST = "MANIFEST.tsv"
+_COLUMNS = ("path", "bytes", "sha256", "dataset", "source", "commit", "licence", "note")
+_BLOCK = 1 << 20
+
+
+class _Hashing(io.RawIOBase):
+    """A reader that hashes whatever passes through it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.digest = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        block = self._stream.read(len(buffer))
+        self.digest.update(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """A mirror folder whose MANIFEST.tsv has been read.
+
+    A file that the manifest does not list is never used, since nothing vouches for it. A file may
+    be stored xz-compressed, under its path with ``.xz`` added.
+    """
+
+    folder: Path
+    sha256: dict[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Mirror:
+        """Read the manifest of a mirror folder.
+
+        Raises:
+            DataError: if the folder or its manifest is missing, or a line of the manifest is
+                wrong; names the line.
+        """
+        folder = Path(folder)
+        path = folder / MANIFEST
+        if not folder.is_dir():
+            raise DataError(folder, "", "no such mirror folder", "correct `mirror` in the config")
+        if not path.is_file():
+            raise DataError(
+                path, "", "the mirror has no manifest", "list its files there (see write_manifest)"
+            )
+        sums: dict[str, str] = {}
+        with open(path, encoding="utf-8", newline="") as stream:
+            reader = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if not {"path", "sha256"} <= set(reader.fieldnames or ()):
+                raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
+            for row in reader:
+                place, name, digest = f"line {reader.line_num}", row["path"], row["sha256"]
+                if re.fullmatch("[0-9a-f]{64}", digest or "") is None:
+                    raise DataError(path, place, f"{digest!r} is not a sha256", "correct the line")
+                if name in sums:
+                    raise DataError(path, place, f"{name} is listed twice", "delete one line")
+                sums[name] = digest
+        return cls(folder, sums)
+
+    def holder(self, path: str) -> str | None:
+        """Return the name under which the mirror holds ``path``: itself, with ``.xz``, or None.
+
+        Raises:
+            DataError: if the file is there but the manifest does not list it.
+        """
+        for name in (checked_path(path), path + ".xz"):
+            if (self.folder / name).is_file():
+                if name not in self.sha256:
+                    raise DataError(
+                        self.folder / MANIFEST,
+                        name,
+                        "the file is in the mirror but not in the manifest",
+                        "add a line for it (see write_manifest) or take it away",
+                    )
+                return name
+        return None
+
+    def holds_folder(self, path: str) -> bool:
+        """Say whether the mirror holds at least one file under the folder ``path``."""
+        folder = self.folder / checked_path(path)
+        return folder.is_dir() and any(file.is_file() for file in folder.rglob("*"))
+
+    def files_under(self, path: str) -> list[str]:
+        """Return the paths of the files under the folder ``path``, without any added ``.xz``.
+
+        Raises:
+            DataError: if one of them is not in the manifest.
+        """
+        names = sorted(
+            file.relative_to(self.folder).as_posix()
+            for file in (self.folder / checked_path(path)).rglob("*")
+            if file.is_file()
+        )
+        for name in names:
+            self.holder(name)
+        return [name.removesuffix(".xz") for name in names]
+
+    def copy(self, path: str, destination: Path) -> None:
+        """Copy ``path`` to ``destination`` whole, decompressing it if it is held as ``.xz``.
+
+        The checksum is that of the file as it lies in the mirror, computed while copying.
+
+        Raises:
+            DataError: if the mirror does not hold it, its checksum is not the manifest's, or it is
+                damaged although its checksum agrees.
+        """
+        name = self.holder(path)
+        if name is None:
+            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        file = self.folder / name
+        with atomic_path(destination) as temporary:
+            with open(file, "rb") as stream, open(temporary, "wb") as target:
+                reader = _Hashing(stream)
+                damage: Exception | None = None
+                try:
+                    if name == path:
+                        shutil.copyfileobj(reader, target, _BLOCK)
+                    else:
+                        with lzma.open(cast(BinaryIO, reader)) as source:
+                            shutil.copyfileobj(source, target, _BLOCK)
+                except (lzma.LZMAError, EOFError) as error:
+                    damage = error
+                while reader.read(_BLOCK):  # the checksum is of the whole file, damaged or not
+                    pass
+            if reader.digest.hexdigest() != self.sha256[name]:
+                raise DataError(
+                    file,
+                    "",
+                    f"its sha256 is {reader.digest.hexdigest()} but {MANIFEST} says "
+                    f"{self.sha256[name]}",
+                    "copy the file into the mirror again",
+                )
+            if damage is not None:
+                raise DataError(
+                    file, "", f"not a whole xz file ({damage})", "compress it again"
+                ) from damage
+
+
+def _origin(name: str, register: Register) -> tuple[str, str, str, str, str]:
+    """Return dataset, source, commit, licence and note of a file in a mirror folder."""
+    if name.startswith(SNAPSHOT_FOLDER + "/"):
+        snapshot = name.rsplit("/", 1)[0]
+        for entry in register.entries:
+            if isinstance(entry, HubEntry) and snapshot == entry.path:
+                return entry.id, entry.repository, entry.revision, entry.licence, entry.title
+        return "", snapshot, "", "", "not in the register"
+    try:
+        source = register.locate(name)
+    except DataError:
+        if not name.endswith(".xz"):
+            raise
+        source = register.locate(name.removesuffix(".xz"))
+    return source.dataset, source.url or source.access, "", source.licence, source.title
+
+
+def write_manifest(folder: Path | str, register: Register) -> int:
+    """List every file of a folder in its MANIFEST.tsv, so that it can be used as a mirror.
+
+    A downloads folder or one filled by hand becomes a mirror this way. Hidden files and the
+    README and manifest at its top are left out.
+
+    Args:
+        folder: folder with files under their paths.
+        register: where dataset, address and licence of each are looked up; a file that it does not
+            know is an error, so that a misspelt path is found now and not on the cluster.
+
+    Returns:
+        Number of files listed.
+
+    Raises:
+        DataError: if a file's path is unknown to the register.
+    """
+    folder = Path(folder)
+    files = sorted(
+        path.relative_to(folder)
+        for path in folder.rglob("*")
+        if path.is_file() and not any(p.startswith(".") for p in path.relative_to(folder).parts)
+    )
+    names = [file.as_posix() for file in files]
+    names = [name for name in names if name not in {MANIFEST, "README.md"}]
+    lines = ["\t".join(_COLUMNS)]
+    for name in track(names, "hashing the mirror"):
+        size = (folder / name).stat().st_size
+        cells = (name, str(size), sha256_of(folder / name), *_origin(name, register))
+        lines.append("\t".join(cells))
+    if len(lines) == 1:
+        raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")
+    with atomic_path(folder / MANIFEST) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return len(names)

@@ -1,0 +1,310 @@
+"""The register of upstream files: which address, checksum and licence belong to which path.
+
+A *path* here is always relative and the same everywhere: in a mirror folder, under the downloads
+folder and in a run's config, for example ``xnli/XNLI-1.0.zip``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from string import Formatter
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from mbert_atlas.errors import DataError
+
+SNAPSHOT_FOLDER = "hf"
+"""First part of the path of every hub snapshot."""
+SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors")
+"""Top-level files of a hub model that an encoder needs; weights as safetensors only."""
+
+_Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Paper = Literal["tanti2021", "liang2021", "efimov2022", "liu2020", "muller2021"]
+
+
+class _Entry(BaseModel):
+    """What file sources and hub models have in common."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", description="name of the entry")
+    title: str = Field(min_length=1, description="what it is, in a few words")
+    licence: str = Field(min_length=1, description="licence of the data as far as it is stated")
+    citation: str = Field(min_length=1, description="what to cite")
+    papers: list[_Paper] = Field(min_length=1, description="papers that use it")
+    notes: str = Field("", description="pitfalls, and what nobody has confirmed yet (UNVERIFIED)")
+
+
+class FileEntry(_Entry):
+    """One or more upstream files that share an address pattern."""
+
+    kind: Literal["file"]
+    folder: str = Field(
+        pattern=r"^[\w.-]+(/[\w.-]+)*$", description="first parts of the paths that belong to it"
+    )
+    pattern: str = Field(
+        description="regular expression that the whole rest of a path has to match; "
+        "its named groups can be used in url"
+    )
+    url: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        description="address, with {path} for the rest of the path and {name} for a named group; "
+        "left out if the file cannot be downloaded without a person",
+    )
+    examples: list[str] = Field(min_length=1, description="rests of paths that match the pattern")
+    sha256: dict[str, _Sha256] = Field(
+        default_factory=dict, description="published checksums by rest of path"
+    )
+    bytes: dict[str, Annotated[int, Field(gt=0)]] = Field(
+        default_factory=dict, description="published sizes by rest of path"
+    )
+    access: Literal["open", "registration", "manual"] = Field(
+        "open", description="whether a program can fetch it, or a person must"
+    )
+    steps: str = Field("", description="what that person has to do; needed unless access is open")
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> FileEntry:
+        try:
+            compiled = re.compile(self.pattern)
+        except re.error as error:
+            raise ValueError(f"pattern is not a regular expression ({error})") from error
+        for name in (*self.examples, *self.sha256, *self.bytes):
+            if compiled.fullmatch(name) is None:
+                raise ValueError(f"{name!r} does not match the pattern")
+        if self.access == "open" and self.url is None:
+            raise ValueError("access is open, so it needs a url")
+        if self.access != "open" and (self.url is not None or not self.steps):
+            raise ValueError(f"access is {self.access}, so it needs steps and no url")
+        if self.url is not None:
+            wanted = {name for _, name, _, _ in Formatter().parse(self.url) if name is not None}
+            unknown = wanted - {"path", *compiled.groupindex}
+            if unknown:
+                raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
+        return self
+
+
+class HubEntry(_Entry):
+    """A model on the Hugging Face hub at one revision."""
+
+    kind: Literal["hub"]
+    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$", description="organisation/name")
+    revision: str = Field(
+        pattern=r"^[0-9a-f]{40}$", description="full commit hash, since branch names move"
+    )
+    allow_patterns: list[str] = Field(
+        default_factory=lambda: list(SNAPSHOT_PATTERNS),
+        min_length=1,
+        description="top-level files to take; weights as safetensors only",
+    )
+
+    @property
+    def path(self) -> str:
+        """Its path in a mirror folder."""
+        return snapshot_path(self.repository, self.revision)
+
+
+class _RegisterFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    checksums: str | None = Field(
+        None,
+        description="file beside this one with more checksums, as `sha256sum` writes them; "
+        "computed from the bytes at the pinned commit or taken from a published list",
+    )
+    sources: list[Annotated[FileEntry | HubEntry, Field(discriminator="kind")]]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """Where one path comes from.
+
+    Attributes:
+        path: relative path, as in a mirror folder.
+        dataset: id of its entry in the register.
+        title: what it is.
+        url: address of a download, or None if a person has to get it.
+        sha256: checksum of the file at ``url``, or None if none was published.
+        size: its size in bytes, or None if unknown.
+        licence: its licence.
+        citation: what to cite.
+        access: ``open``, ``registration`` or ``manual``.
+        steps: how a person gets it; empty if access is open.
+        notes: pitfalls.
+    """
+
+    path: str
+    dataset: str
+    title: str
+    url: str | None
+    sha256: str | None
+    size: int | None
+    licence: str
+    citation: str
+    access: Literal["open", "registration", "manual"]
+    steps: str
+    notes: str
+
+
+def checked_path(path: str) -> str:
+    """Return ``path`` if it is relative, plain and stays inside its folder.
+
+    Raises:
+        DataError: if it is empty or absolute, or has ``..``, ``.`` or a backslash in it.
+    """
+    parts = path.split("/")
+    if not path or "\\" in path or any(part in {"", ".", ".."} for part in parts):
+        raise DataError(
+            path or "(empty path)", "", "not a relative path inside a mirror folder", "correct it"
+        )
+    return path
+
+
+def snapshot_path(repository: str, revision: str) -> str:
+    """Return the path of a hub snapshot in a mirror folder, ``hf/<organisation>--<name>@<hash>``.
+
+    Raises:
+        DataError: if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
+    """
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", repository) is None:
+        raise DataError(repository, "", "not the name of a hub repository", "write it as org/name")
+    if re.fullmatch(r"[0-9a-f]{40}", revision) is None:
+        raise DataError(
+            repository,
+            f"revision {revision!r}",
+            "not a full commit hash, and a branch or short hash could move",
+            "pin the 40-digit hash that the model's history page shows",
+        )
+    return f"{SNAPSHOT_FOLDER}/{repository.replace('/', '--')}@{revision}"
+
+
+def _read_checksums(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError as error:
+        raise DataError(path, "", "no such file", "restore it or correct `checksums`") from error
+    sums: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
+        if match is None or match[2] in sums:
+            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is there twice"
+            raise DataError(path, f"line {number}", problem, "correct the line")
+        sums[match[2]] = match[1]
+    return sums
+
+
+@dataclass(frozen=True)
+class Register:
+    """All entries of a register file, found by path or by id."""
+
+    path: Path
+    entries: tuple[FileEntry | HubEntry, ...]
+    checksums: dict[str, str] = field(repr=False)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Register:
+        """Read and check a register (``resources/sources.yaml``) and its checksum file.
+
+        Raises:
+            DataError: if it is missing, not YAML, breaks the schema, or names an id twice; names
+                the entry and the key.
+        """
+        path = Path(path)
+        try:
+            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        except FileNotFoundError as error:
+            raise DataError(path, "", "no such file", "correct the path") from error
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            place = f"line {mark.line + 1}" if mark else ""
+            problem = getattr(error, "problem", None) or "unreadable"
+            raise DataError(path, place, f"not YAML ({problem})", "correct it") from error
+        try:
+            content = _RegisterFile.model_validate(raw)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            if len(first["loc"]) > 1 and isinstance(first["loc"][1], int):
+                entry = raw["sources"][first["loc"][1]]
+                name = entry.get("id") if isinstance(entry, dict) else None
+                place += f" (id {name})" if name else ""
+            raise DataError(path, place or "top", first["msg"], "correct the register") from error
+        seen: set[str] = set()
+        for entry in content.sources:
+            if entry.id in seen:
+                raise DataError(path, f"id {entry.id}", "it is there twice", "rename one of them")
+            seen.add(entry.id)
+        sums = _read_checksums(path.parent / content.checksums) if content.checksums else {}
+        return cls(path, tuple(content.sources), sums)
+
+    def locate(self, path: str) -> SourceFile:
+        """Return where ``path`` comes from.
+
+        Of the entries whose folder starts the path and whose pattern matches the rest, the one
+        with the longest folder is taken, and of several such the first.
+
+        Raises:
+            DataError: if no entry fits; names the nearest paths that the register knows.
+        """
+        checked_path(path)
+        found: tuple[FileEntry, re.Match[str], str] | None = None
+        for entry in self.entries:
+            if not isinstance(entry, FileEntry) or not path.startswith(entry.folder + "/"):
+                continue
+            rest = path.removeprefix(entry.folder + "/")
+            match = re.fullmatch(entry.pattern, rest)
+            if match is not None and (found is None or len(entry.folder) > len(found[0].folder)):
+                found = entry, match, rest
+        if found is None:
+            raise DataError(
+                self.path,
+                f"path {path}",
+                "no source is registered for it",
+                f"correct the path{self._nearest(path)} or add an entry",
+            )
+        entry, match, rest = found
+        url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
+        return SourceFile(
+            path=path,
+            dataset=entry.id,
+            title=entry.title,
+            url=url,
+            sha256=entry.sha256.get(rest, self.checksums.get(path)),
+            size=entry.bytes.get(rest),
+            licence=entry.licence,
+            citation=entry.citation,
+            access=entry.access,
+            steps=entry.steps,
+            notes=entry.notes,
+        )
+
+    def hub(self, id: str) -> HubEntry:
+        """Return the hub model of that id.
+
+        Raises:
+            DataError: if there is none; names the ids that exist.
+        """
+        models = {entry.id: entry for entry in self.entries if isinstance(entry, HubEntry)}
+        if id not in models:
+            raise DataError(
+                self.path, f"id {id}", "no such hub model", f"use one of {', '.join(models)}"
+            )
+        return models[id]
+
+    def files(self) -> list[FileEntry]:
+        """Return the entries that are files, in the order of the register."""
+        return [entry for entry in self.entries if isinstance(entry, FileEntry)]
+
+    def _nearest(self, path: str) -> str:
+        known = [f"{entry.folder}/{name}" for entry in self.files() for name in entry.examples]
+        near = difflib.get_close_matches(path, known, n=3, cutoff=0.5)
+        if not near:
+            folder = PurePosixPath(path).parts[0]
+            near = difflib.get_close_matches(folder, sorted({e.folder for e in self.files()}), n=3)
+        return f" (near it: {', '.join(near)})" if near else ""
