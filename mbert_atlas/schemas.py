@@ -85,6 +85,7 @@ TAG_PREDICTIONS = pa.schema(
 )
 WORD_DISTANCES = pa.schema(
     [
+        ("panel", pa.string()),  # which encoder
         ("kind", pa.string()),  # related or unrelated
         ("distance", pa.float32()),  # L2
     ]

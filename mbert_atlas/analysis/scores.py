@@ -19,6 +19,7 @@ from seqeval.metrics import f1_score
 
 from mbert_atlas.errors import AtlasError
 
+Labels = Sequence[str] | npt.NDArray[Any]
 SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
 ALL_LANGUAGES = "all"
 
@@ -36,7 +37,7 @@ class Confusion:
     counts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, gold: Sequence[str], prediction: Sequence[str]) -> Confusion:
+    def of(cls, gold: Labels, prediction: Labels) -> Confusion:
         """Count two label sequences of equal length."""
         codes, labels = pd.factorize(
             np.concatenate([np.asarray(gold, object), np.asarray(prediction, object)]), sort=True

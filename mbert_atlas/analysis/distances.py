@@ -1,0 +1,190 @@
+"""L2 distances of related and unrelated words across languages (efimov2022, section 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import torch
+from accelerate import PartialState
+from sklearn.metrics import roc_auc_score
+
+from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.hidden_states import span_vectors
+from mbert_atlas.objectives.pairs import WordPairs, open_pairs
+from mbert_atlas.pooling import Aggregation
+from mbert_atlas.randomness import generator
+from mbert_atlas.schemas import WORD_DISTANCES
+from mbert_atlas.training.interfaces import Precision
+
+IntArray = npt.NDArray[np.int64]
+Vectors = npt.NDArray[np.float32]
+_INFLUENTIAL = (10, 100)
+
+
+def word_pair_distances(
+    *,
+    encoders: Mapping[str, Path],
+    store: Path,
+    output: Path,
+    summary: Path,
+    pairs: int = 10_000,
+    seed: int,
+    aggregation: Aggregation = "mean",
+    token_budget: int = 8192,
+    precision: Precision = "fp32",
+    threads: int | None = None,
+) -> None:
+    """Measure the same related and unrelated word pairs under several encoders, last layer.
+
+    Related are aligned words of parallel sentences. Each unrelated pair takes the English word of
+    one related pair and the other word of a pair from a different sentence, so that both kinds
+    hold the same words and differ in nothing but who is paired with whom.
+
+    Args:
+        encoders: encoder folders by name (the panels of Figure 1), all with the tokenizer that
+            the store was made with.
+        store: token store of word pairs that no encoder was adjusted on, see :func:`open_pairs`.
+        output: Parquet to write, columns :data:`mbert_atlas.schemas.WORD_DISTANCES`.
+        summary: JSON to write: for each encoder what :func:`summarise` returns.
+        pairs: related pairs to draw; all where the store has fewer. As many unrelated ones.
+        seed: decides which pairs.
+        aggregation: how the pieces of a word become one vector.
+        token_budget: most padded tokens in a batch.
+        precision: fp32 by default.
+        threads: CPU threads; none leaves torch's choice.
+
+    Raises:
+        DataError: if the store is not usable, or its pairs can't be re-paired across sentences.
+    """
+    if threads is not None:
+        torch.set_num_threads(threads)
+    bitext, available = open_pairs(store)
+    drawn = sample_pairs(available, pairs, seed)
+    try:
+        other = derangement(drawn.sentence, seed)
+    except ValueError as error:
+        raise DataError(store, "", str(error), "hold out more sentences") from error
+    columns: dict[str, list[Any]] = {"panel": [], "kind": [], "distance": []}
+    summaries = {}
+    for name, folder in encoders.items():
+        model = load_encoder(folder)
+        model.to(PartialState().device)
+        source, target = (
+            span_vectors(
+                model,
+                bitext.ragged(f"{side}_ids"),
+                drawn.sentence,
+                start,
+                end,
+                aggregation=aggregation,
+                layers=[-1],
+                token_budget=token_budget,
+                precision=precision,
+                description=f"{side} words under {name}",
+            )[0]
+            for side, start, end in (
+                ("source", drawn.source_start, drawn.source_end),
+                ("target", drawn.target_start, drawn.target_end),
+            )
+        )
+        related, unrelated = np.square(source - target), np.square(source - target[other])
+        summaries[name] = summarise(related, unrelated)
+        for kind, squares in (("related", related), ("unrelated", unrelated)):
+            columns["panel"] += [name] * len(squares)
+            columns["kind"] += [kind] * len(squares)
+            columns["distance"].append(_distance(squares).astype(np.float32))
+    columns["distance"] = np.concatenate(columns["distance"])  # type: ignore[assignment]
+    write_json(summaries, summary)
+    write_parquet(pa.table(columns, schema=WORD_DISTANCES), output)
+
+
+def sample_pairs(pairs: WordPairs, count: int, seed: int) -> WordPairs:
+    """Draw ``count`` pairs without replacement (all if there are fewer), in their order."""
+    if len(pairs) <= count:
+        return pairs
+    which = generator(seed, "word pairs").choice(len(pairs), size=count, replace=False)
+    return pairs.take(np.sort(which))
+
+
+def derangement(group: IntArray, seed: int) -> IntArray:
+    """Draw a permutation that maps every item to an item of another group.
+
+    Args:
+        group: group (sentence) of each item, int, shape ``(n,)``.
+        seed: decides the draw.
+
+    Returns:
+        ``other`` with ``group[other[i]] != group[i]`` for every i, int64.
+
+    Raises:
+        ValueError: if one group holds more than half of the items, so that there is none.
+    """
+    largest = int(np.bincount(group).max())
+    if 2 * largest > len(group):
+        raise ValueError(f"one sentence holds {largest} of {len(group)} pairs")
+    random = generator(seed, "unrelated")
+    other: IntArray = random.permutation(len(group))
+    for item in np.flatnonzero(group[other] == group):
+        if group[other[item]] != group[item]:
+            continue  # mended by an earlier swap
+        # Both ends of the swap must end up well; at most 2 * largest - 1 items don't qualify.
+        fits = np.flatnonzero((group != group[item]) & (group[other] != group[item]))
+        partner = random.choice(fits)
+        other[item], other[partner] = other[partner], other[item]
+    return other
+
+
+def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
+    """Summarise how far related pairs are apart from unrelated ones.
+
+    Args:
+        related: squared differences by dimension, shape ``(n, dims)``.
+        unrelated: the same for unrelated pairs.
+
+    Returns:
+        ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
+        ``mean_ratio`` (related over unrelated), ``separation_auc`` (chance that an unrelated
+        pair is farther apart than a related one) and ``squared_distance_share``: the share of
+        the squared distance that the 10 and 100 most influential dimensions carry, over all
+        pairs and by kind, 0 to 1.
+    """
+    distances = {"related": _distance(related), "unrelated": _distance(unrelated)}
+    described = {
+        kind: {
+            "n": len(values),
+            "mean": float(values.mean()),
+            "median": float(np.median(values)),
+            "standard_deviation": float(values.std()),
+        }
+        for kind, values in distances.items()
+    }
+    is_unrelated = np.repeat([0, 1], [len(related), len(unrelated)])
+    sums = {
+        "related": related.sum(0, dtype=np.float64),
+        "unrelated": unrelated.sum(0, dtype=np.float64),
+    }
+    sums["all"] = sums["related"] + sums["unrelated"]
+    return {
+        **described,
+        "mean_ratio": described["related"]["mean"] / described["unrelated"]["mean"],
+        "separation_auc": float(roc_auc_score(is_unrelated, np.concatenate([*distances.values()]))),
+        "squared_distance_share": {
+            f"top{count}": {
+                kind: float(np.sort(total)[::-1][:count].sum() / total.sum())
+                for kind, total in sums.items()
+            }
+            for count in _INFLUENTIAL
+        },
+    }
+
+
+def _distance(squares: Vectors) -> npt.NDArray[np.float64]:
+    distance: npt.NDArray[np.float64] = np.sqrt(squares.sum(1, dtype=np.float64))
+    return distance

@@ -1,0 +1,42 @@
+"""Measurements: one tidy CSV per artifact, in the columns of the reported numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import atomic_path
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+
+
+def write_measurements(
+    rows: Iterable[Mapping[str, Any]], path: Path | str, **common: Any
+) -> pd.DataFrame:
+    """Write measured values for the scorecard, atomically.
+
+    Args:
+        rows: a value with some of ``schemas.MEASUREMENT_COLUMNS`` each; what a row lacks is empty.
+        path: CSV file.
+        common: columns that are the same in all rows, such as paper and artifact.
+
+    Raises:
+        AtlasError: if a row has a column that is not one of them, or there are no rows.
+    """
+    complete = [{**common, **row} for row in rows]
+    unknown = {column for row in complete for column in row} - set(MEASUREMENT_COLUMNS)
+    if unknown or not complete:
+        raise AtlasError(
+            f"{path}: measurements with unknown columns {sorted(unknown)}; "
+            f"use {', '.join(MEASUREMENT_COLUMNS)}."
+            if unknown
+            else f"{path}: nothing was measured; check that the papers' runs are in the config."
+        )
+    frame = pd.DataFrame(complete).reindex(columns=list(MEASUREMENT_COLUMNS))
+    frame["seed"] = frame["seed"].astype("Int64")
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")
+    return frame
