@@ -149,8 +149,9 @@ def encoding_name(run):
     return CONFIG.runs[run.family].encoding
 
 
-# Every paper's .smk adds its own: target files by artifact, and the measurements behind the scorecard.
+# Every paper's .smk adds its own: target files by artifact, artifacts that are tables, measurements.
 ARTIFACTS = {}
+TABLES = {}
 MEASUREMENTS = {}
 
 

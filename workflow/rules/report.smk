@@ -6,7 +6,6 @@ localrules:
     plot_distances,
     plot_transfer,
     plot_languages,
-    tabulate,
     scorecard,
     cost,
 
@@ -44,20 +43,25 @@ rule plot_transfer:
         "<results>/measurements/{paper}/{artifact}.csv",
     output:
         report(
-            "<results>/figures/{paper}/{artifact}.{protocol}.svg",
+            "<results>/figures/{paper}/{artifact}.svg",
             caption=caption("transfer"),
             category="{paper}",
             subcategory="{artifact}",
-            labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
+            labels={"language": "all", "protocol": "both", "kind": "figure"},
         ),
-        "<results>/figures/{paper}/{artifact}.{protocol}.png",
+        "<results>/figures/{paper}/{artifact}.png",
     log:
-        "<results>/logs/plot_transfer/{paper}/{artifact}.{protocol}.log",
+        "<results>/logs/plot_transfer/{paper}/{artifact}.log",
     wildcard_constraints:
         artifact="table2|table1_udpos",
     params:
         reported="resources/reported/{paper}.csv",
         reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
+        comparable=CONFIG.comparable,
+        title=lambda wildcards: {
+            "table2": "Zero-shot XNLI before and after cross-lingual adjustment",
+            "table1_udpos": "Zero-shot part-of-speech tagging (word accuracy)",
+        }[wildcards.artifact],
         names={language.code: language.name for language in LANGUAGES},
         code=code("plot_transfer"),
     script:
@@ -88,28 +92,6 @@ rule plot_languages:
         "../scripts/plot_languages.py"
 
 
-rule tabulate:
-    """An artifact's cells, reported beside reproduced, as in the paper."""
-    input:
-        "<results>/scorecard.csv",
-    output:
-        csv="<results>/tables/{paper}/{artifact}.csv",
-        html=report(
-            "<results>/tables/{paper}/{artifact}.html",
-            caption=caption("table"),
-            category="{paper}",
-            subcategory="{artifact}",
-            labels={"language": "all", "protocol": "both", "kind": "table"},
-        ),
-    log:
-        "<results>/logs/tabulate/{paper}/{artifact}.log",
-    params:
-        names={language.code: language.name for language in LANGUAGES},
-        code=code("tabulate"),
-    script:
-        "../scripts/tabulate.py"
-
-
 def measurement_files():
     """The measurements of the papers that this run makes."""
     return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
@@ -127,11 +109,28 @@ rule scorecard:
             category="Scorecard",
             labels={"language": "all", "protocol": "both", "kind": "table"},
         ),
+        tables=[
+            report(
+                f"<results>/tables/{paper}/{artifact}.html",
+                caption=caption("table"),
+                category=paper,
+                subcategory=artifact,
+                labels={"language": "all", "protocol": "both", "kind": "table"},
+            )
+            for paper in CONFIG.papers
+            for artifact in TABLES[paper]
+        ],
     log:
         "<results>/logs/scorecard.log",
     params:
         run=CONFIG.run,
-        papers=CONFIG.papers,
+        figures=[
+            {"paper": paper, "artifact": artifact, "path": path.replace("<results>", RESULTS)}
+            for paper in CONFIG.papers
+            for artifact, paths in ARTIFACTS[paper].items()
+            for path in paths
+            if path.endswith(".svg")
+        ],
         comparable=CONFIG.comparable,
         reported=[f"resources/reported/{paper}.csv" for paper in CONFIG.papers],
         reported_content=[content(f"resources/reported/{paper}.csv") for paper in CONFIG.papers],
@@ -139,6 +138,34 @@ rule scorecard:
         code=code("scorecard"),
     script:
         "../scripts/scorecard.py"
+
+
+# How `cost` books the benchmark files.
+STAGES = {
+    "corpora": [
+        "miniature",
+        "extract_wikipedia",
+        "read_plain_text",
+        "read_bitext",
+        "read_universal_dependencies",
+        "read_nli",
+        "sample_language_identification",
+    ],
+    "alignment": ["align", "encode_word_pairs"],
+    "encoders": ["train_tokenizer", "encode_pretraining_texts", "pretrain"],
+    "training": ["encode_examples", "adjust", "finetune"],
+    "representations": ["extract_representations", "word_pair_distances"],
+    "analysis": ["probe_language_identification", "project_languages"],
+}
+PAYERS = {
+    "word_pair_distances": "efimov2022",
+    "align": "efimov2022",
+    "read_bitext": "efimov2022",
+    "encode_word_pairs": "efimov2022",
+    "probe_language_identification": "tanti2021",
+    "project_languages": "tanti2021",
+    "extract_representations": "tanti2021",
+}
 
 
 rule cost:
@@ -152,7 +179,11 @@ rule cost:
         "<results>/logs/cost.log",
     params:
         benchmarks=f"{RESULTS}/benchmarks",
-        gpus={rule: item.gpu for rule, item in CONFIG.resources.items() if item.gpu},
+        rules={
+            rule: {"stage": stage, "gpus": asked(rule).gpu, "paper": PAYERS.get(rule, "shared")}
+            for stage, rules in STAGES.items()
+            for rule in rules
+        },
         papers={run.id: run.paper for run in RUNS},
         code=code("cost"),
     script:

@@ -28,12 +28,16 @@ MEASUREMENTS["tanti2021"] = [
     "<results>/measurements/tanti2021/table1_udpos.csv",
     "<results>/measurements/tanti2021/languages.csv",
 ]
+TABLES["tanti2021"] = ["table1", "figure4"]
 ARTIFACTS["tanti2021"] = {
     "table1": [
         "<results>/tables/tanti2021/table1.html",
-        *expand("<results>/figures/tanti2021/table1_udpos.{protocol}.svg", protocol=PROTOCOLS),
+        "<results>/figures/tanti2021/table1_udpos.svg",
     ],
-    "figure4": ["<results>/figures/tanti2021/figure4e.svg"],
+    "figure4": [
+        "<results>/tables/tanti2021/figure4.html",
+        "<results>/figures/tanti2021/figure4e.svg",
+    ],
 }
 
 

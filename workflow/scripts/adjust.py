@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.files import write_json
+    from mbert_atlas.objectives.adjustment import adjust
+    from mbert_atlas.specifications import Adjustment
+
+    counts = adjust(
+        encoder=Path(snakemake.input.encoder),
+        store=Path(snakemake.input.pairs),
+        specification=Adjustment(**snakemake.params.specification["hyperparameters"]),
+        seed=int(snakemake.wildcards.seed),
+        output=Path(snakemake.output.model),
+        state_dir=Path(snakemake.params.state),
+    )
+    write_json(counts, snakemake.output.counts)
+
+
+run(main, snakemake)

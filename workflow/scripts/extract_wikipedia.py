@@ -1,0 +1,22 @@
+from atlas_job import run
+from origins import origin
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.wikipedia import extract_paragraphs
+
+    dataset = snakemake.params.dataset
+    (sources,) = dataset["sources"].values()
+    (source,) = sources
+    extract_paragraphs(
+        source["path"],
+        snakemake.wildcards.language,
+        snakemake.output.table,
+        snakemake.output.card,
+        minimum_characters=dataset["minimum_characters"],
+        processes=snakemake.threads,
+        source=origin(snakemake, source["path"]),
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,17 @@
+from atlas_job import run
+from origins import ROOT
+
+
+def main(snakemake):
+    from mbert_atlas.sources import Register, fetch
+
+    fetch(
+        snakemake.wildcards.path,
+        snakemake.output[0],
+        register=Register.read(ROOT / "resources/sources.yaml"),
+        mirror=snakemake.params.mirror,
+        offline=snakemake.params.offline,
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,30 @@
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    import pandas as pd
+
+    from mbert_atlas.figures.style import save_figure
+    from mbert_atlas.figures.transfer import transfer_plot
+
+    measured = pd.read_csv(snakemake.input[0], keep_default_na=False, na_values={"value": [""]})
+    measured = measured[(measured["metric"] == "accuracy") & (measured["target"] != "")]
+    reported = None
+    if snakemake.params.comparable:
+        reported = pd.read_csv(snakemake.params.reported, keep_default_na=False)
+        keys = [tuple(row) for row in measured[["artifact", "task", "metric"]].to_numpy()]
+        same = [tuple(row) in keys for row in reported[["artifact", "task", "metric"]].to_numpy()]
+        reported = reported[same].rename(columns={"target": "language"})
+    figure = transfer_plot(
+        measured.rename(columns={"target": "language"}).astype({"seed": int, "value": float}),
+        reported,
+        title=snakemake.params.title,
+        value_label="accuracy (%)",
+        names=snakemake.params.names,
+    )
+    save_figure(figure, Path(snakemake.output[0]).with_suffix(""))
+
+
+run(main, snakemake)

@@ -1,11 +1,12 @@
 from atlas_job import run
-from language_by_language import read_languages
+from origins import origin, read_languages
 
 
 def main(snakemake):
     from mbert_atlas.corpora.nli import read_nli
 
-    def read(language, source, dataset, output, card):
+    def read(language, sources, dataset, output, card):
+        (source,) = sources
         read_nli(
             source["path"],
             source["format"],
@@ -14,7 +15,7 @@ def main(snakemake):
             output,
             card,
             labels_from=source["partners"][0] if source["partners"] else None,
-            limit=dataset["limit"],
+            source=origin(snakemake, source["path"]),
         )
 
     read_languages(snakemake, read)

@@ -1,0 +1,30 @@
+from pathlib import Path
+
+from atlas_job import run
+from origins import origin, read_languages
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.universal_dependencies import read_treebanks, treebanks_in_archive
+
+    def read(language, sources, dataset, output, card):
+        files = []
+        for source in sources:
+            path = Path(source["path"])
+            if path.suffix == ".tgz":
+                files += treebanks_in_archive(path, language, dataset["split"])
+            else:
+                files.append(path)
+        read_treebanks(
+            files,
+            language,
+            dataset["split"],
+            output,
+            card,
+            source=[origin(snakemake, source["path"]) for source in sources],
+        )
+
+    read_languages(snakemake, read)
+
+
+run(main, snakemake)

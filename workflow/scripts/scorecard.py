@@ -1,0 +1,51 @@
+import platform
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    import torch
+    import transformers
+
+    import mbert_atlas
+    from mbert_atlas.scorecard.compare import compare, write_scorecard
+    from mbert_atlas.scorecard.page import FigureLink, write_page
+    from mbert_atlas.scorecard.tables import write_tables
+
+    frame = compare(
+        list(map(Path, snakemake.input)),
+        list(map(Path, snakemake.params.reported)),
+        comparable=snakemake.params.comparable,
+    )
+    write_scorecard(frame, snakemake.output.csv)
+    write_page(
+        frame,
+        Path(snakemake.output.html),
+        run_name=snakemake.params.run,
+        comparable=snakemake.params.comparable,
+        provenance={
+            "mbert-atlas": mbert_atlas.__version__,
+            "Python": platform.python_version(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
+        names=snakemake.params.names,
+        figures=[
+            FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
+            for item in snakemake.params.figures
+        ],
+    )
+    for table in map(Path, snakemake.output.tables):
+        write_tables(
+            frame,
+            table.parent.name,
+            table.stem,
+            csv_path=table.with_suffix(".csv"),
+            html_path=table,
+            names=snakemake.params.names,
+            comparable=snakemake.params.comparable,
+        )
+
+
+run(main, snakemake)
