@@ -63,6 +63,9 @@ lock: ## resolve requirements.in anew (in a fresh environment) and write require
 	  $(VENV)-lock/bin/python -m pip freeze --all | sed 's/+cpu$$//' | grep -viE '^(pip|nvidia-|cuda-|triton)'; \
 	} > requirements.lock
 	rm -rf $(VENV)-lock
+	awk -F== 'NR == FNR { pin[$$1] = $$2; next } /^      - .*==/ { $$0 = $$1 "==" pin[substr($$1, 9)] } 1' \
+	  requirements.lock envs/mbert-atlas.yaml > envs/mbert-atlas.yaml.new
+	mv envs/mbert-atlas.yaml.new envs/mbert-atlas.yaml
 
 clean: ## remove the demo's results and all caches; other results stay
 	rm -rf results/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
