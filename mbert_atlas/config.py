@@ -439,7 +439,7 @@ def validate(
         path, line = _locate(keys, [Path(file) for file in files])
         place = ", ".join(filter(None, [line, f"key {'.'.join(keys)}" if keys else ""]))
         more = f" ({len(mistakes) - 1} more mistakes follow)" if len(mistakes) > 1 else ""
-        raise DataError(path, place, _problem(first) + more, _mend(first, keys)) from error
+        raise DataError(path, place, _problem(first) + more, _mend(first, keys, values)) from error
 
 
 def _problem(mistake: Mapping[str, Any]) -> str:
@@ -451,17 +451,24 @@ def _problem(mistake: Mapping[str, Any]) -> str:
     return text if mistake["type"] == "value_error" else f"{text}, found {mistake['input']!r}"
 
 
-def _mend(mistake: Mapping[str, Any], keys: Sequence[str]) -> str:
+def _mend(mistake: Mapping[str, Any], keys: Sequence[str], values: Mapping[str, Any]) -> str:
     if mistake["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(keys[-1], _all_keys(), 1)
+        near = difflib.get_close_matches(keys[-1], _keys_beside(keys, values), 1)
         return f"did you mean {near[0]!r}?" if near else "see config/config.yaml for the keys"
     return "correct it; config/config.yaml describes every key"
 
 
-def _all_keys() -> list[str]:
-    definitions = Config.model_json_schema()["$defs"].values()
-    nested = {key for item in definitions for key in item.get("properties", {})}
-    return sorted(nested | set(Config.model_fields))
+def _keys_beside(keys: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+    """Return the keys that the model which holds the last of ``keys`` does have."""
+    annotation: Any = Config
+    value: Any = values
+    for key in keys[:-1]:
+        kind, inner = next(iter(_models(annotation, value)), ("", None))
+        field = inner.model_fields.get(key) if kind == "model" else None
+        annotation = inner if kind == "mapping" else field and field.annotation
+        value = value.get(key) if isinstance(value, Mapping) else None
+    kind, inner = next(iter(_models(annotation, value)), ("", None))
+    return list(inner.model_fields) if kind == "model" else []
 
 
 def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:

@@ -18,7 +18,7 @@ def run(main, snakemake):
     if not snakemake.rule.startswith("fetch"):
         os.environ["HF_HUB_OFFLINE"] = "1"
     terminal = os.fdopen(os.dup(2), "w")
-    log = open(snakemake.log[0], "w", buffering=1, encoding="utf-8")
+    log = open(snakemake.log[0], "w", buffering=1, encoding="utf-8")  # noqa: SIM115 - until exit
     for stream in (1, 2):
         os.dup2(log.fileno(), stream)  # programs that the job starts write there too
     sys.stdout = sys.stderr = log

@@ -26,7 +26,7 @@ def main(snakemake):
             for score in scores.to_dict("records")
             if score["language"] == "all" and score["metric"] in names
         ]
-    clusters = read_json(snakemake.input.clusters)["languages"]
+    clusters = read_json(snakemake.input.clusters)["language"]
     for metric in ("v_measure", "ami", "v_measure_chance"):
         rows += [
             {

@@ -22,7 +22,7 @@ def origin(snakemake, path):
 
 
 def read_languages(snakemake, read):
-    """Call ``read(language, sources, dataset, output, card)`` for each language; join the tables."""
+    """Call ``read(language, sources, dataset, output, card)`` for each language; join them."""
     import pyarrow as pa
 
     from mbert_atlas.files import read_json, read_parquet, write_json, write_parquet

@@ -9,10 +9,14 @@ def main(snakemake):
     from mbert_atlas.figures.distances import distance_histograms
     from mbert_atlas.figures.style import save_figure
 
-    frame = pd.concat([pd.read_parquet(path) for path in snakemake.input])
-    shown = frame[frame["protocols"].str.contains(snakemake.wildcards.protocol)]
+    frames = []
+    for path in snakemake.input:
+        frame = pd.read_parquet(path)
+        frame[["panel", "protocols"]] = frame["panel"].str.split(":", expand=True)
+        frame["seed"] = int(Path(path).stem.removeprefix("seed"))
+        frames.append(frame[frame["protocols"].str.contains(snakemake.wildcards.protocol)])
     figure = distance_histograms(
-        shown,
+        pd.concat(frames),
         title=f"{snakemake.params.name} and English, last layer, {snakemake.wildcards.protocol}",
         panels=snakemake.params.panels,
     )

@@ -13,7 +13,7 @@ def main(snakemake):
     points = pd.read_parquet(snakemake.input.points)
     points["name"] = points["language"].map(snakemake.params.names)
     points["genus"] = points["language"].map(snakemake.params.genera)
-    clusters = read_json(snakemake.input.clusters)["languages"]
+    clusters = read_json(snakemake.input.clusters)["language"]
     figure = language_map(
         points,
         title="Wikipedia paragraphs under the initial encoder",

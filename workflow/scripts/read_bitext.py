@@ -1,0 +1,31 @@
+from pathlib import Path
+
+from atlas_job import run
+from origins import origin
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.bitext import BitextSource, read_bitext
+
+    dataset = snakemake.params.dataset
+    (sources,) = dataset["sources"].values()
+    read_bitext(
+        [
+            BitextSource(
+                path=Path(source["path"]),
+                format=source["format"],
+                limit=source["limit"],
+                target_path=Path(source["partners"][0]) if source["partners"] else None,
+            )
+            for source in sources
+        ],
+        snakemake.wildcards.language,
+        snakemake.output.table,
+        snakemake.output.card,
+        seed=dataset["seed"],
+        maximum_sentences=dataset["limit"],
+        source=[origin(snakemake, source["path"]) for source in sources],
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,115 @@
+"""The config: documented defaults agree with the models, mistakes are named with file and line."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mbert_atlas.config import Config, base_files, documented, load, merge, validate, write
+from mbert_atlas.errors import DataError
+from mbert_atlas.languages import Languages
+
+ROOT = Path(__file__).parents[2]
+PRESETS = ["demo", "small"]
+CODES = [language.code for language in Languages.read(ROOT / "resources/languages.csv")]
+
+
+def test_documented_files_and_schema_agree_with_the_models(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    for path in write(tmp_path):
+        committed = ROOT / path.relative_to(tmp_path)
+        assert path.read_text() == committed.read_text(), (
+            f"run python -m mbert_atlas.config write ({committed})"
+        )
+
+
+def test_every_field_of_every_model_is_described():
+    schema = Config.model_json_schema()
+    models = [schema, *schema["$defs"].values()]
+    bare = [
+        (model.get("title"), key)
+        for model in models
+        for key, field in model.get("properties", {}).items()
+        if "description" not in field
+    ]
+    assert bare == []
+
+
+def test_documenting_keeps_every_value():
+    for path in [ROOT / "config/config.yaml", *sorted((ROOT / "config/papers").glob("*.yaml"))]:
+        values = yaml.safe_load(path.read_text())
+        assert yaml.safe_load(documented(values)) == values
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_are_valid(preset):
+    config = load([ROOT / f"config/{preset}.yaml"], ROOT)
+    assert config.run == preset
+    assert not config.comparable
+
+
+def test_default_is_the_paper_preset():
+    config = load([], ROOT)
+    assert config.run == "paper"
+    assert config.comparable
+    assert len(config.datasets["wikipedia"].languages) == 33
+    assert config.encoders["mbert"].hub is not None
+
+
+def test_merge_goes_mapping_by_mapping_and_replaces_lists():
+    merged = merge({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
+    assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
+
+
+def overlay(tmp_path, text):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        ("seed: [1]\n", "line 1", "there is no such key; did you mean 'seeds'?"),
+        ("run: x\nseeds: [1, 1]\n", "line 2", "the same seed twice"),
+        ("runs:\n  nli:\n    encodings: x\n", "line 3", "did you mean 'encoding'?"),
+        (
+            "runs:\n  nli:\n    published:\n      optimisation: {learning_rate: fast}\n",
+            "line 4",
+            "should be a valid number",
+        ),
+        ("papers: [efimow2022]\n", "", "did you mean 'efimov2022'?"),
+        ("datasets:\n  xnli: {languages: [en, xz]}\n", "", "'xz' is not defined"),
+        ("encoders:\n  mbert: {folder: here}\n", "", "exactly one of hub, folder, scratch"),
+        ("runs:\n  nli: {train: multinly}\n", "", "did you mean 'multinli'?"),
+        ("run: ../elsewhere\n", "line 1", "String should match pattern"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sentence):
+    path = overlay(tmp_path, text)
+    values: dict = {}
+    for file in [*base_files(ROOT), path]:
+        values = merge(values, yaml.safe_load(file.read_text()))
+    with pytest.raises(DataError) as caught:
+        validate(values, [*base_files(ROOT), path], CODES)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert line in message
+    assert sentence in message
+
+
+def test_files_that_are_missing_or_not_yaml_are_named(tmp_path):
+    with pytest.raises(DataError, match="no such config file"):
+        load([tmp_path / "absent.yaml"], ROOT)
+    with pytest.raises(DataError, match="line 2"):
+        load([overlay(tmp_path, "run: demo\n  seeds: [1\n")], ROOT)
+    with pytest.raises(DataError, match="not a mapping"):
+        load([overlay(tmp_path, "- run\n")], ROOT)
+
+
+def test_schema_is_json_schema_and_knows_the_papers():
+    schema = json.loads((ROOT / "config/schema.json").read_text())
+    assert {"efimov2022", "tanti2021"} <= set(schema["properties"])
+    assert schema["additionalProperties"] is False

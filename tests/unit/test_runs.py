@@ -1,0 +1,73 @@
+"""Runs: resolved from families, shared where they are the same."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mbert_atlas.config import base_files, merge, validate
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.runs import RunTable
+
+ROOT = Path(__file__).parents[2]
+
+
+def table(**changes):
+    values: dict = {}
+    for file in base_files(ROOT):
+        values = merge(values, yaml.safe_load(file.read_text()))
+    return RunTable(validate(merge(values, changes)))
+
+
+def test_protocols_split_only_where_they_differ():
+    runs = table()
+    ids = {run.id for run in runs}
+    assert {"nli", "udpos", "adjusted-hi.published", "adjusted-hi.corrected"} <= ids
+    assert runs.get("nli", None, "published") is runs.get("nli", None, "corrected")
+    assert runs.get("nli-adjusted", "hi", "published").start == "adjusted-hi.published"
+    assert runs.get("nli-adjusted", "hi", "published").base == "mbert"
+
+
+def test_evaluation_languages_are_filled_in():
+    run = table().get("nli-adjusted", "ru", "corrected")
+    assert run.specification["evaluate"] == {"xnli": ["ru", "en"]}
+
+
+def test_families_with_the_same_content_are_one_run():
+    family = {
+        "kind": "finetuning",
+        "paper": "tanti2021",
+        "encoder": "mbert",
+        "encoding": "inference",
+        "train": "multinli",
+        "evaluate": {"xnli": ["en", "es", "ru", "vi", "hi"]},
+        "published": {
+            "optimisation": {"learning_rate": 5e-5, "batch_size": 32, "epochs": 2},
+        },
+    }
+    runs = table(runs={"same": family})
+    assert runs.get("same", None, "published").id == "nli"
+    changed = {**family, "published": {"optimisation": {"epochs": 3}}}
+    runs = table(runs={"other": changed})
+    assert runs.get("other", None, "published").id == "other"
+
+
+def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
+    before = {run.id: run.specification for run in table()}
+    after = {
+        run.id: run.specification
+        for run in table(runs={"adjusted": {"corrected": {"sentences": 999}}})
+    }
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {f"adjusted-{code}.corrected" for code in ("es", "ru", "vi", "hi")}
+    assert after["nli-adjusted-es.corrected"]["start"] == "adjusted-es.corrected"
+
+
+def test_unknown_language_circle_and_id_are_refused():
+    runs = table()
+    with pytest.raises(AtlasError, match=r"runs\.adjusted\.languages: 'de'"):
+        runs.get("adjusted", "de", "published")
+    with pytest.raises(AtlasError, match="no run 'nope'"):
+        runs["nope"]
+    with pytest.raises(AtlasError, match="is a circle"):
+        table(runs={"adjusted": {"encoder": "nli-adjusted"}})

@@ -1,0 +1,90 @@
+"""Every preset and every target plans; bad configs end in one sentence before anything starts."""
+
+import re
+
+import pytest
+from conftest import snakemake
+
+pytestmark = pytest.mark.workflow
+TARGETS = [
+    "all",
+    "fetch",
+    "efimov2022",
+    "efimov2022_figure1",
+    "efimov2022_table2",
+    "tanti2021",
+    "tanti2021_table1",
+    "tanti2021_figure4",
+]
+
+
+def jobs(done):
+    """Number of jobs by rule in a dry run."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"Job stats:\n.*?\n-[- ]+\n(.*?)\n\n", done.stdout + done.stderr, re.S)
+    if found is None:
+        return {}
+    rows = [line.split() for line in found.group(1).splitlines()]
+    return {name: int(count) for name, count in rows}
+
+
+@pytest.mark.parametrize("preset", [None, "demo", "small"])
+def test_all_plans(repository, preset):
+    config = ["--configfile", f"config/{preset}.yaml"] if preset else []
+    planned = jobs(snakemake(repository, "all", "-n", *config))
+    assert planned["scorecard"] == planned["cost"] == 1
+    assert planned["finetune"] >= 3
+    if preset is None:
+        # 4 languages, 2 protocols, 5 seeds; NLI: those and 5 of the original; UDPOS: 5.
+        assert planned["adjust"] == 40
+        assert planned["finetune"] == 50
+        assert planned["extract_wikipedia"] == 33
+        assert "pretrain" not in planned
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_plans_in_the_demo(repository, target):
+    planned = jobs(snakemake(repository, target, "-n", "--configfile", "config/demo.yaml"))
+    assert planned.get("fetch_file", 0) == 0
+
+
+def test_profiles_are_found_as_typed(repository):
+    for profile in ("local", "slurm"):
+        done = snakemake(
+            repository, "all", "-n", "--profile", profile, "--configfile", "config/demo.yaml"
+        )
+        assert jobs(done)["finetune"] == 12
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (["seeds=[]"], "key seeds"),
+        (["mirrors=there"], "did you mean 'mirror'?"),
+        (["papers=[liang2021]"], "'liang2021' is not defined"),
+    ],
+)
+def test_bad_settings_end_in_one_sentence(repository, settings, sentence):
+    done = snakemake(
+        repository, "all", "-n", "--configfile", "config/demo.yaml", "--config", *settings
+    )
+    assert done.returncode != 0
+    assert sentence in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_changed_hyperparameter_reruns_its_run_and_what_depends_on_it(repository):
+    """Checked in earnest by the demo test; here: the plan names the parameter."""
+    done = snakemake(
+        repository,
+        "results/demo/runs/nli/seed1/predictions.parquet",
+        "-n",
+        "--configfile",
+        "config/demo.yaml",
+    )
+    assert jobs(done)["finetune"] == 1
+
+
+def test_lint(repository):
+    done = snakemake(repository, "--lint", "--configfile", "config/demo.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
