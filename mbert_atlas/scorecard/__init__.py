@@ -1,0 +1,1 @@
+"""Reported against reproduced: verdicts, tables, the page, and what it all cost."""

@@ -1,0 +1,128 @@
+"""What a run cost, from the benchmark files that Snakemake writes."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import atomic_path, open_text
+
+COLUMNS = (
+    *("paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours", "peak_memory_mb"),
+    "jobs_without_reading",
+)
+_NEEDED = ("s", "max_rss", "cpu_time")
+
+
+@dataclass(frozen=True)
+class RuleCost:
+    """How the jobs of a rule are booked.
+
+    Attributes:
+        stage: such as training or alignment.
+        gpus: GPUs that each job held; 0 where the rule ran on CPUs only.
+        paper: paper whose account is charged if the path names none.
+    """
+
+    stage: str
+    gpus: int = 0
+    paper: str = "shared"
+
+
+def collect_cost(
+    benchmarks: Sequence[Path],
+    *,
+    root: Path,
+    rules: Mapping[str, RuleCost],
+    papers: Mapping[str, str],
+) -> pd.DataFrame:
+    """Add up benchmark files by paper and stage.
+
+    Args:
+        benchmarks: files ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, plain or extended.
+        root: the folder above the rules' folders.
+        rules: rule to stage, GPUs and default paper.
+        papers: part of a path below the rule's folder (a paper or a run's id; of the file name
+            the part before its last dot) to the paper that pays. The first match counts.
+
+    Returns:
+        Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
+        time and wall time times GPUs, and the largest resident set in MB. Snakemake has no reading
+        of CPU and memory for a job of a few seconds; such jobs are counted in the last column and
+        add wall time only.
+
+    Raises:
+        AtlasError: if a rule is not in ``rules``.
+        DataError: if a file is no benchmark file; names file and line.
+    """
+    rows = []
+    for path in benchmarks:
+        rule, *parts = path.relative_to(root).with_suffix("").parts
+        if rule not in rules:
+            known = ", ".join(sorted(rules)) or "none"
+            raise AtlasError(
+                f"{path}: rule {rule!r} has no stage; add it to the rules known to the cost "
+                f"({known})."
+            )
+        booking = rules[rule]
+        paper = next((papers[part] for part in parts if part in papers), booking.paper)
+        for seconds, megabytes, cpu_seconds in _readings(path):
+            rows.append(
+                {
+                    "paper": paper,
+                    "stage": booking.stage,
+                    "jobs": 1,
+                    "wall_hours": seconds / 3600,
+                    "cpu_hours": cpu_seconds / 3600,
+                    "gpu_hours": seconds / 3600 * booking.gpus,
+                    "peak_memory_mb": megabytes,
+                    "jobs_without_reading": int(math.isnan(cpu_seconds)),
+                }
+            )
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    sums = dict.fromkeys(COLUMNS[2:], "sum") | {"peak_memory_mb": "max"}
+    return frame.groupby(["paper", "stage"], as_index=False).agg(sums)
+
+
+def write_cost(frame: pd.DataFrame, path: Path | str) -> None:
+    """Write what :func:`collect_cost` returns as CSV, atomically."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _readings(path: Path) -> list[tuple[float, float, float]]:
+    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read."""
+    readings = []
+    with open_text(path) as stream:
+        table = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+        missing = [column for column in _NEEDED if column not in (table.fieldnames or ())]
+        if missing:
+            raise DataError(
+                path,
+                "line 1",
+                f"no column {', '.join(missing)}",
+                "only Snakemake's benchmark files in TSV belong here",
+            )
+        for row in table:
+            try:
+                seconds, megabytes, cpu_seconds = (
+                    math.nan if row[column] in ("NA", "-") else float(row[column])
+                    for column in _NEEDED
+                )
+            except (TypeError, ValueError):
+                seconds = math.nan
+            if math.isnan(seconds):
+                raise DataError(
+                    path,
+                    f"line {table.line_num}",
+                    "the running time is missing or a reading is not a number",
+                    "delete the file and run its job again",
+                )
+            readings.append((seconds, megabytes, cpu_seconds))
+    return readings

@@ -1,0 +1,194 @@
+"""The scorecard as one HTML page that needs neither network nor JavaScript."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbert_atlas.files import atomic_path
+from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.compare import PROTOCOLS
+from mbert_atlas.scorecard.tables import (
+    PAPERS,
+    Table,
+    environment,
+    language_name,
+    lay_out,
+    readable,
+)
+
+_NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
+
+
+@dataclass(frozen=True)
+class FigureLink:
+    """A figure to link from the section of its artifact.
+
+    Attributes:
+        paper: key of the paper.
+        artifact: key of the artifact, such as ``figure1``.
+        title: what the link says.
+        path: the file; the link is relative to the page.
+    """
+
+    paper: str
+    artifact: str
+    title: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class _Artifact:
+    key: str
+    run: int
+    cells: int
+    tables: list[Table]
+    not_run: list[Table]
+    figures: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class _Paper:
+    key: str
+    title: str
+    counts: dict[str, dict[str, int]]
+    artifacts: list[_Artifact]
+
+
+def write_page(
+    scorecard: pd.DataFrame,
+    output: Path,
+    *,
+    run_name: str,
+    comparable: bool,
+    provenance: Mapping[str, str],
+    names: Mapping[str, str],
+    figures: Sequence[FigureLink] = (),
+    cost: pd.DataFrame | None = None,
+) -> None:
+    """Write the scorecard for readers.
+
+    Args:
+        scorecard: what :func:`.compare.compare` returns.
+        output: the HTML file.
+        run_name: preset or name of the run.
+        comparable: whether the numbers may be held against the papers'; else a banner says so.
+        provenance: what made the numbers (commit, versions, encoder, date, ...), shown as given.
+        names: language code to English name.
+        figures: files to link; one with an artifact that has no cells gets a section of its own.
+        cost: what :func:`.cost.collect_cost` returns.
+
+    Raises:
+        AtlasError: if the disk is full.
+    """
+    measured = scorecard[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
+    papers = []
+    for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
+        of_paper = scorecard["paper"] == paper
+        links: dict[str, list[tuple[str, str]]] = {}
+        for figure in figures:
+            if figure.paper == paper:
+                target = Path(os.path.relpath(figure.path, output.parent)).as_posix()
+                links.setdefault(figure.artifact, []).append((figure.title, target))
+        artifacts = []
+        for artifact in dict.fromkeys([*scorecard[of_paper]["artifact"], *links]):
+            of_artifact = of_paper & (scorecard["artifact"] == artifact)
+            run, not_run = scorecard[of_artifact & measured], scorecard[of_artifact & ~measured]
+            artifacts.append(
+                _Artifact(
+                    artifact,
+                    len(run),
+                    int(of_artifact.sum()),
+                    lay_out(run, names, scorecard[of_artifact]),
+                    lay_out(not_run, names, scorecard[of_artifact]),
+                    links.get(artifact, []),
+                )
+            )
+        papers.append(
+            _Paper(
+                paper,
+                PAPERS.get(paper, paper),
+                {
+                    protocol: {
+                        str(verdict): int(count)
+                        for verdict, count in scorecard[of_paper][f"{protocol}_verdict"]
+                        .value_counts()
+                        .items()
+                    }
+                    for protocol in PROTOCOLS
+                },
+                sorted(artifacts, key=lambda one: _natural(one.key)),
+            )
+        )
+    cells = _list(scorecard[measured], names)
+    page = (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            run_name=run_name,
+            comparable=comparable,
+            provenance=provenance,
+            papers=papers,
+            protocols=PROTOCOLS,
+            rule=rules.RULE,
+            cells=cells,
+            columns=[
+                column
+                for column in (cells[0] if cells else ())
+                if column != "verdict" and any(cell[column] for cell in cells)
+            ],
+            numbers=_NUMBERS,
+            cost=[] if cost is None else cost.to_dict("records"),
+        )
+    )
+    with atomic_path(output) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _natural(artifact: str) -> tuple[int, list[tuple[bool, int, str]]]:
+    """Return a key that sorts tables, figures, then the rest, and table 2 before table 10."""
+    kind = next((i for i, name in enumerate(("table", "figure")) if artifact.startswith(name)), 2)
+    parts = re.findall(r"\d+|\D+", artifact)
+    return kind, [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def _list(cells: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return one dictionary of texts per cell and protocol that was run."""
+    rows = []
+    for record in cells.to_dict("records"):
+        metric, condition = record["metric"], record["condition"]
+        for protocol in PROTOCOLS:
+            mean, std = record[f"{protocol}_mean"], record[f"{protocol}_std"]
+            if math.isnan(mean):
+                continue
+            difference = record[f"{protocol}_difference"]
+            seeds, items = record[f"{protocol}_n_seeds"], record[f"{protocol}_n_items"]
+            rows.append(
+                {
+                    "paper": record["paper"],
+                    "artifact": record["artifact"],
+                    "task": readable(record["task"]),
+                    "model": readable(record["model"]),
+                    "condition": readable(condition),
+                    "source": language_name(record["source"], names),
+                    "target": language_name(record["target"], names),
+                    "layers": record["layers"],
+                    "metric": readable(metric),
+                    "protocol": protocol,
+                    "reported": rules.printed(record["reported"], metric, condition),
+                    "mean": rules.printed(mean, metric, condition),
+                    "std": rules.printed_spread(std, metric, condition),
+                    "seeds": str(seeds or ""),
+                    "items": "" if pd.isna(items) else f"{items:,}",
+                    "difference": "" if math.isnan(difference) else f"{difference:+.4g}",
+                    "verdict": record[f"{protocol}_verdict"],
+                }
+            )
+    return rows
