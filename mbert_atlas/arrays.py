@@ -63,6 +63,33 @@ class Ragged:
         """Row lengths, int64, shape ``(n,)``."""
         return np.diff(self.offsets)
 
+    def padded(
+        self,
+        rows: npt.NDArray[np.int64],
+        fill: int | float,
+        dtype: npt.DTypeLike = np.int64,
+        multiple: int = 1,
+    ) -> npt.NDArray[Any]:
+        """Return some rows as one rectangle.
+
+        Args:
+            rows: row numbers, shape ``(k,)``.
+            fill: value to the right of a row's end.
+            dtype: type of the result.
+            multiple: the width is rounded up to a multiple of this.
+
+        Returns:
+            Shape ``(k, width)``; the width is that of the longest row, rounded up.
+        """
+        starts = self.offsets[rows]
+        lengths = self.offsets[np.asarray(rows) + 1] - starts
+        width = -(-int(lengths.max(initial=0)) // multiple) * multiple
+        columns = np.arange(width)
+        inside = columns < lengths[:, None]
+        result = np.full(inside.shape, fill, dtype=dtype)
+        result[inside] = np.asarray(self.values)[(starts[:, None] + columns)[inside]]
+        return result
+
 
 @dataclass(frozen=True)
 class TokenStore:

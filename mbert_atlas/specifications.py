@@ -176,11 +176,16 @@ class Pretraining(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     vocabulary_size: int = Field(8000, ge=100, description="Word pieces, special tokens included.")
+    alphabet_size: int = Field(1000, ge=1, description="Most single characters among the pieces.")
     hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
     layers: int = Field(4, ge=1, description="Transformer layers.")
     heads: int = Field(4, ge=1, description="Attention heads per layer.")
     intermediate_size: int = Field(1024, ge=8, description="Width of the feed-forward layers.")
-    max_length: int = Field(128, ge=8, description="Longest text in pieces, specials included.")
+    positions: int = Field(512, ge=8, description="Longest input that the encoder can take.")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout of hidden states and attention.")
+    max_length: int = Field(
+        128, ge=8, description="Longest training row in pieces, specials included; texts are cut."
+    )
     masking_probability: float = Field(
         0.15, gt=0, lt=1, description="Share of pieces to predict; of them 80% masked, 10% random."
     )

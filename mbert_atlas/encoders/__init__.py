@@ -1,0 +1,1 @@
+"""Encoders: plain folders with weights, configuration and tokenizer."""

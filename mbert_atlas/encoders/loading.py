@@ -1,0 +1,128 @@
+"""Open and write encoder folders: ``config.json``, ``model.safetensors`` and a tokenizer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
+
+import torch
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_directory, sha256_of
+
+_logger = logging.getLogger(__name__)
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+    "sentencepiece.bpe.model",
+)
+
+
+def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
+    """Open the encoder of a folder in fp32, without its language-modelling heads.
+
+    Weights that the folder lacks (a pooler that was never trained) are drawn from a fixed seed.
+
+    Args:
+        folder: what :func:`save_encoder`, pretraining or a hub snapshot wrote.
+        options: handed to ``AutoModel.from_pretrained``.
+
+    Raises:
+        DataError: if a file is missing, the weights are pickled only, or weights other than the
+            pooler's are missing.
+    """
+    folder = Path(folder)
+    _require(folder, "config.json")
+    if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
+        raise DataError(
+            folder,
+            "pytorch_model.bin",
+            "the weights are pickled, which can run code when opened",
+            "convert them to model.safetensors or take a revision of the model that has it",
+        )
+    _require(folder, "model.safetensors")
+    settings = {"attn_implementation": "sdpa", "dtype": torch.float32, **options}
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # unused language-modelling heads are expected
+    try:
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            model, report = AutoModel.from_pretrained(
+                folder,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+                **settings,
+            )
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if missing:
+        raise DataError(
+            folder / "model.safetensors",
+            f"weight {missing[0]}",
+            f"{len(missing)} weights that config.json asks for are missing",
+            "fetch or train the model again",
+        )
+    if report["missing_keys"]:
+        _logger.warning("%s has no pooler; one is drawn from a fixed seed.", folder)
+    encoder: PreTrainedModel = model
+    return encoder
+
+
+def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:
+    """Open the fast tokenizer of a folder.
+
+    Raises:
+        DataError: if ``tokenizer.json`` is missing.
+    """
+    _require(Path(folder), "tokenizer.json")
+    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False
+    )
+    return tokenizer
+
+
+def tokenizer_digest(folder: Path | str) -> str:
+    """Return what tells one tokenizer from another: the SHA-256 of ``tokenizer.json``.
+
+    Raises:
+        DataError: if ``tokenizer.json`` is missing.
+    """
+    _require(Path(folder), "tokenizer.json")
+    return sha256_of(Path(folder) / "tokenizer.json")
+
+
+def save_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path | str) -> None:
+    """Write an encoder folder, atomically: the model's weights and the tokenizer's files."""
+    with atomic_directory(folder) as temporary:
+        write_encoder(model, tokenizer_dir, temporary)
+
+
+def write_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path) -> None:
+    """Put a model's weights and configuration and a tokenizer's files into an open folder."""
+    model.save_pretrained(folder)
+    for name in TOKENIZER_FILES:
+        if (Path(tokenizer_dir) / name).is_file():
+            shutil.copyfile(Path(tokenizer_dir) / name, folder / name)
+
+
+def _require(folder: Path, name: str) -> None:
+    if not (folder / name).is_file():
+        raise DataError(
+            folder,
+            name,
+            "the encoder folder lacks this file",
+            "fetch or train the encoder again or correct the path",
+        )

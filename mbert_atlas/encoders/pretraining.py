@@ -1,0 +1,237 @@
+"""Masked-language-model pretraining of BERT from scratch.
+
+Pretraining is a training run like any other, so this module reaches down the list of rooms to the
+training loop, which knows nothing of encoders.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+from transformers import BertConfig, BertForPreTraining
+
+from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
+from mbert_atlas.encoders.loading import load_tokenizer, save_encoder, tokenizer_digest
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import sha256_of
+from mbert_atlas.progress import track
+from mbert_atlas.randomness import derive_seed
+from mbert_atlas.specifications import Pretraining
+from mbert_atlas.training.interfaces import Batch
+from mbert_atlas.training.loop import TrainingLog, train
+
+_logger = logging.getLogger(__name__)
+_TEXTS_AT_A_TIME = 2048
+
+
+def encode_texts(
+    texts: Mapping[str, Iterable[str]],
+    tokenizer_dir: Path | str,
+    output: Path | str,
+    *,
+    max_length: int,
+    texts_per_language: int | None = None,
+) -> None:
+    """Write texts as a token store of rows ``[CLS] pieces [SEP]``; long texts give several rows.
+
+    The store has ``input_ids`` (ragged int32) and ``language`` (uint16, a number into the list
+    ``languages`` of its meta data).
+
+    Args:
+        texts: texts by language, read once.
+        tokenizer_dir: folder of the fast tokenizer.
+        output: the store's folder.
+        max_length: longest row, special pieces included.
+        texts_per_language: most texts taken of each language.
+
+    Raises:
+        DataError: if a language has no text.
+    """
+    tokenizer = load_tokenizer(tokenizer_dir)
+    first, last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
+    rows: list[npt.NDArray[np.int32]] = []
+    languages: list[int] = []
+    for number, (language, some) in enumerate(texts.items()):
+        before = len(rows)
+        for pieces in track(
+            _pieces(islice(some, texts_per_language), tokenizer), f"encoding {language}"
+        ):
+            for start in range(0, len(pieces), max_length - 2):
+                row = first + pieces[start : start + max_length - 2] + last
+                rows.append(np.array(row, dtype=np.int32))
+        if len(rows) == before:
+            raise DataError(
+                output, f"language {language}", "there is no text", "check its sources or drop it"
+            )
+        languages += [number] * (len(rows) - before)
+    save_arrays(
+        output,
+        {
+            "input_ids": Ragged.from_rows(rows, np.int32),
+            "language": np.array(languages, dtype=np.uint16),
+        },
+        {
+            "languages": list(texts),
+            "max_length": max_length,
+            "tokenizer": tokenizer_digest(tokenizer_dir),
+        },
+    )
+
+
+def pretrain(
+    spec: Pretraining,
+    tokenizer_dir: Path | str,
+    store: Path | str,
+    output_dir: Path | str,
+    *,
+    seed: int,
+    state_dir: Path | None = None,
+) -> TrainingLog:
+    """Train a BERT as a masked language model and write it as an encoder folder.
+
+    The folder has the layout of a published BERT checkpoint: encoder, pooler and language-model
+    head. The pooler is not trained (there is no next-sentence task) and keeps its initial weights.
+
+    Args:
+        spec: the model and its hyperparameters.
+        tokenizer_dir: folder of the tokenizer; its files are copied.
+        store: what :func:`encode_texts` wrote with this tokenizer.
+        output_dir: the encoder folder.
+        seed: the run's seed.
+        state_dir: folder of the resumable state, removed at the end by the caller.
+
+    Raises:
+        DataError: if the store was encoded by another tokenizer or its rows are too long.
+    """
+    encoded = load_arrays(store)
+    tokenizer = load_tokenizer(tokenizer_dir)
+    if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
+        raise DataError(
+            store, "tokenizer", f"the texts were not encoded by {tokenizer_dir}", "encode them anew"
+        )
+    if encoded.meta["max_length"] > spec.positions:
+        raise DataError(
+            store,
+            "max_length",
+            f"rows of {encoded.meta['max_length']} pieces exceed the {spec.positions} positions",
+            "encode the texts anew or raise positions",
+        )
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=spec.hidden_size,
+        num_hidden_layers=spec.layers,
+        num_attention_heads=spec.heads,
+        intermediate_size=spec.intermediate_size,
+        max_position_embeddings=spec.positions,
+        hidden_dropout_prob=spec.dropout,
+        attention_probs_dropout_prob=spec.dropout,
+        pad_token_id=tokenizer.pad_token_id,
+        attn_implementation="sdpa",
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(seed, "initial weights"))
+        model = BertForPreTraining(config)
+    log = train(
+        model,
+        MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id),
+        MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
+        spec.optimisation,
+        seed=seed,
+        state_dir=state_dir,
+        description="pretraining",
+        fingerprint=sha256_of(Path(store) / "input_ids.values.npy"),
+    )
+    save_encoder(model.cpu(), tokenizer_dir, output_dir)
+    return log
+
+
+class MaskedExamples:
+    """Rows of a token store, with the number of pieces to predict in each.
+
+    As in BERT's own data preparation, a row of n pieces (specials left out) has
+    ``max(1, round(masking_probability * n))`` predicted ones; which, the objective draws.
+    """
+
+    def __init__(self, store: TokenStore, masking_probability: float, pad_id: int) -> None:
+        self.rows, self.pad_id = store.ragged("input_ids"), pad_id
+        self.lengths = self.rows.lengths
+        share = np.rint(masking_probability * (self.lengths - 2))
+        self.predicted = np.maximum(1, share).astype(np.int64)
+
+    def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
+        """Return ``input_ids`` and ``attention_mask``, both (b, l), and one ``slot_row`` and
+        ``slot_rank`` for each piece to predict, both (m,).
+        """
+        lengths, counts = self.lengths[indices], self.predicted[indices]
+        input_ids = self.rows.padded(indices, self.pad_id)
+        ends = np.cumsum(counts)
+        ranks = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+        return {
+            "input_ids": torch.from_numpy(input_ids),
+            "attention_mask": torch.from_numpy(np.arange(input_ids.shape[1]) < lengths[:, None]),
+            "lengths": torch.from_numpy(lengths),
+            "slot_row": torch.from_numpy(np.repeat(np.arange(len(indices)), counts)),
+            "slot_rank": torch.from_numpy(ranks),
+        }
+
+
+class MaskedLanguageModel:
+    """Cross-entropy at the masked pieces (Devlin et al. 2019, section 3.1).
+
+    Of the predicted pieces 80% become ``[MASK]``, 10% a random piece and 10% stay. The draws use
+    torch's generator, which the loop seeds by run and step.
+    """
+
+    def __init__(self, mask_id: int, vocabulary_size: int) -> None:
+        self.mask_id, self.vocabulary_size = mask_id, vocabulary_size
+
+    def weight(self, batch: Batch) -> float:
+        """Return the number of predicted pieces."""
+        return float(len(batch["slot_row"]))
+
+    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+        """Return the summed cross-entropy over ``step_weight``; logits at predicted pieces only."""
+        positions, inputs = self.mask(batch)
+        hidden = model.bert(inputs, attention_mask=batch["attention_mask"]).last_hidden_state
+        logits = model.cls.predictions(hidden.flatten(0, 1)[positions])
+        targets = batch["input_ids"].flatten()[positions]
+        return functional.cross_entropy(logits, targets, reduction="sum") / step_weight
+
+    def mask(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Draw the predicted positions, as numbers into the flat batch (m,), and the inputs."""
+        input_ids = batch["input_ids"]
+        width, device = input_ids.shape[1], input_ids.device
+        columns = torch.arange(width, device=device)
+        maskable = (columns > 0) & (columns < batch["lengths"][:, None] - 1)
+        # The pieces in random order, those that may be masked first; a row's slots take the first.
+        chances = torch.rand(input_ids.shape, device=device).masked_fill(~maskable, -1.0)
+        order = chances.argsort(dim=1, descending=True)
+        rows = batch["slot_row"]
+        positions = rows * width + order[rows, batch["slot_rank"]]
+        draw = torch.rand(positions.shape, device=device)
+        random = torch.randint(self.vocabulary_size, positions.shape, device=device)
+        originals = input_ids.flatten()[positions]
+        replaced = torch.where(draw < 0.9, random, originals)
+        replaced = torch.where(draw < 0.8, self.mask_id, replaced)
+        return positions, input_ids.flatten().scatter(0, positions, replaced).view_as(input_ids)
+
+
+def _pieces(texts: Iterable[str], tokenizer: Any) -> Iterator[list[int]]:
+    iterator = iter(texts)
+    while batch := list(islice(iterator, _TEXTS_AT_A_TIME)):
+        encoded = tokenizer(
+            batch,
+            add_special_tokens=False,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )
+        yield from chain(encoded["input_ids"])

@@ -1,0 +1,131 @@
+"""WordPiece vocabularies: trained from text, or made from a published ``vocab.txt``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+from transformers import BertTokenizer
+
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import atomic_directory, open_text
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_LONGEST_WORD = 100
+"""Characters beyond which WordPiece gives [UNK]."""
+
+
+def train_wordpiece(
+    texts: Iterable[str],
+    output_dir: Path | str,
+    vocabulary_size: int,
+    *,
+    limit_alphabet: int = 1000,
+    lowercase: bool = False,
+    minimum_frequency: int = 2,
+) -> None:
+    """Train a WordPiece vocabulary as BERT's and write its tokenizer folder.
+
+    The library's trainer numbers characters in the order of a randomly seeded hash table, and
+    that order decides ties between merges; so the words are counted, and the alphabet chosen and
+    numbered, here. The same texts give the same bytes.
+
+    Args:
+        texts: any number of texts, read once.
+        output_dir: gets ``vocab.txt``, ``tokenizer.json`` and ``tokenizer_config.json``.
+        vocabulary_size: largest number of pieces, special tokens included.
+        limit_alphabet: most characters kept, by frequency; words with others become [UNK].
+        lowercase: lower-case and strip accents; the papers' models are cased.
+        minimum_frequency: occurrences that a pair of pieces needs to be merged.
+
+    Raises:
+        AtlasError: if there is no text or the alphabet does not fit the vocabulary.
+    """
+    normaliser = normalizers.BertNormalizer(lowercase=lowercase)
+    splitter = pre_tokenizers.BertPreTokenizer()
+    words: Counter[str] = Counter()
+    for text in texts:
+        normal = normaliser.normalize_str(text)
+        words.update(word for word, _ in splitter.pre_tokenize_str(normal))
+    if not words:
+        raise AtlasError("WordPiece training got no text; check where its texts come from.")
+    alphabet = _most_frequent_characters(words, limit_alphabet)
+    pieces = [*SPECIAL_TOKENS, *alphabet, *_continuations(words, set(alphabet))]
+    if len(pieces) > vocabulary_size:
+        raise AtlasError(
+            f"A vocabulary of {vocabulary_size} pieces cannot hold the {len(pieces)} single "
+            "characters of the texts; raise vocabulary_size or lower limit_alphabet."
+        )
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normaliser, splitter
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary_size,
+        min_frequency=minimum_frequency,
+        limit_alphabet=len(alphabet),
+        initial_alphabet=alphabet,
+        special_tokens=pieces,  # numbered as listed, before the trainer meets its hash table
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(_repeat(words), trainer)
+    vocabulary = tokenizer.get_vocab()
+    _write(sorted(vocabulary, key=vocabulary.__getitem__), Path(output_dir), lowercase)
+
+
+def tokenizer_from_vocabulary(
+    vocabulary: Path | str, output_dir: Path | str, *, lowercase: bool = False
+) -> None:
+    """Write the tokenizer folder of a published ``vocab.txt`` (one piece a line, id = line).
+
+    Raises:
+        DataError: if a special token is missing or a piece occurs twice.
+    """
+    with open_text(vocabulary) as stream:
+        pieces = [line.rstrip("\n") for line in stream]
+    numbers: dict[str, int] = {}
+    for number, piece in enumerate(pieces):
+        if numbers.setdefault(piece, number) != number:
+            raise DataError(
+                vocabulary,
+                f"line {number + 1}",
+                f"the piece {piece!r} occurs on line {numbers[piece] + 1} already",
+                "fetch the vocabulary again",
+            )
+    for token in SPECIAL_TOKENS:
+        if token not in numbers:
+            raise DataError(
+                vocabulary, "", f"the special token {token} is missing", "take a BERT vocabulary"
+            )
+    _write(pieces, Path(output_dir), lowercase)
+
+
+def _most_frequent_characters(words: Counter[str], limit: int) -> list[str]:
+    characters: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    by_frequency = sorted(characters, key=lambda character: (-characters[character], character))
+    return sorted(by_frequency[:limit])
+
+
+def _continuations(words: Iterable[str], alphabet: set[str]) -> list[str]:
+    inner = {character for word in words for character in word[1:]}
+    return [f"##{character}" for character in sorted(inner & alphabet)]
+
+
+def _repeat(words: Counter[str]) -> Iterator[str]:
+    for word in sorted(words):
+        if len(word) <= _LONGEST_WORD:
+            yield " ".join([word] * words[word])
+
+
+def _write(pieces: list[str], output_dir: Path, lowercase: bool) -> None:
+    tokenizer = BertTokenizer(
+        vocab={piece: number for number, piece in enumerate(pieces)},
+        do_lower_case=lowercase,
+        model_max_length=512,
+    )
+    with atomic_directory(output_dir) as folder:
+        tokenizer.save_pretrained(folder)
+        (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
