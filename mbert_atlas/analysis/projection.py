@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
@@ -153,7 +152,5 @@ def tsne(
         random_state=seed,
         n_jobs=threads,
     )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=FutureWarning)
-        fitted = embedding.fit(np.ascontiguousarray(vectors, dtype=np.float64))
+    fitted = embedding.fit(np.ascontiguousarray(vectors, dtype=np.float64))
     return np.asarray(fitted, dtype=np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from scipy import stats
 from mbert_atlas.errors import AtlasError
 
 Floats = npt.NDArray[np.float64]
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,11 @@ def paired_t_test(baseline: Floats, system: Floats, confidence: float = 0.95) ->
         )
     difference = system - baseline
     mean, n = float(difference.mean()), len(difference)
-    if np.ptp(difference) == 0:  # no spread: t is 0/0 or unbounded
+    if np.ptp(difference) < _ROUNDING:  # no spread: t is 0/0 or unbounded
+        differs = abs(mean) > _ROUNDING
         low = high = mean
-        unbounded = float(np.inf * np.sign(mean)) if mean else 0.0
-        effect = statistic = unbounded
-        p_value = 0.0 if mean else 1.0
+        effect = statistic = math.copysign(math.inf, mean) if differs else 0.0
+        p_value = 0.0 if differs else 1.0
     else:
         test = stats.ttest_rel(system, baseline)
         interval = test.confidence_interval(confidence)

@@ -1,0 +1,501 @@
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from seqeval.metrics.sequence_labeling import get_entities
+from sklearn import metrics
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from toy_representations import toy_encoder, toy_pairs
+
+from mbert_atlas.analysis.clustering import cluster_agreement
+from mbert_atlas.analysis.distances import (
+    derangement,
+    sample_pairs,
+    summarise,
+    word_pair_distances,
+)
+from mbert_atlas.analysis.probing import (
+    _train_adam,
+    fit_probe,
+    predictions,
+    probe_language_identification,
+)
+from mbert_atlas.analysis.projection import project_vectors, stratified_sample, tsne
+from mbert_atlas.analysis.scores import Confusion, class_scores, span_f1, tag_scores
+from mbert_atlas.analysis.significance import compare_runs, mean_correct, paired_t_test
+from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_json, read_parquet, write_parquet
+from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.schemas import (
+    CLASS_PREDICTIONS,
+    LID_EXAMPLES,
+    PROJECTION,
+    TAG_PREDICTIONS,
+    WORD_DISTANCES,
+)
+from mbert_atlas.specifications import Probe
+
+torch.set_num_threads(1)
+labels = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcde")), min_size=1)
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+@given(labels)
+@settings(max_examples=60, deadline=None)
+def test_item_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
+    gold, predicted = (list(column) for column in zip(*pairs, strict=True))
+    confusion = Confusion.of(gold, predicted)
+    f1 = metrics.f1_score
+    assert confusion.accuracy() == pytest.approx(metrics.accuracy_score(gold, predicted))
+    assert confusion.macro_f1("union") == pytest.approx(f1(gold, predicted, average="macro"))
+    assert confusion.macro_f1("present") == pytest.approx(
+        f1(gold, predicted, average="macro", labels=sorted(set(gold)))
+    )
+    assert confusion.micro_f1() == pytest.approx(f1(gold, predicted, average="micro"))
+    classes = sorted(set(gold + predicted) - {"a"})
+    if classes:
+        assert confusion.micro_f1(outside="a") == pytest.approx(
+            f1(gold, predicted, average="micro", labels=classes, zero_division=0)
+        )
+
+
+def test_stray_classes_halve_the_union_only() -> None:
+    gold = ["a"] * 50 + ["b"] * 50
+    predicted = ["a"] * 49 + ["x"] + ["b"] * 49 + ["y"]
+    confusion = Confusion.of(gold, predicted)
+    assert confusion.macro_f1("present") == pytest.approx(2 * 49 / 99)
+    assert confusion.macro_f1("union") == pytest.approx(49 / 99)
+
+
+def _class_table(rows: list[tuple[str, str, str, str, str]]) -> pa.Table:
+    columns = [*map(list, zip(*rows, strict=True))]
+    names = CLASS_PREDICTIONS.names
+    return pa.table(
+        dict(zip(names, [*columns, [[1.0]] * len(rows)], strict=True)), schema=CLASS_PREDICTIONS
+    )
+
+
+def test_class_scores_by_language_and_pooled() -> None:
+    table = _class_table(
+        [
+            ("xnli", "es", "1", "e", "e"),
+            ("xnli", "es", "2", "n", "e"),
+            ("xnli", "ru", "1", "c", "c"),
+            ("lid", "ru", "1", "ru", "bg"),
+        ]
+    )
+    frame = class_scores(table).set_index(["dataset", "language", "metric"])
+    assert frame.loc[("xnli", "es", "accuracy"), "value"] == 50
+    assert frame.loc[("xnli", "ru", "accuracy"), "value"] == 100
+    assert frame.loc[("xnli", "all", "accuracy"), "value"] == pytest.approx(200 / 3)
+    assert frame.loc[("xnli", "all", "accuracy"), "n"] == 3
+    assert frame.loc[("lid", "ru", "macro_f1_union"), "value"] == 0
+    assert frame.loc[("xnli", "es", "macro_f1_present"), "value"] == pytest.approx(100 / 3)
+    with pytest.raises(AtlasError, match="no predictions"):
+        class_scores(table.slice(0, 0))
+
+
+@pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
+def test_bare_tags_under_seqeval_as_the_fact_sheet_found() -> None:
+    assert get_entities(["NOUN", "NOUN", "VERB"]) == [("OUN", 0, 1), ("ERB", 2, 2)]
+    both = [["CCONJ", "NOUN"]], [["SCONJ", "NOUN"]]
+    assert span_f1(*both, "micro") == 1  # CCONJ and SCONJ are one type, CONJ
+    assert len(get_entities(["SYM", "SYM"])) == 2  # S- begins a new span each time
+    assert get_entities(["NOUN", "X", "X"]) == [("OUN", 0, 0)]  # a trailing run of X is dropped
+    languages = [["en"] * 8, ["de"] * 8]
+    one_wrong = [["en"] * 8, ["de"] * 7 + ["fr"]]
+    assert span_f1(languages, one_wrong, "micro") == pytest.approx(2 * 1 / (2 + 3))
+    assert span_f1([["fr"] * 5], [["tr"] * 5], "macro") == 1  # one type by the second letter
+
+
+def test_span_f1_of_bare_tags_collapses_as_the_fact_sheet_simulated() -> None:
+    text = "afarbgdeeleneseteufafifrhehihuiditjakkkomrnlptrutatethtltrurviyozh"
+    codes = [text[i : i + 2] for i in range(0, len(text), 2)]
+    random = np.random.default_rng(0)
+    for accuracy, expected in ((0.99, 0.710), (0.95, 0.210)):
+        gold, predicted = [], []
+        for language in codes * 60:
+            size = int(random.integers(10, 31))
+            gold.append([language] * size)
+            wrong = random.random(size) >= accuracy
+            predicted.append(np.where(wrong, random.choice(codes, size), language).tolist())
+        assert span_f1(gold, predicted, "macro") == pytest.approx(expected, abs=0.04)
+
+
+def test_tag_scores() -> None:
+    gold = [["NOUN", "VERB", "NOUN"], ["ADJ", "NOUN"], ["VERB"]]
+    predicted = [["NOUN", "VERB", "VERB"], ["ADJ", "NOUN"], ["NOUN"]]
+    table = pa.table(
+        {
+            "dataset": ["ud"] * 3,
+            "language": ["en", "en", "hi"],
+            "example_id": ["1", "2", "3"],
+            "gold": gold,
+            "prediction": predicted,
+        },
+        schema=TAG_PREDICTIONS,
+    )
+    frame = tag_scores(table).set_index(["language", "metric"])
+    flat = [tag for tags in gold[:2] for tag in tags], [t for tags in predicted[:2] for t in tags]
+    assert frame.loc[("en", "token_accuracy"), "value"] == 80
+    assert frame.loc[("en", "token_macro_f1_union"), "value"] == pytest.approx(
+        100 * metrics.f1_score(*flat, average="macro")
+    )
+    assert frame.loc[("en", "token_accuracy"), "n"] == 5
+    assert frame.loc[("hi", "token_accuracy"), "value"] == 0
+    assert frame.loc[("all", "token_accuracy"), "value"] == pytest.approx(100 * 4 / 6)
+    for average in ("macro", "micro"):
+        expected = 100 * span_f1(gold[:2], predicted[:2], average)  # type: ignore[arg-type]
+        assert frame.loc[("en", f"span_{average}_f1"), "value"] == pytest.approx(expected)
+    assert "span_macro_f1" not in set(tag_scores(table, spans=False)["metric"])
+    uneven = table.set_column(4, "prediction", pa.array([["NOUN"]] * 3))
+    with pytest.raises(AtlasError, match="sentence 1: gold and prediction differ"):
+        tag_scores(uneven)
+
+
+# --- significance ---------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**6), st.integers(3, 40))
+@settings(max_examples=30, deadline=None)
+def test_paired_t_test_equals_scipy(seed: int, n: int) -> None:
+    random = np.random.default_rng(seed)
+    before = random.integers(0, 6, n) / 5
+    after = before + random.normal(0.1, 0.3, n)
+    found = paired_t_test(before, after)
+    expected = stats.ttest_rel(after, before)
+    assert found.statistic == pytest.approx(expected.statistic)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert found.difference == pytest.approx(found.system - found.baseline)
+    assert found.effect_size == pytest.approx(found.statistic / np.sqrt(n))
+
+
+def test_no_spread_gives_no_warning() -> None:
+    scores = np.array([0.2, 0.8, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        same = paired_t_test(scores, scores)
+        better = paired_t_test(np.zeros(4), np.ones(4))
+        worse = paired_t_test(np.ones(4), np.zeros(4))
+        rounded = paired_t_test(np.array([0.2, 0.4, 0.6]), np.array([0.4, 0.6, 0.8]))
+    assert (same.p_value, same.statistic, same.effect_size, same.low) == (1.0, 0.0, 0.0, 0.0)
+    assert (better.p_value, better.statistic, better.low) == (0.0, np.inf, 1.0)
+    assert (worse.p_value, worse.statistic, worse.high) == (0.0, -np.inf, -1.0)
+    assert (rounded.p_value, rounded.statistic) == (0.0, np.inf)  # the gains differ by 1e-16
+    with pytest.raises(AtlasError, match="two or more examples"):
+        paired_t_test(np.zeros(3), np.zeros(4))
+
+
+def test_runs_are_averaged_per_example_whatever_their_order() -> None:
+    first = _class_table([("x", "es", "1", "e", "e"), ("x", "es", "2", "n", "e")])
+    second = _class_table([("x", "es", "2", "n", "n"), ("x", "es", "1", "e", "e")])
+    worse = _class_table([("x", "es", "2", "n", "e"), ("x", "es", "1", "e", "n")])
+    _, shares = mean_correct([first, second], language="es")
+    assert shares.tolist() == [1.0, 0.5]
+    test = compare_runs([first, worse], [first, second], dataset="x", language="es")
+    assert (test.n, test.baseline, test.system) == (2, 0.25, 0.75)
+    other = _class_table([("x", "es", "1", "e", "e"), ("x", "es", "3", "n", "n")])
+    with pytest.raises(AtlasError, match="different examples"):
+        mean_correct([first, other])
+    with pytest.raises(AtlasError, match="different examples"):
+        compare_runs([first], [other])
+    with pytest.raises(AtlasError, match="occurs twice"):
+        mean_correct([pa.concat_tables([first, first])])
+    with pytest.raises(AtlasError, match="there are none"):
+        mean_correct([first], language="ru")
+
+
+# --- clusters and projections ---------------------------------------------------------------------
+
+
+def _clouds(per_cloud: int = 30, clouds: int = 4, dims: int = 8, spread: float = 0.1) -> Any:
+    random = np.random.default_rng(0)
+    centres = 10 * np.eye(clouds, dims)
+    group = np.repeat(np.arange(clouds), per_cloud)
+    vectors = centres[group] + random.normal(0, spread, (len(group), dims))
+    return vectors.astype(np.float32), np.array([f"l{g}" for g in group], dtype=object)
+
+
+def test_clusters_against_labels_and_chance() -> None:
+    vectors, languages = _clouds(clouds=2)
+    found = cluster_agreement(vectors, languages)
+    assert (found.k, found.n, found.v_measure, found.ami) == (2, 60, 1.0, pytest.approx(1.0))
+    assert found.v_measure_stddev == 0
+    assert found.v_measure_chance < 0.1
+    # With k = 3 one cloud is cut: every cluster is pure, so completeness alone falls.
+    cut = cluster_agreement(vectors, languages, k=3)
+    assert 0.6 < cut.v_measure < 1
+    noise = np.random.default_rng(1).permutation(languages)
+    assert abs(cluster_agreement(vectors, noise).ami) < 0.05
+    with pytest.raises(AtlasError, match="cannot make 5 clusters"):
+        cluster_agreement(vectors[:4], languages[:4], k=5)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy")), min_size=1, max_size=40),
+    st.integers(1, 6),
+)
+@settings(max_examples=40, deadline=None)
+def test_stratified_samples_fill_every_group(pairs: list[tuple[str, str]], per: int) -> None:
+    columns = [np.array(column, dtype=object) for column in zip(*pairs, strict=True)]
+    chosen = stratified_sample(*columns, per_group=per, seed=3)
+    assert len(set(chosen.tolist())) == len(chosen)
+    for group in set(pairs):
+        assert sum(pairs[i] == group for i in chosen) == min(per, pairs.count(group))
+    assert np.array_equal(chosen, stratified_sample(*columns, per_group=per, seed=3))
+
+
+def test_stratified_sample_depends_on_the_seed() -> None:
+    column = np.zeros(500)
+    first, second = (stratified_sample(column, per_group=20, seed=seed) for seed in (1, 2))
+    assert not np.array_equal(first, second)
+    assert first.max() > 250  # drawn, not cut off
+
+
+def test_tsne_keeps_neighbours_and_repeats() -> None:
+    vectors, languages = _clouds(per_cloud=15)
+    first = tsne(vectors, seed=1)
+    assert first.shape == (60, 2)
+    assert np.array_equal(first, tsne(vectors, seed=1))
+    distance = metrics.pairwise_distances(first) + 1e6 * np.eye(60)
+    assert (languages[distance.argmin(1)] == languages).all()
+    assert np.isfinite(tsne(vectors[:4], seed=1)).all()  # perplexity is lowered
+    with pytest.raises(AtlasError, match="too few for a t-SNE"):
+        tsne(vectors[:3], seed=1)
+
+
+def _labelled(folder: Path, vectors: Any, languages: Any, splits: Any) -> tuple[Path, Path]:
+    save_arrays(folder / "vectors", {"vectors": vectors[None]}, {"layers": [2], "pooling": "cls"})
+    table = pa.table(
+        {
+            "id": [str(i) for i in range(len(vectors))],
+            "language": pa.array(languages.tolist()),
+            "split": pa.array(splits.tolist()),
+            "text": [""] * len(vectors),
+        },
+        schema=LID_EXAMPLES,
+    )
+    write_parquet(table, folder / "examples.parquet")
+    return folder / "vectors", folder / "examples.parquet"
+
+
+def test_projecting_a_sample(tmp_path: Path) -> None:
+    vectors, languages = _clouds(per_cloud=40, clouds=3)
+    splits = np.array(["train", "test"] * 60, dtype=object)
+    folder, examples = _labelled(tmp_path, vectors, languages, splits)
+    arguments: dict[str, Any] = {
+        "vectors": folder,
+        "examples": examples,
+        "points": tmp_path / "points.parquet",
+        "clusters": tmp_path / "clusters.json",
+        "seed": 1,
+    }
+    project_vectors(**arguments, per_group=12)
+    points = read_parquet(tmp_path / "points.parquet", PROJECTION)
+    assert points.num_rows == 36
+    assert all(int(example) % 2 == 1 for example in points["example_id"].to_pylist())
+    agreement = read_json(tmp_path / "clusters.json")["language"]
+    assert (agreement["k"], agreement["n"]) == (3, 36)
+    expected = cluster_agreement(
+        vectors[[int(i) for i in points["example_id"].to_pylist()]],
+        np.array(points["language"].to_pylist()),
+    )
+    assert agreement["v_measure"] == pytest.approx(expected.v_measure)
+    with pytest.raises(DataError, match="split dev: it has no examples"):
+        project_vectors(**arguments, split="dev")
+    with pytest.raises(DataError, match="column label: it is missing"):
+        project_vectors(**arguments, agreement=("label",))
+
+
+# --- probe ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("probe", [Probe.published(), Probe.corrected()])
+def test_probe_tells_languages_apart(tmp_path: Path, probe: Probe) -> None:
+    vectors, languages = _clouds(per_cloud=100, spread=1.0)
+    splits = np.tile(np.repeat(["train", "validation", "dev", "test"], [7, 1, 1, 1]), 40)
+    folder, examples = _labelled(tmp_path, vectors, languages, splits)
+    outputs = []
+    for name in ("a", "b"):
+        probe_language_identification(
+            vectors=folder,
+            examples=examples,
+            specification=probe,
+            seed=4,
+            output=tmp_path / f"{name}.parquet",
+            report=tmp_path / "report.json",
+            others={"other": (folder, examples)},
+        )
+        outputs.append((tmp_path / f"{name}.parquet").read_bytes())
+    assert outputs[0] == outputs[1]
+    table = read_parquet(tmp_path / "a.parquet", CLASS_PREDICTIONS)
+    assert table["dataset"].to_pylist() == ["language_identification"] * 40 + ["other"] * 40
+    frame = class_scores(table).set_index(["dataset", "language", "metric"])
+    assert frame.loc[("other", "all", "accuracy"), "value"] > 95
+    probabilities = np.array(table["probabilities"].to_pylist())
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+    report = read_json(tmp_path / "report.json")
+    assert report["classes"] == ["l0", "l1", "l2", "l3"]
+    best = np.array(report["classes"])[probabilities.argmax(1)]
+    assert best.tolist() == table["prediction"].to_pylist()
+    assert report["validation"][report["chosen"]] == max(report["validation"].values())
+    if probe.solver == "adam":
+        assert sorted(report["validation"]) == list("012345")  # epoch 0 competes
+
+
+def test_published_probe_takes_adams_first_step() -> None:
+    random = np.random.default_rng(2)
+    x, y = random.normal(size=(12, 5)).astype(np.float32), np.arange(12) % 3
+    probe = Probe.published(dropout=0, batch_size=12, epochs=1, learning_rate=0.01)
+    (_, before, zero), (_, after, bias) = _train_adam(x, y, 3, probe, seed=1)
+    assert not zero.any()
+    assert before.std() == pytest.approx(probe.initial_stddev, rel=0.5)
+    logits = x @ before.T
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    gradient = (p - np.eye(3)[y]).T @ x / 12
+    np.testing.assert_allclose(after, before - 0.01 * np.sign(gradient), atol=1e-5)
+    np.testing.assert_allclose(bias, -0.01 * np.sign((p - np.eye(3)[y]).mean(0)), atol=1e-5)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_corrected_probe_equals_a_scikit_learn_pipeline(classes: int) -> None:
+    vectors, languages = _clouds(per_cloud=25, clouds=classes, spread=4.0)
+    probe = Probe.corrected(inverse_penalties=(0.1,))
+    found = fit_probe(vectors, languages, vectors, languages, probe, seed=0)
+    expected = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
+    expected.fit(vectors, languages.astype(str))
+    np.testing.assert_allclose(
+        found.probabilities(vectors), expected.predict_proba(vectors), atol=2e-3
+    )
+    assert found.history == {
+        "0.1": pytest.approx(
+            metrics.f1_score(languages.astype(str), expected.predict(vectors), average="macro")
+        )
+    }
+    table = pa.table({"id": ["1"], "language": ["zz"]})  # a language that the probe never saw
+    row = predictions(found, vectors[:1], table, "target").to_pylist()[0]
+    assert (row["gold"], row["prediction"]) == ("zz", "l0")
+
+
+def test_probe_refusals(tmp_path: Path) -> None:
+    vectors, languages = _clouds(per_cloud=3, clouds=2)
+    splits = np.array(["train"] * 5 + ["test"], dtype=object)
+    folder, examples = _labelled(tmp_path, vectors, languages, splits)
+    arguments: dict[str, Any] = {
+        "specification": Probe.published(),
+        "seed": 1,
+        "output": tmp_path / "out.parquet",
+    }
+    with pytest.raises(DataError, match="split validation"):
+        probe_language_identification(vectors=folder, examples=examples, **arguments)
+    splits[1] = "validation"
+    folder, examples = _labelled(tmp_path, vectors, np.array(["en"] * 6), splits)
+    with pytest.raises(DataError, match="only one language"):
+        probe_language_identification(vectors=folder, examples=examples, **arguments)
+    assert not (tmp_path / "out.parquet").exists()
+
+
+# --- distances ------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 6), min_size=2, max_size=40), st.integers(0, 1000))
+@settings(max_examples=80, deadline=None)
+def test_derangement(sentences: list[int], seed: int) -> None:
+    group = np.array(sentences)
+    if 2 * np.bincount(group).max() > len(group):
+        with pytest.raises(ValueError, match="one sentence holds"):
+            derangement(group, seed)
+        return
+    other = derangement(group, seed)
+    assert sorted(other.tolist()) == list(range(len(group)))
+    assert (group[other] != group).all()
+
+
+def test_separation_and_shares_in_closed_form() -> None:
+    related = np.zeros((4, 200), np.float32)
+    related[:, 0] = [1, 4, 9, 16]
+    unrelated = np.ones((4, 200), np.float32)  # all at distance sqrt(200)
+    found = summarise(related, unrelated)
+    assert found["related"] == {
+        "n": 4,
+        "mean": pytest.approx(2.5),
+        "median": pytest.approx(2.5),
+        "standard_deviation": pytest.approx(np.sqrt(1.25)),
+    }
+    assert found["mean_ratio"] == pytest.approx(2.5 / np.sqrt(200))
+    assert found["separation_auc"] == 1
+    shares = found["squared_distance_share"]
+    assert shares["top10"]["unrelated"] == pytest.approx(0.05)
+    assert shares["top100"]["unrelated"] == pytest.approx(0.5)
+    assert shares["top10"]["related"] == pytest.approx(1)
+    assert shares["top10"]["all"] == pytest.approx((34 + 9 * 4) / (800 + 30))
+    assert summarise(unrelated, unrelated)["separation_auc"] == 0.5
+
+
+def test_word_pair_distances_equal_a_loop(tmp_path: Path) -> None:
+    store = toy_pairs(tmp_path / "store", sentences=30)
+    encoders = {f"seed {seed}": toy_encoder(tmp_path / f"e{seed}", seed=seed) for seed in (0, 1)}
+    arguments: dict[str, Any] = {"store": store, "pairs": 50, "seed": 5}
+    word_pair_distances(
+        encoders=encoders,
+        output=tmp_path / "distances.parquet",
+        summary=tmp_path / "summary.json",
+        **arguments,
+    )
+    frame = read_parquet(tmp_path / "distances.parquet", WORD_DISTANCES).to_pandas()
+    assert frame.groupby(["panel", "kind"]).size().tolist() == [50] * 4
+    arrays, available = open_pairs(store)
+    drawn = sample_pairs(available, 50, 5)
+    other = derangement(drawn.sentence, 5)
+    summary = read_json(tmp_path / "summary.json")
+    for panel, folder in encoders.items():
+        model = load_encoder(folder).eval()
+
+        def vector(side: str, pair: int, model: Any = model) -> torch.Tensor:
+            ids = arrays.ragged(f"{side}_ids")[int(drawn.sentence[pair])].astype(np.int64)
+            hidden = model(input_ids=torch.from_numpy(ids)[None]).last_hidden_state[0]
+            start, end = (getattr(drawn, f"{side}_{name}")[pair] for name in ("start", "end"))
+            return hidden[start:end].mean(0)
+
+        with torch.no_grad():
+            expected = {
+                "related": [(vector("source", k) - vector("target", k)).norm() for k in range(50)],
+                "unrelated": [
+                    (vector("source", k) - vector("target", int(other[k]))).norm()
+                    for k in range(50)
+                ],
+            }
+        for kind, values in expected.items():
+            found = frame[(frame["panel"] == panel) & (frame["kind"] == kind)]["distance"]
+            np.testing.assert_allclose(found, torch.stack(values), rtol=1e-4)
+            assert summary[panel][kind]["mean"] == pytest.approx(float(np.mean(values)), rel=1e-4)
+
+
+def test_pairs_of_one_sentence_cannot_be_unrelated(tmp_path: Path) -> None:
+    store = toy_pairs(tmp_path / "store", sentences=1)
+    assert len(load_arrays(store).ragged("source_ids")) == 1
+    with pytest.raises(DataError, match="hold out more sentences"):
+        word_pair_distances(
+            encoders={"a": toy_encoder(tmp_path / "encoder")},
+            store=store,
+            output=tmp_path / "d.parquet",
+            summary=tmp_path / "s.json",
+            seed=1,
+        )
+    assert not (tmp_path / "d.parquet").exists()
