@@ -185,18 +185,22 @@ def test_claims_pair_seeds_and_use_both_sides_stars(tmp_path: Path) -> None:
         *seeds(ORIGINAL.format("es"), 70.0, 80.0, 99.0),
         *seeds(ADJUSTED.format("es"), 70.5, 81.0),
         f"{star},1,published,,5010",
+        f"{ADJUSTED.format('es')},10.0,published,9,5010",
+        *seeds(ORIGINAL.format("es"), 70.0, protocol="corrected"),
+        *seeds(ADJUSTED.format("es"), 70.6, protocol="corrected"),
         *seeds(ORIGINAL.format("hi"), 59.0, protocol="corrected"),
         *seeds(ADJUSTED.format("hi"), 58.0, protocol="corrected"),
     )
     claim = row_of(frame, ADJUSTED.format("es") + "_minus_original")
     assert claim["kind"] == "claim"
     assert claim["reported"] == pytest.approx(74.82 - 74.2)
-    assert claim["published_mean"] == pytest.approx(0.75)  # seed 3 has no partner
+    assert claim["published_mean"] == pytest.approx(0.75)  # seeds 3 and 9 have no partner
     assert claim["published_std"] == pytest.approx(np.std([0.5, 1.0], ddof=1))
     assert claim["published_n_seeds"] == 2
     assert bool(claim["reported_significant"])
     assert claim["published_verdict"] == rules.REPRODUCED
-    assert claim["corrected_verdict"] == rules.NOT_RUN
+    # as large as in the paper, but the paper's star was not tested
+    assert claim["corrected_verdict"] == rules.DIRECTION_ONLY
     cell = row_of(frame, ADJUSTED.format("es"))
     assert bool(cell["published_significant"])
     assert pd.isna(row_of(frame, ORIGINAL.format("es"))["reported_significant"])
