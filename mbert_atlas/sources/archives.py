@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import bz2
 import difflib
+import gzip
 import lzma
 import stat
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -26,21 +29,50 @@ _DAMAGE = (
 )
 
 
-def _zip_members(archive: Path) -> Iterator[tuple[str, bool, Callable[[], IO[bytes]]]]:
+_Member = tuple[str, bool, Callable[[], IO[bytes]]]  # name, whether regular, opener
+
+
+def _zip_members(archive: Path) -> Iterator[_Member]:
     with zipfile.ZipFile(archive) as file:
         for info in file.infolist():
-            if info.is_dir():
-                continue
-            mode = info.external_attr >> 16
-            regular = stat.S_IFMT(mode) in (0, stat.S_IFREG) and not info.flag_bits & 1
-            yield info.filename, regular, lambda info=info: file.open(info)  # type: ignore[misc]
+            if not info.is_dir():
+                kind = stat.S_IFMT(info.external_attr >> 16)
+                encrypted = info.flag_bits & 1
+                regular = kind in (0, stat.S_IFREG) and not encrypted
+                yield info.filename, regular, partial(file.open, info)
 
 
-def _tar_members(archive: Path) -> Iterator[tuple[str, bool, Callable[[], IO[bytes]]]]:
-    with tarfile.open(archive, "r|*") as file:  # one pass, for the big ones
-        for info in file:
+def _tar_members(archive: Path, start: bytes) -> Iterator[_Member]:
+    # tarfile's own decompression takes a stream that is cut short for a short archive
+    opener: Callable[[Path], IO[bytes]]
+    if start.startswith(b"\x1f\x8b"):
+        opener = gzip.open  # type: ignore[assignment]
+    elif start.startswith(b"BZh"):
+        opener = bz2.open
+    elif start.startswith(b"\xfd7zXZ\x00"):
+        opener = lzma.open
+    else:
+        opener = _open_whole_tar
+    with opener(archive) as stream, tarfile.open(fileobj=stream, mode="r|") as file:
+        for info in file:  # one pass, for the big ones
             if not info.isdir():
-                yield info.name, info.isreg(), lambda info=info: file.extractfile(info)  # type: ignore
+                yield info.name, info.isreg(), partial(_opened, file, info)
+        while stream.read(_BLOCK):  # to the end, where the checksum is
+            pass
+
+
+def _opened(file: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    stream = file.extractfile(info)
+    assert stream is not None  # only links and devices have no content
+    return stream
+
+
+def _open_whole_tar(archive: Path) -> IO[bytes]:
+    with open(archive, "rb") as stream:
+        stream.seek(max(archive.stat().st_size - 2 * tarfile.BLOCKSIZE, 0))
+        if stream.read().strip(b"\0") or stream.tell() == 0:
+            raise tarfile.ReadError("no end mark")
+    return open(archive, "rb")
 
 
 def _write(opened: IO[bytes], target: Path, room: int) -> int:
@@ -85,12 +117,13 @@ def extract_members(
     wanted = members if callable(members) else set(members).__contains__
     left = None if callable(members) else set(members)
     with open(archive, "rb") as stream:  # is_zipfile also says yes to a tar that ends in a zip
-        is_zip = stream.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+        start = stream.read(6)
+    is_zip = start[:4] in (b"PK\x03\x04", b"PK\x05\x06")
     seen: list[str] = []
     taken: dict[str, None] = {}  # in order
     size = 0
     with atomic_directory(destination) as folder:
-        iterator = _zip_members(archive) if is_zip else _tar_members(archive)
+        iterator = _zip_members(archive) if is_zip else _tar_members(archive, start)
         try:
             for name, regular, opener in iterator:
                 seen.append(name)

@@ -7,8 +7,6 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-import huggingface_hub
-
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, full_disk_in_one_sentence, sha256_of
 from mbert_atlas.sources.download import download
@@ -248,6 +246,8 @@ def fetch_snapshot(
             f"offline is set and {elsewhere}",
             f"fetch it where there is a network, from https://huggingface.co/{repository}",
         )
+    import huggingface_hub  # here, because it takes a while and few callers need it
+
     # The revision is in the name, because the hub's client may return whatever it finds there.
     part = destination.with_name(f".{destination.name}.{revision}.part")
     with full_disk_in_one_sentence(destination):

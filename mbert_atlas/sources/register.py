@@ -45,7 +45,8 @@ class FileEntry(_Entry):
 
     kind: Literal["file"]
     folder: str = Field(
-        pattern=r"^[\w.-]+(/[\w.-]+)*$", description="first parts of the paths that belong to it"
+        pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$",
+        description="first parts of the paths that belong to it",
     )
     pattern: str = Field(
         description="regular expression that the whole rest of a path has to match; "
