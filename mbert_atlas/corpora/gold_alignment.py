@@ -1,0 +1,195 @@
+"""Gold word alignments, for alignment error rates."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+from mbert_atlas.corpora.lines import numbered_lines, parallel_lines, split_columns
+from mbert_atlas.errors import DataError
+
+_logger = logging.getLogger(__name__)
+
+Format = Literal["xlwa", "naacl", "awesome"]
+Link = tuple[int, int]
+_FILES = {"xlwa": 1, "naacl": 3, "awesome": 2}
+_LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
+_NUMBERED = re.compile(r"\s*<s snum=\"?([0-9]+)\"?>(.*?)</s>\s*")
+
+
+@dataclass(frozen=True)
+class GoldSentence:
+    """A sentence pair with its links (source word, target word), both counted from 0.
+
+    ``possible`` holds the sure links too, as in the definition of the alignment error rate
+    (Och and Ney 2003).
+    """
+
+    source_tokens: list[str]
+    target_tokens: list[str]
+    sure: set[Link] = field(default_factory=set)
+    possible: set[Link] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A link as written in a file."""
+
+    line: int
+    text: str
+    link: Link
+    sure: bool
+
+
+def read_gold(
+    paths: Path | str | Sequence[Path | str],
+    format: Format,
+    *,
+    swap: bool = False,
+    drop_outside: bool = False,
+) -> list[GoldSentence]:
+    """Read gold alignments.
+
+    Args:
+        paths: the file, or the files in the order given here.
+        format: ``xlwa``: one file, English words, other words and Pharaoh links from 0 in three
+            tab-separated columns; ``naacl``: source sentences and target sentences as
+            ``<s snum=1> ... </s>``, then links ``snum source target [S|P]`` from 1, where 0 is the
+            empty word and is passed over; ``awesome``: ``source ||| target``, then links from 1,
+            possible ones with ``p`` for the dash.
+        swap: give the second language as the source (awesome-align's zh-en has English second).
+        drop_outside: drop links that lie outside their sentence, with a warning, instead of raising
+            (the English-Hindi test set of WPT-05 has one, in line 678).
+
+    Raises:
+        DataError: for a link outside its sentence, a malformed line, or files of unequal length;
+            names file and line.
+    """
+    files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
+    if format not in get_args(Format) or len(files) != _FILES[format]:
+        raise DataError(
+            ", ".join(map(str, files)),
+            f"format {format}",
+            f"{len(files)} files do not make a gold alignment of this format",
+            "give " + ", ".join(f"{number} for {name}" for name, number in _FILES.items()),
+        )
+    readers: dict[str, Callable[..., Iterator[tuple[GoldSentence, list[_Found]]]]] = {
+        "xlwa": _xlwa,
+        "naacl": _naacl,
+        "awesome": _awesome,
+    }
+    sentences = []
+    for sentence, found in readers[format](*files):
+        for link in found:
+            _add(sentence, link, files[-1], drop_outside)
+        sentences.append(sentence)
+    if not sentences:
+        raise DataError(files[0], "", "no sentence in it", "fetch the file again")
+    return [_swapped(sentence) for sentence in sentences] if swap else sentences
+
+
+def _swapped(sentence: GoldSentence) -> GoldSentence:
+    return GoldSentence(
+        sentence.target_tokens,
+        sentence.source_tokens,
+        {(target, source) for source, target in sentence.sure},
+        {(target, source) for source, target in sentence.possible},
+    )
+
+
+def _add(sentence: GoldSentence, found: _Found, path: Path, drop_outside: bool) -> None:
+    source, target = len(sentence.source_tokens), len(sentence.target_tokens)
+    if 0 <= found.link[0] < source and 0 <= found.link[1] < target:
+        sentence.possible.add(found.link)
+        if found.sure:
+            sentence.sure.add(found.link)
+        return
+    problem = f"link {found.text} lies outside its sentence of {source} and {target} words"
+    if not drop_outside:
+        raise DataError(
+            path,
+            f"line {found.line}",
+            problem,
+            "check that links count from 0 or 1 as the format says and that the files belong "
+            "together, or drop such links (drop_outside)",
+        )
+    _logger.warning("%s, line %d: %s; dropped", path, found.line, problem)
+
+
+def _links(text: str, first: int, path: Path, number: int) -> list[_Found]:
+    found = []
+    for item in text.split():
+        match = _LINK.fullmatch(item)
+        if match is None:
+            raise DataError(
+                path, f"line {number}", f"{item!r} is not a link", "write links as 3-4 or 3p4"
+            )
+        link = (int(match[1]) - first, int(match[3]) - first)
+        found.append(_Found(number, item, link, match[2] == "-"))
+    return found
+
+
+def _xlwa(path: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
+    for number, line in numbered_lines(path):
+        english, other, links = split_columns(line, 3, path, number)
+        yield GoldSentence(english.split(), other.split()), _links(links, 0, path, number)
+
+
+def _awesome(texts: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
+    for number, text, found in parallel_lines((texts, None), (links, None)):
+        sides = text.split("|||")
+        if len(sides) != 2:
+            raise DataError(
+                texts, f"line {number}", "not of the form source ||| target", "correct the line"
+            )
+        yield GoldSentence(sides[0].split(), sides[1].split()), _links(found, 1, links, number)
+
+
+def _naacl(source: Path, target: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
+    sources, targets = _numbered_sentences(source), _numbered_sentences(target)
+    if sources.keys() != targets.keys():
+        raise DataError(
+            target,
+            f"snum {min(sources.keys() ^ targets.keys())}",
+            f"is not in both this file and {source}",
+            "use files that belong together",
+        )
+    found: dict[int, list[_Found]] = {snum: [] for snum in sources}
+    for number, line in numbered_lines(links):
+        fields = line.split()
+        kind = fields[3] if len(fields) > 3 else "S"
+        is_link = len(fields) in (3, 4, 5) and all(map(str.isdecimal, fields[:3]))
+        if not is_link or kind not in ("S", "P") or int(fields[0]) not in found:
+            raise DataError(
+                links,
+                f"line {number}",
+                f"{line!r} is not a link of a sentence of {source.name}",
+                "write 'snum source target' and perhaps S or P",
+            )
+        snum, first, second = map(int, fields[:3])
+        if first and second:  # 0 stands for the empty word
+            text, link = f"{first} {second}", (first - 1, second - 1)
+            found[snum].append(_Found(number, text, link, kind == "S"))
+    for snum, words in sources.items():
+        yield GoldSentence(words, targets[snum]), found[snum]
+
+
+def _numbered_sentences(path: Path) -> dict[int, list[str]]:
+    sentences: dict[int, list[str]] = {}
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        match = _NUMBERED.fullmatch(line)
+        if match is None or int(match[1]) in sentences:
+            raise DataError(
+                path,
+                f"line {number}",
+                "not a sentence <s snum=N> ... </s> with a number of its own",
+                "correct the line",
+            )
+        sentences[int(match[1])] = match[2].split()
+    return sentences

@@ -1,0 +1,68 @@
+"""Running text out of any corpus, for training tokenisers and encoders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mbert_atlas.corpora.lines import numbered_lines, split_columns
+from mbert_atlas.corpora.universal_dependencies import parse_conllu
+from mbert_atlas.errors import DataError
+
+Format = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+_RANGE = "<range>"
+
+
+def iter_texts(path: Path | str, format: Format, *, language: str = "en") -> Iterator[str]:
+    """Yield the texts of a corpus file one by one, stripped, without empty ones.
+
+    Args:
+        path: the file; text files may be ``.gz``, ``.bz2`` or ``.xz``.
+        format: ``paragraphs``: Parquet with a column ``text`` (paragraphs, language identification
+            examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank;
+            ``vline``: a verse a line, where ``<range>`` says that it is told in the line before;
+            ``manythings``: English and another language, tab-separated, alone or zipped; ``moses``:
+            a zip whose members end in language codes.
+        language: ``moses``: the code of the wanted side; ``manythings``: ``en`` or any other.
+
+    Raises:
+        DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
+    """
+    path = Path(path)
+    if format not in get_args(Format):
+        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(get_args(Format))}")
+    texts = _paragraphs(path) if format == "paragraphs" else _texts(path, format, language)
+    return (text for text in map(str.strip, texts) if text)
+
+
+def _texts(path: Path, format: Format, language: str) -> Iterator[str]:
+    if format == "conllu":
+        for sentence in parse_conllu(numbered_lines(path), path):
+            yield sentence.text
+    elif format == "manythings":
+        member = r"(?!_about)[^/]+\.txt" if path.suffix == ".zip" else None
+        side, width = int(language != "en"), 0
+        for number, line in numbered_lines(path, member):
+            width = width or min(max(line.count("\t") + 1, 2), 3)
+            yield split_columns(line, width, path, number)[side]
+    else:
+        wanted = rf"[^/]+\.{re.escape(language)}" if format == "moses" else None
+        for _, line in numbered_lines(path, wanted):
+            if format != "vline" or line.strip() != _RANGE:
+                yield line
+
+
+def _paragraphs(path: Path) -> Iterator[str]:
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=["text"]):
+                yield from batch.column("text").to_pylist()
+    except (pa.ArrowException, KeyError, OSError) as error:
+        raise DataError(
+            path, "column text", f"not a readable Parquet file with it ({error})", "remake the file"
+        ) from error

@@ -1,0 +1,67 @@
+"""Running text to words: the Moses tokeniser, and single characters where words are not spaced."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from sacremoses import MosesTokenizer
+
+_JOINERS = "\u200c\u200d"  # zero width, inside words of Persian, Hindi and others
+_MARK_CATEGORIES = {"Mn", "Mc", "Me"}
+# Scripts without spaces, one character a word with the marks that sit on it:
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
+_THAI = "\u0e01-\u0e30\u0e32\u0e3f-\u0e46\u0e4f\u0e5a\u0e5b"
+_UNSPACED = re.compile(
+    f"([{_THAI}][\u0e31\u0e33-\u0e3a\u0e47-\u0e4e]*"
+    f"|[{_HAN}{_KANA}][\u3099\u309a\uff9e\uff9f\ufe00-\ufe0f\U000e0100-\U000e01ef]*)"
+)
+_CHARACTER_LANGUAGES = {"zh", "ja", "th"}
+
+
+class WordTokenizer:
+    """Splits text of one language into words, as bitexts are tokenised for word alignment.
+
+    The Moses tokeniser (``sacremoses``, without its XML escapes), with three differences. Han, kana
+    and Thai characters are single words in Chinese, Japanese and Thai. Combining marks and
+    zero-width joiners stay in their word, where Moses splits a Russian or Yoruba word at its
+    accent. Characters that BERT's own cleaning would delete are deleted, since a word of them alone
+    would have no piece.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._single_characters = language in _CHARACTER_LANGUAGES
+        # Moses' own Chinese and Japanese would glue "。" to a Latin word before it.
+        self._moses = MosesTokenizer("en" if self._single_characters else language)
+        kept = self._moses.IsAlnum + _marks() + _JOINERS
+        self._moses.PAD_NOT_ISALNUM = re.compile(rf"([^{kept}\s\.'\`\,\-])"), r" \1 "
+
+    def __call__(self, text: str) -> list[str]:
+        """Return the words of ``text``."""
+        text = visible(text)
+        if self._single_characters:
+            text = _UNSPACED.sub(r" \1 ", text)
+        words: list[str] = self._moses.tokenize(text, escape=False)
+        return [word for word in words if word.strip(_JOINERS)]
+
+
+def visible(text: str) -> str:
+    """Return ``text`` without control, format and unassigned characters; all space is plain."""
+    if text.isprintable():
+        return text
+    return "".join(
+        character if character.isprintable() or character in _JOINERS else " " * character.isspace()
+        for character in text
+    )
+
+
+@cache
+def _marks() -> str:
+    """All combining marks up to the end of plane 1."""
+    return "".join(
+        chr(code)
+        for code in range(0x300, 0x20000)
+        if unicodedata.category(chr(code)) in _MARK_CATEGORIES
+    )
