@@ -28,7 +28,8 @@ COLUMNS = (
     "tolerance",
     *(f"{protocol}_{column}" for protocol in PROTOCOLS for column in _OF_PROTOCOL),
 )
-"""Columns of scorecard.csv; ``kind`` is value or claim, whose metric is ``X_minus_<baseline>``."""
+"""Columns of scorecard.csv. ``kind`` is ``value``; ``claim``, whose metric is
+``X_minus_<baseline>``; or ``extra``, ours alone, of a metric that the artifact does not report."""
 
 _SIGNIFICANT = "_significant_vs_"
 
@@ -76,7 +77,7 @@ def compare(
 
     Returns:
         Columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
-        cells that only we have after them, claims after the cells of their artifact. Standard
+        cells that only we have after them, claims and extras at the end of their artifact. Standard
         deviations are those of a sample (ddof 1), NaN below two seeds. The difference is
         measured less reported.
 
@@ -88,6 +89,7 @@ def compare(
     ours, our_stars = _read_measurements(measurements)
     # a paper marks only what is significant: no star is a result where the metric is tested at all
     tested = {(*key[:2], key[8]) for key in paper_stars}
+    metrics = {(*key[:2], key[8]) for key in papers}
     rows = []
     for key in dict.fromkeys([*papers, *ours["published"], *ours["corrected"]]):
         cells = {protocol: ours[protocol].get(key) for protocol in PROTOCOLS}
@@ -104,7 +106,8 @@ def compare(
                 )
             )
         own = stars[0] if stars else _NO_STARS
-        rows.append(_row(key, "value", reported_value, cells, own, comparable))
+        kind = "value" if (*key[:2], key[8]) in metrics else "extra"
+        rows.append(_row(key, kind, reported_value, cells, own, comparable))
         for baseline, of_baseline in zip(baselines, stars, strict=True):
             base = (*key[:4], baseline, *key[5:])
             if key in papers and base in papers:
@@ -209,7 +212,7 @@ def _paired(condition: Measured | None, baseline: Measured | None) -> Measured |
 
 
 def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Bring the rows of one artifact together, claims last, else as they came."""
+    """Bring the rows of one artifact together: values, claims, extras, each as they came."""
     papers = {paper: rank for rank, paper in enumerate(dict.fromkeys(frame["paper"]))}
     artifacts = {
         pair: rank
@@ -223,7 +226,7 @@ def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
             "artifact": [
                 artifacts[pair] for pair in zip(frame["paper"], frame["artifact"], strict=True)
             ],
-            "kind": frame["kind"] == "claim",
+            "kind": frame["kind"].map({"value": 0, "claim": 1, "extra": 2}),
             "place": range(len(frame)),
         }
     )

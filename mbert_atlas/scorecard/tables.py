@@ -87,10 +87,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """The values or the claims of an artifact, laid out.
+    """The cells of one kind of an artifact, laid out.
 
     Attributes:
-        kind: ``value`` or ``claim``.
+        kind: ``value``, ``claim`` or ``extra``.
         across: the facet whose values are the columns.
         common: facets that are the same for all cells, as readable text.
         row_facets: names of the facets that tell the rows apart.
@@ -132,8 +132,8 @@ def lay_out(
 ) -> list[Table]:
     """Lay rows of one artifact of the scorecard out as the paper would.
 
-    Columns are target languages if there are several, else conditions. Values and claims come in
-    tables of their own.
+    Columns are target languages if there are several, else conditions. Values, claims and extras
+    come in tables of their own.
 
     Args:
         cells: rows of the scorecard, all of one paper and artifact.

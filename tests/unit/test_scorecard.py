@@ -218,7 +218,8 @@ def test_claims_pair_seeds_and_use_both_sides_stars(tmp_path: Path) -> None:
 def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
     extra = "efimov2022,table2,xnli,mbert,original,en,fr,,accuracy"
     other = "efimov2022,figure1,words,mbert,original,en,hi,,auc"
-    frame = score(tmp_path, *seeds(other, 0.9), *seeds(extra, 70.0))
+    p_value = ADJUSTED.format("es") + "_p_value_vs_original,0.01,published,,5010"
+    frame = score(tmp_path, *seeds(other, 0.9), p_value, *seeds(extra, 70.0))
     assert list(frame.columns) == list(COLUMNS)
     assert row_of(frame, extra)["published_verdict"] == rules.NO_REPORTED_VALUE
     assert row_of(frame, other)["published_verdict"] == rules.NO_REPORTED_VALUE
@@ -226,7 +227,9 @@ def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
     assert order[0] == "table2"
     assert order[-1] == "figure1"
     of_table = frame[(frame["paper"] == "efimov2022") & (frame["artifact"] == "table2")]
-    assert of_table["kind"].tolist() == sorted(of_table["kind"], key="value claim".find)
+    assert of_table["kind"].tolist() == sorted(of_table["kind"], key="value claim extra".find)
+    assert of_table["kind"].value_counts()["extra"] == 1
+    assert of_table["metric"].iloc[-1] == "accuracy_p_value_vs_original"
     assert (of_table[of_table["kind"] == "value"].iloc[-1]["target"]) == "fr"
 
 
@@ -424,6 +427,7 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
         tmp_path,
         *seeds(ORIGINAL.format("es"), 74.0, 74.5),
         *seeds(ORIGINAL.format("hi"), 65.0, 65.5),
+        ADJUSTED.format("es") + "_p_value_vs_original,0.0123,published,,5010",
     )
     cost = pd.DataFrame(
         [("efimov2022", "training", 3, 1.5, 2.25, 1.5, 900.0, 0)],
@@ -447,6 +451,7 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
         assert paragraph in page.text
     assert "Efimov et al. (2022)" in page.text
     assert "74.25" in page.text
+    assert "0.0123" in page.folded
     assert "± 0.35" in page.text
     assert "✓ reproduced" in page.text
     assert "✗ not reproduced" in page.text
