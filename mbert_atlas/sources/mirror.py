@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import lzma
 import re
 import shutil
@@ -22,21 +21,17 @@ _COLUMNS = ("path", "bytes", "sha256", "dataset", "source", "commit", "licence",
 _BLOCK = 1 << 20
 
 
-class _Hashing(io.RawIOBase):
+class _Hashing:
     """A reader that hashes whatever passes through it."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self.digest = hashlib.sha256()
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        block = self._stream.read(len(buffer))
+    def read(self, size: int = -1) -> bytes:
+        block = self._stream.read(size)
         self.digest.update(block)
-        buffer[: len(block)] = block
-        return len(block)
+        return block
 
 
 @dataclass(frozen=True)
