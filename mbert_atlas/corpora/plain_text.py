@@ -66,3 +66,55 @@ def _paragraphs(path: Path) -> Iterator[str]:
         raise DataError(
             path, "column text", f"not a readable Parquet file with it ({error})", "remake the file"
         ) from error
+
+
+def read_plain_text(
+    files: Sequence[tuple[Path, Format]],
+    language: str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    limit: int | None = None,
+    source: Source = None,
+) -> None:
+    """Collect the running text of one language, for pretraining.
+
+    Args:
+        files: files with their formats, read in turn.
+        language: our language code.
+        output: Parquet file with the columns of ``schemas.PARAGRAPHS``; the title is the file's
+            name, the page its number.
+        card: JSON file for the dataset card.
+        limit: stop after this many texts.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: see :func:`iter_texts`; also if there is no text at all.
+    """
+    found = (
+        (number, path.name, position, text)
+        for number, (path, format) in enumerate(files)
+        for position, text in enumerate(iter_texts(path, format, language=language))
+    )
+    rows = [
+        {
+            "id": f"{language}-{number}-{position}",
+            "language": language,
+            "page_id": number,
+            "title": name,
+            "text": text,
+        }
+        for number, name, position, text in islice(found, limit)
+    ]
+    if not rows:
+        raise DataError(files[0][0], "", "there is no text in it", "fetch it again or drop it")
+    write_card(
+        card,
+        dataset="",
+        language=language,
+        files=[path for path, _ in files],
+        counts={"texts": len(rows)},
+        dropped={},
+        source=source,
+    )
+    write_parquet(pa.Table.from_pylist(rows, PARAGRAPHS), output)

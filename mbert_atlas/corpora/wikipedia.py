@@ -161,43 +161,31 @@ def sample_language_identification(
     counts, dropped = Counter[str](), Counter[str]()
     for language, path in track(sorted(paragraphs.items()), "languages sampled"):
         reader = _Paragraphs(path)
-        order = generator(seed, "language identification", language).permutation(len(reader))
-        chosen, seen, examined = list[tuple[str, str]](), set[str](), 0
-        while len(chosen) < per_language and examined < len(order):
-            look_at = (per_language - len(chosen)) * 5 // 4 + 64
-            ids, texts = reader.rows(order[examined : examined + look_at])
-            encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-            for paragraph, text, encoding in zip(ids, texts, encodings, strict=True):
-                if len(chosen) == per_language:
-                    break
-                examined += 1
-                if unknown in encoding.ids:
-                    dropped[f"{language}: unknown piece"] += 1
-                elif drop_duplicates and text in seen:
-                    dropped[f"{language}: exact duplicate"] += 1
-                else:
-                    seen.add(text)
-                    chosen.append((paragraph, text))
+        random = generator(seed, "language identification", language)
+        chosen, looked_at = _passing(
+            reader, random, per_language, tokenizer, unknown, drop_duplicates
+        )
         if len(chosen) < minimum_per_language:
             raise DataError(
                 path,
                 f"language {language}",
-                f"{len(chosen)} of its {len(order)} paragraphs pass, {minimum_per_language} wanted",
+                f"{len(chosen)} of {len(reader)} paragraphs pass, {minimum_per_language} wanted",
                 "take a larger dump, leave the language out, or lower minimum_per_language",
             )
-        counts[f"{language}: paragraphs"] = len(order)
-        counts[f"{language}: paragraphs looked at"] = examined
+        counts[f"{language}: paragraphs"] = len(reader)
+        counts[f"{language}: paragraphs looked at"] = looked_at.total()
         counts[f"{language}: examples"] = len(chosen)
         if len(chosen) < per_language:
             counts[f"{language}: shortfall"] = per_language - len(chosen)
-        sizes = _split_sizes(len(chosen), shares)
-        splits = [name for name, size in zip(SPLITS, sizes, strict=True) for _ in range(size)]
-        for name, size in zip(SPLITS, sizes, strict=True):
-            counts[name] += size
+        dropped += Counter(
+            {f"{language}: {why}": n for why, n in looked_at.items() if why != "examples"}
+        )
+        sizes = dict(zip(SPLITS, _split_sizes(len(chosen), shares), strict=True))
+        counts += Counter(sizes)
         columns = [
             [paragraph for paragraph, _ in chosen],
             [language] * len(chosen),
-            splits,
+            [split for split, size in sizes.items() for _ in range(size)],
             [text for _, text in chosen],
         ]
         tables.append(pa.table(columns, schema=LID_EXAMPLES))
@@ -212,6 +200,42 @@ def sample_language_identification(
         source=source,
         notes=[f"seed {seed}", "drops are counted among the paragraphs looked at"],
     )
+
+
+def _passing(
+    reader: _Paragraphs,
+    random: np.random.Generator,
+    wanted: int,
+    tokenizer: Tokenizer,
+    unknown: int,
+    drop_duplicates: bool,
+) -> tuple[list[tuple[str, str]], Counter[str]]:
+    """Return (id, text) of at most ``wanted`` random paragraphs that pass, and what was met."""
+    order = random.permutation(len(reader))
+    chosen: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    met = Counter[str]()
+    while len(chosen) < wanted and met.total() < len(order):
+        # A little more than is missing; at least twice as much as before, for few passes.
+        look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
+        ids, texts = reader.rows(order[met.total() :][:look_at])
+        repeated = []
+        for text in texts:
+            repeated.append(drop_duplicates and text in seen)
+            seen.add(text)
+        new = [text for text, known in zip(texts, repeated, strict=True) if not known]
+        encodings = iter(tokenizer.encode_batch_fast(new, add_special_tokens=False))
+        for paragraph, text, known in zip(ids, texts, repeated, strict=True):
+            if known:
+                met["exact duplicate"] += 1
+            elif unknown in next(encodings).ids:
+                met["unknown piece"] += 1
+            else:
+                met["examples"] += 1
+                chosen.append((paragraph, text))
+            if len(chosen) == wanted:
+                break
+    return chosen, met
 
 
 class _Paragraphs:
