@@ -1,0 +1,16 @@
+"""A little world in many languages: meanings drawn from a seed, written in every upstream format.
+
+Meanings (:mod:`.meanings`) know no language; languages (:mod:`.languages`) put them into words that
+remember which part of the meaning they express; everything else reads truth off that memory.
+"""
+
+from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES, miniature_language
+from mbert_atlas.miniature.world import DUMP_DATE, MiniatureSizes, write_miniature
+
+__all__ = [
+    "DUMP_DATE",
+    "MINIATURE_LANGUAGES",
+    "MiniatureSizes",
+    "miniature_language",
+    "write_miniature",
+]

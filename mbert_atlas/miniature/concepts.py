@@ -1,0 +1,161 @@
+"""What can be talked about: concepts, what kinds they are, and what goes with what.
+
+A concept is named by an English word in lower case; that name is a key, never text. Every language
+of the miniature has its own words for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+HYPONYMS: dict[str, tuple[str, ...]] = {
+    "person": tuple(
+        "man woman boy girl teacher doctor student farmer king writer soldier merchant".split()
+    ),
+    "animal": ("dog", "cat", "horse", "bird", "cow", "wolf", "bear"),
+    "place": tuple("city village school hospital house garden market forest island castle".split()),
+    "fruit": ("apple", "orange", "lemon", "pear"),
+    "text": ("book", "letter", "newspaper", "story"),
+    "tool": ("knife", "hammer", "axe"),
+    "object": ("table", "chair", "box", "lamp", "clock"),
+    "plant": ("tree", "flower", "rose"),
+    "vehicle": ("car", "boat", "bicycle"),
+}
+"""Kind of noun -> the nouns of that kind; siblings exclude each other."""
+KIND = {noun: kind for kind, nouns in HYPONYMS.items() for noun in nouns}
+NOUNS = (*HYPONYMS, *KIND)
+
+PEOPLE = {"anna": "f", "maria": "f", "sara": "f", "omar": "m", "ivan": "m", "lucas": "m"}
+"""Names of persons, with the gender of who bears them."""
+LOCATIONS = ("paris", "berlin", "moscow", "delhi", "madrid", "cairo", "india", "egypt")
+ORGANISATIONS = ("siemens", "toyota", "airbus", "reuters")
+NAMES = frozenset((*PEOPLE, *LOCATIONS, *ORGANISATIONS))
+
+PRONOUNS = {"he": ("m", False), "she": ("f", False), "they": ("m", True)}
+"""Pronoun -> gender and whether it is plural."""
+NUMERALS = ("three", "four", "five", "seven", "ten")
+DETERMINERS = ("definite", "indefinite", "this", "many")
+ADPOSITIONS = ("in", "near", "with", "for", "of", "to", "from")
+CONNECTIVES = ("and", "but", "because")
+TIMES = ("now", "today", "yesterday", "often", "always", "sometimes")
+MANNERS = ("quickly", "slowly", "quietly", "carefully")
+ADVERBS = (*TIMES, *MANNERS, "very")
+GRAMMATICAL = ("not", "be")
+
+_PERSONS = (*HYPONYMS["person"], *PEOPLE)
+_ANIMALS = HYPONYMS["animal"]
+_GOODS = tuple(
+    noun for kind in ("fruit", "tool", "object", "vehicle", "text") for noun in HYPONYMS[kind]
+)
+_PLACES = (*HYPONYMS["place"], *LOCATIONS)
+FEMININE = frozenset(("woman", "girl", *(name for name, gender in PEOPLE.items() if gender == "f")))
+HUMAN = frozenset(("person", *_PERSONS, *PRONOUNS))
+ANIMATE = HUMAN | {"animal", *_ANIMALS}
+
+
+class Verb(NamedTuple):
+    """Who does it and, for a transitive verb, to what."""
+
+    subjects: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+
+
+_LIVING = (*_PERSONS, *_ANIMALS)
+VERBS: dict[str, Verb] = {
+    "see": Verb(_LIVING, (*_LIVING, *_GOODS, *HYPONYMS["plant"], *HYPONYMS["place"])),
+    "find": Verb(_LIVING, (*_ANIMALS, *_GOODS, *HYPONYMS["plant"])),
+    "love": Verb(_LIVING, (*_LIVING, *_PLACES)),
+    "hate": Verb(_LIVING, (*_LIVING, *_PLACES)),
+    "visit": Verb(_PERSONS, (*_PLACES, *_PERSONS)),
+    "follow": Verb(_LIVING, _LIVING),
+    "know": Verb(_PERSONS, (*_PERSONS, *_PLACES)),
+    "buy": Verb((*_PERSONS, *ORGANISATIONS), _GOODS),
+    "sell": Verb((*_PERSONS, *ORGANISATIONS), _GOODS),
+    "read": Verb(_PERSONS, HYPONYMS["text"]),
+    "write": Verb(_PERSONS, HYPONYMS["text"]),
+    "eat": Verb(_LIVING, HYPONYMS["fruit"]),
+    "carry": Verb(_LIVING, (*HYPONYMS["tool"], *HYPONYMS["object"], *HYPONYMS["fruit"])),
+    "open": Verb(_PERSONS, ("box", "book", "letter", "school", "hospital", "market")),
+    "close": Verb(_PERSONS, ("box", "book", "letter", "school", "hospital", "market")),
+    "paint": Verb(_PERSONS, (*_ANIMALS, *HYPONYMS["plant"], *HYPONYMS["place"])),
+    "sleep": Verb(_LIVING),
+    "work": Verb(_PERSONS),
+    "run": Verb(_LIVING),
+    "walk": Verb(_LIVING),
+    "play": Verb(_LIVING),
+    "laugh": Verb(_PERSONS),
+    "cry": Verb(_PERSONS),
+    "sing": Verb((*_PERSONS, "bird")),
+    "wait": Verb(_LIVING),
+    "swim": Verb(_LIVING),
+    "arrive": Verb(_LIVING),
+    "leave": Verb(_LIVING),
+    "dance": Verb(_PERSONS),
+}
+MOTION = frozenset(("run", "walk", "swim"))
+"""Verbs that go to and from places."""
+BENEFICIAL = frozenset(("work", "write", "sing", "buy", "paint", "carry", "dance"))
+"""Verbs of what is done for someone."""
+
+_CREATURE = "big small old young good bad happy sad strong weak beautiful ugly tired hungry".split()
+_PERSON = (*_CREATURE, "rich", "poor", "famous")
+_THING = (
+    *"big small old new good bad black white red green clean dirty beautiful ugly long".split(),
+    *"short heavy light expensive cheap".split(),
+)
+_PLACE = "big small old new beautiful ugly clean dirty rich poor famous quiet".split()
+ADJECTIVES = tuple(dict.fromkeys((*_PERSON, *_THING, *_PLACE)))
+
+_OPPOSITES = (
+    ("big", "small"),
+    ("old", "new"),
+    ("old", "young"),
+    ("good", "bad"),
+    ("happy", "sad"),
+    ("strong", "weak"),
+    ("beautiful", "ugly"),
+    ("rich", "poor"),
+    ("black", "white"),
+    ("red", "green"),
+    ("clean", "dirty"),
+    ("long", "short"),
+    ("heavy", "light"),
+    ("expensive", "cheap"),
+    ("love", "hate"),
+    ("buy", "sell"),
+    ("open", "close"),
+    ("laugh", "cry"),
+    ("arrive", "leave"),
+)
+OPPOSITES: dict[str, frozenset[str]] = {
+    word: frozenset(b if a == word else a for a, b in _OPPOSITES if word in (a, b))
+    for word in {word for pair in _OPPOSITES for word in pair}
+}
+"""Adjective or verb -> those that cannot hold of the same thing at the same time."""
+
+
+def adjectives_of(noun: str) -> tuple[str, ...]:
+    """Return the adjectives that go with ``noun`` (none with the name of an organisation)."""
+    kind = KIND.get(noun, noun)
+    if kind == "person" or noun in PEOPLE:
+        return _PERSON
+    if kind == "animal":
+        return tuple(_CREATURE)
+    if kind == "place" or noun in LOCATIONS:
+        return tuple(_PLACE)
+    return () if noun in ORGANISATIONS else _THING
+
+
+CONCEPTS = (
+    *NOUNS,
+    *sorted(NAMES),
+    *VERBS,
+    *ADJECTIVES,
+    *ADVERBS,
+    *PRONOUNS,
+    *NUMERALS,
+    *DETERMINERS,
+    *ADPOSITIONS,
+    *CONNECTIVES,
+    *GRAMMATICAL,
+)

@@ -1,0 +1,282 @@
+"""One draw of meanings, written as a mirror of every upstream source."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_directory, sha256_of
+from mbert_atlas.miniature import formats
+from mbert_atlas.miniature.encyclopedia import draw_pages, export
+from mbert_atlas.miniature.inference import LABELS, draw_triple
+from mbert_atlas.miniature.language import Language, Sentence
+from mbert_atlas.miniature.languages import miniature_language
+from mbert_atlas.miniature.meanings import Clause, Meaning, draw_meaning
+from mbert_atlas.progress import track
+from mbert_atlas.randomness import derive_seed
+
+DUMP_DATE = "20200420"
+_NOISE = 0.1
+"""Mined pairs that are no translations, as a share of those that are."""
+_TRAINING_GENRES = ("fiction", "government", "slate", "telephone", "travel")
+_MISMATCHED_GENRES = ("facetoface", "letters", "nineeleven", "oup", "verbatim")
+_XNLI_GENRES = tuple(sorted(_TRAINING_GENRES + _MISMATCHED_GENRES))
+
+
+class MiniatureSizes(BaseModel):
+    """How much of everything the miniature holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    wikipedia_pages: int = Field(60, ge=1, description="articles of each language's encyclopedia")
+    bitext_sentences: int = Field(
+        3000, ge=1, description="translations of each language with English, noise not counted"
+    )
+    gold_sentences: int = Field(
+        200, ge=1, description="word-aligned test sentences of each language; half as many for dev"
+    )
+    ud_train: int = Field(1500, ge=1, description="sentences of the English training treebank")
+    ud_dev: int = Field(200, ge=1, description="sentences of the English development treebank")
+    ud_test: int = Field(200, ge=1, description="sentences of the parallel test treebanks")
+    nli_train: int = Field(6000, ge=3, description="English training pairs, a third for each label")
+    nli_test: int = Field(
+        300, ge=3, description="pairs of each language's test set; dev sets have as many"
+    )
+
+
+def write_miniature(
+    destination: Path, languages: Sequence[str], seed: int, sizes: MiniatureSizes
+) -> None:
+    """Write a whole little world in every upstream format, as a mirror folder.
+
+    Args:
+        destination: the folder; an older miniature there is replaced as a whole.
+        languages: codes; English is always among them, because training data are English.
+        seed: the same seed gives the same bytes.
+        sizes: how much of everything.
+
+    Raises:
+        DataError: if a language is unknown or ``destination`` holds something else.
+    """
+    destination = Path(destination)
+    chosen = [miniature_language(code) for code in dict.fromkeys(["en", *languages])]
+    if destination.exists() and not _replaceable(destination):
+        raise DataError(
+            destination,
+            "",
+            "the folder holds files that are no miniature",
+            "name another folder or empty it",
+        )
+    with atomic_directory(destination) as folder:
+        world = _World(folder, chosen, seed, sizes)
+        for language in track(chosen, "miniature: encyclopedias"):
+            world.write_encyclopedia(language)
+        world.write_bitexts()
+        world.write_treebanks()
+        world.write_multinli()
+        world.write_xnli()
+        world.write_manifest()
+
+
+def _replaceable(destination: Path) -> bool:
+    manifest = destination / "MANIFEST.tsv"
+    if manifest.is_file():
+        return _GENERATOR in manifest.read_text(encoding="utf-8")
+    return destination.is_dir() and not any(destination.iterdir())
+
+
+_GENERATOR = "mbert_atlas.miniature"
+
+
+class _World:
+    def __init__(
+        self, folder: Path, languages: Sequence[Language], seed: int, sizes: MiniatureSizes
+    ) -> None:
+        self.folder, self.languages, self.seed, self.sizes = folder, languages, seed, sizes
+        self.english = languages[0]
+
+    def rng(self, *names: str) -> Random:
+        """Return the stream of randomness called ``names``."""
+        return Random(derive_seed(self.seed, "miniature", *names))
+
+    def distinct_meanings(self, rng: Random, said: set[str]) -> Iterator[tuple[Meaning, Sentence]]:
+        """Yield meanings whose English isn't in ``said`` yet, with that English."""
+        while True:
+            meaning = draw_meaning(rng)
+            english = self.english.sentence(meaning)
+            if english.text not in said:
+                said.add(english.text)
+                yield meaning, english
+
+    def write_encyclopedia(self, language: Language) -> None:
+        """Write the pages-articles dump of one language."""
+        pages = draw_pages(self.rng("wikipedia", language.code), language, self.sizes.wikipedia_pages)
+        name = f"wikipedia/{language.code}wiki-{DUMP_DATE}-pages-articles.xml.bz2"
+        formats.write_bz2(self.folder / name, export(language, pages))
+
+    def write_bitexts(self) -> None:
+        """Write mined bitext, both releases of it, and gold alignments of other sentences."""
+        wanted, gold = self.sizes.bitext_sentences, self.sizes.gold_sentences
+        stream = self.distinct_meanings(self.rng("bitext"), set())
+        pool = [next(stream) for _ in range(2 * wanted)]
+        test = [next(stream) for _ in range(gold)]
+        dev = [next(stream) for _ in range((gold + 1) // 2)]
+        for language in track(self.languages[1:], "miniature: bitexts"):
+            rng = self.rng("bitext", language.code)
+            self.write_bitext(rng, language, pool)
+            for split, meanings in (("dev", dev), ("test", test)):
+                rows = (
+                    formats.gold_row(english, language.sentence(meaning)) for meaning, english in meanings
+                )
+                path = self.folder / f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv"
+                formats.write_plain(path, formats.lines(rows))
+
+    def write_bitext(
+        self, rng: Random, language: Language, pool: Sequence[tuple[Meaning, Sentence]]
+    ) -> None:
+        """Write one language's share of ``pool`` with English."""
+        chosen = rng.sample(pool, self.sizes.bitext_sentences)
+        others = [language.sentence(meaning).text for meaning, _ in chosen]
+        pairs = [
+            (1.04 + 0.3 * rng.betavariate(2, 3), english.text, other)
+            for (_, english), other in zip(chosen, others, strict=True)
+        ]
+        for _ in range(round(_NOISE * len(chosen))):
+            one, two = rng.randrange(len(chosen)), rng.randrange(len(chosen))
+            if one != two:
+                pairs.append((1.0 + 0.06 * rng.random(), chosen[one][1].text, others[two]))
+        pairs.sort(key=lambda pair: (-pair[0], pair[1:]))
+        first, second = sorted(("en", language.code))
+        swapped = first != "en"
+        rows = ("\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in pairs)
+        name = f"WikiMatrix.{first}-{second}"
+        formats.write_gzip(self.folder / f"wikimatrix/{name}.tsv.gz", formats.lines(rows))
+
+        kept = [(english, other) for score, english, other in pairs if score >= 1.04]
+        rng.shuffle(kept)
+        members = {
+            f"{name}.en": formats.lines(english for english, _ in kept),
+            f"{name}.{language.code}": formats.lines(other for _, other in kept),
+            "README": "Mined pairs of margin 1.04 and above, made by a grammar.\n",
+        }
+        formats.write_zip(self.folder / f"opus-wikimatrix/{first}-{second}.txt.zip", members)
+
+    def write_treebanks(self) -> None:
+        """Write English treebanks for training and parallel ones for testing."""
+        stream = self.distinct_meanings(self.rng("treebanks"), set())
+        sizes = {"train": self.sizes.ud_train, "dev": self.sizes.ud_dev, "test": self.sizes.ud_test}
+        for split, size in sizes.items():
+            meanings = [next(stream) for _ in range(size)]
+            for language in self.languages if split == "test" else self.languages[:1]:
+                code = language.code
+                blocks = []
+                for number, (meaning, english) in enumerate(meanings, 1):
+                    foreign = code != "en"
+                    sentence = language.sentence(meaning) if foreign else english
+                    comments = {"text_en": english.text} if foreign else None
+                    blocks.append(formats.conllu(sentence, f"miniature-{split}-{number}", comments))
+                name = f"UD_{language.name}-Miniature/{code}_miniature-ud-{split}.conllu"
+                formats.write_plain(self.folder / "universal-dependencies" / name, "".join(blocks))
+
+    def pairs(self, rng: Random, count: int, said: set[str]) -> Iterator[tuple[int, str, Clause, Clause]]:
+        """Yield ``count`` pairs: number of the premise, label, premise and hypothesis.
+
+        Every premise comes with one hypothesis for each label, in an order of its own.
+        """
+        made = prompt = 0
+        while made < count:
+            premise, hypotheses = draw_triple(rng)
+            english = self.english.sentence(Meaning(premise)).text
+            if english in said:
+                continue
+            said.add(english)
+            prompt += 1
+            for label in rng.sample(LABELS, min(len(LABELS), count - made)):
+                made += 1
+                yield prompt, label, premise, hypotheses[label]
+
+    def annotated(self, rng: Random, label: str) -> list[str]:
+        """Return five annotators' labels, the author's first; a majority agrees with ``label``."""
+        labels = [label, *(label if rng.random() < 0.9 else rng.choice(LABELS) for _ in range(4))]
+        return labels if Counter(labels)[label] >= 3 else [label] * 5
+
+    def write_multinli(self) -> None:
+        """Write MultiNLI: training pairs, and two development sets with a few pairs left unlabelled."""
+        said: set[str] = set()
+        members = {}
+        sizes = self.sizes
+        for split, count, genres in (
+            ("train", sizes.nli_train, _TRAINING_GENRES),
+            ("dev_matched", sizes.nli_test, _TRAINING_GENRES),
+            ("dev_mismatched", sizes.nli_test, _MISMATCHED_GENRES),
+        ):
+            rng = self.rng("multinli", split)
+            rows = []
+            for prompt, label, premise, hypothesis in self.pairs(rng, count, said):
+                labels = [label] if split == "train" else self.annotated(rng, label)
+                gold = label
+                if split == "dev_matched" and rng.random() < 0.02:
+                    other = next(name for name in LABELS if name != label)
+                    third = next(name for name in LABELS if name not in (label, other))
+                    labels, gold = [label, label, other, other, third], "-"
+                rows.append(
+                    formats.multinli_row(
+                        self.english.sentence(Meaning(premise)),
+                        self.english.sentence(Meaning(hypothesis)),
+                        labels,
+                        gold,
+                        prompt,
+                        f"{prompt}{label[0]}",
+                        genres[prompt % len(genres)],
+                    )
+                )
+            members[f"multinli_1.0/multinli_1.0_{split}.jsonl"] = formats.lines(rows)
+        members["multinli_1.0/README.txt"] = "Pairs in the layout of MultiNLI 1.0, made by a grammar.\n"
+        formats.write_zip(self.folder / "multinli/multinli_1.0.zip", members)
+
+    def write_xnli(self) -> None:
+        """Write XNLI: the same pairs in all languages, those of one language together."""
+        said: set[str] = set()
+        members = {}
+        for split in ("dev", "test"):
+            rng = self.rng("xnli", split)
+            pairs = [
+                (*pair, self.annotated(rng, pair[1])) for pair in self.pairs(rng, self.sizes.nli_test, said)
+            ]
+            rows = ["\t".join(formats.XNLI_COLUMNS)]
+            for language in sorted(self.languages, key=lambda language: language.code):
+                for number, (prompt, label, premise, hypothesis, labels) in enumerate(pairs, 1):
+                    rows.append(
+                        formats.xnli_row(
+                            language.code,
+                            language.sentence(Meaning(premise)),
+                            language.sentence(Meaning(hypothesis)),
+                            labels,
+                            label,
+                            prompt,
+                            number,
+                            _XNLI_GENRES[prompt % len(_XNLI_GENRES)],
+                        )
+                    )
+            members[f"XNLI-1.0/xnli.{split}.tsv"] = formats.lines(rows)
+        formats.write_zip(self.folder / "xnli/XNLI-1.0.zip", members)
+
+    def write_manifest(self) -> None:
+        """List every file with its size and checksum."""
+        header = "path bytes sha256 dataset source commit licence note".split()
+        rows = ["\t".join(header), *self.manifest_rows(sorted(self.folder.rglob("*")))]
+        formats.write_plain(self.folder / "MANIFEST.tsv", formats.lines(rows))
+
+    def manifest_rows(self, paths: Iterable[Path]) -> Iterator[str]:
+        """Yield a row for each file."""
+        for path in paths:
+            if path.is_file():
+                name = path.relative_to(self.folder).as_posix()
+                dataset, source = name.split("/")[0], f"{_GENERATOR}, seed {self.seed}"
+                row = (name, path.stat().st_size, sha256_of(path), dataset, source, "", "Apache-2.0", "")
+                yield "\t".join(map(str, row))
