@@ -55,7 +55,7 @@ class Source(_Model):
 
     path: str = Field(
         description="Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, "
-        "{ntrex}, {tatoeba}, {ud_name}."
+        "{ntrex}, {tatoeba}, {ud_name}, {ud_code}."
     )
     format: str | None = Field(None, description="Reader; none takes the dataset's format.")
     partners: list[str] = Field(

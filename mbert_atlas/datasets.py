@@ -42,7 +42,9 @@ def upstream_files(config: Config, languages: Languages) -> list[str]:
 def _filled(name: str, source: Source, dataset: Dataset, language: Language) -> Source:
     values = {
         "language": language.code,
-        "wiki": language.wiki,
+        # Dump files write zh-classical as zh_classical.
+        "wiki": language.wiki.replace("-", "_"),
+        "ud_code": language.ud_code,
         "pair": "-".join(sorted(["en", language.code])),
         "iso639_3": language.iso639_3,
         "ntrex": language.ntrex,

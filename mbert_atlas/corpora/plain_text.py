@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import numbered_lines, split_columns
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import PARAGRAPHS
 
 Format = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
 _RANGE = "<range>"
@@ -110,7 +114,7 @@ def read_plain_text(
         raise DataError(files[0][0], "", "there is no text in it", "fetch it again or drop it")
     write_card(
         card,
-        dataset="",
+        dataset="plain text",
         language=language,
         files=[path for path, _ in files],
         counts={"texts": len(rows)},

@@ -12,6 +12,7 @@ from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
 from mbert_atlas.languages import Languages
 from mbert_atlas.runs import RunTable
+from mbert_atlas.sources import snapshot_path
 
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
@@ -114,8 +115,13 @@ def encoder_folder(name):
         return f"<results>/encoders/{name}/model"
     if encoder.folder:
         return encoder.folder
-    repository = encoder.hub.repository.replace("/", "--")
-    return f"<downloads>/hf/{repository}@{encoder.hub.revision}"
+    return f"<downloads>/{encoder_path(name)}"
+
+
+def encoder_path(name):
+    """Path of a hub encoder's snapshot in the layout of mirrors and downloads."""
+    hub = CONFIG.encoders[name].hub
+    return snapshot_path(hub.repository, hub.revision)
 
 
 def tokenizer_folder(name):

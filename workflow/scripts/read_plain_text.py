@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from atlas_job import run
+from origins import origin
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.plain_text import read_plain_text
+
+    dataset = snakemake.params.dataset
+    (sources,) = dataset["sources"].values()
+    read_plain_text(
+        [(Path(source["path"]), source["format"]) for source in sources],
+        snakemake.wildcards.language,
+        snakemake.output.table,
+        snakemake.output.card,
+        limit=dataset["limit"],
+        source=[origin(snakemake, source["path"]) for source in sources],
+    )
+
+
+run(main, snakemake)
