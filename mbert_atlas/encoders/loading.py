@@ -18,6 +18,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, sha256_of
 
 _logger = logging.getLogger(__name__)
+transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # noise in log files
 
 TOKENIZER_FILES = (
     "tokenizer.json",
@@ -52,8 +53,9 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
         )
     _require(folder, "model.safetensors")
     settings = {"attn_implementation": "sdpa", "dtype": torch.float32, **options}
-    verbosity = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()  # unused language-modelling heads are expected
+    loader = logging.getLogger("transformers")
+    level = loader.level
+    loader.setLevel(logging.ERROR)  # unused language-modelling heads are expected
     try:
         with torch.random.fork_rng():
             torch.manual_seed(0)
@@ -66,7 +68,7 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
                 **settings,
             )
     finally:
-        transformers_logging.set_verbosity(verbosity)
+        loader.setLevel(level)
     missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if missing:
         raise DataError(

@@ -21,7 +21,7 @@ from transformers import BertConfig, BertForPreTraining
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_tokenizer, save_encoder, tokenizer_digest
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import sha256_of
+from mbert_atlas.files import read_parquet, sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.specifications import Pretraining
@@ -30,6 +30,19 @@ from mbert_atlas.training.loop import TrainingLog, train
 
 _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
+
+
+def sample_texts(paths: Iterable[Path], texts_per_language: int | None) -> Iterator[str]:
+    """Yield the texts of Parquet files (column ``text``), one file after the other.
+
+    Args:
+        paths: files, each of one language.
+        texts_per_language: most texts of a file, taken at even distances; none: all.
+    """
+    for path in paths:
+        texts = read_parquet(path).column("text")
+        taken = min(len(texts), texts_per_language or len(texts))
+        yield from texts.take(np.arange(taken) * len(texts) // max(1, taken)).to_pylist()
 
 
 def encode_texts(
@@ -134,10 +147,10 @@ def pretrain(
         hidden_dropout_prob=spec.dropout,
         attention_probs_dropout_prob=spec.dropout,
         pad_token_id=tokenizer.pad_token_id,
-        attn_implementation="sdpa",
     )
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "initial weights"))
+        config._attn_implementation = "sdpa"
         model = BertForPreTraining(config)
     log = train(
         model,
@@ -167,8 +180,10 @@ class MaskedExamples:
         self.predicted = np.maximum(1, share).astype(np.int64)
 
     def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
-        """Return ``input_ids`` and ``attention_mask``, both (b, l), and one ``slot_row`` and
-        ``slot_rank`` for each piece to predict, both (m,).
+        """Return the padded rows and a slot for each piece to predict.
+
+        ``input_ids`` (int64) and ``attention_mask`` (bool) are (b, l), ``lengths`` (b,); slot k
+        takes the piece of row ``slot_row[k]`` that comes ``slot_rank[k]``-th in a random order.
         """
         lengths, counts = self.lengths[indices], self.predicted[indices]
         input_ids = self.rows.padded(indices, self.pad_id)

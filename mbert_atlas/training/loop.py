@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.utils.deterministic as fill_setting
 from accelerate import Accelerator, PartialState
 from safetensors import SafetensorError
 from torch import nn
@@ -286,7 +285,7 @@ def _row_numbers(starts: Indices, counts: Indices) -> Indices:
 def _optimiser(
     groups: Sequence[dict[str, Any]] | None, model: nn.Module, optimisation: Optimisation
 ) -> torch.optim.Optimizer:
-    kind = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam}[optimisation.optimiser]
+    kind = torch.optim.AdamW if optimisation.optimiser == "adamw" else torch.optim.Adam
     return kind(
         list(groups) if groups is not None else default_parameter_groups(model, optimisation),
         lr=optimisation.learning_rate,
@@ -415,11 +414,12 @@ def _deterministic(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
-    before = torch.are_deterministic_algorithms_enabled(), fill_setting.fill_uninitialized_memory
+    settings: Any = torch.utils.deterministic
+    before = torch.are_deterministic_algorithms_enabled(), settings.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True)
-    fill_setting.fill_uninitialized_memory = False  # a debugging aid that costs time
+    settings.fill_uninitialized_memory = False  # a debugging aid that costs time
     try:
         yield
     finally:
         torch.use_deterministic_algorithms(before[0])
-        fill_setting.fill_uninitialized_memory = before[1]
+        settings.fill_uninitialized_memory = before[1]

@@ -1,0 +1,162 @@
+"""Fine-tune an encoder on a task and write its model folder and its predictions."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from mbert_atlas import tasks
+from mbert_atlas.arrays import TokenStore
+from mbert_atlas.encoders.loading import load_encoder, tokenizer_digest
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import sha256_of, write_parquet
+from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import (
+    CrossEntropy,
+    EncoderWithHead,
+    HeadOptions,
+    Task,
+    open_store,
+    save_model,
+)
+from mbert_atlas.training import loop
+from mbert_atlas.training.interfaces import Optimisation
+from mbert_atlas.training.loop import Auxiliary, TrainingLog
+
+_logger = logging.getLogger(__name__)
+
+
+def finetune(
+    *,
+    task: str,
+    encoder: Path,
+    train: Path,
+    evaluate: Mapping[str, Path],
+    optimisation: Optimisation,
+    seed: int,
+    output_model: Path,
+    output_predictions: Path,
+    state_dir: Path,
+    head: HeadOptions | None = None,
+    languages: Mapping[str, Collection[str]] | None = None,
+    auxiliary: Auxiliary | None = None,
+    description: str | None = None,
+) -> TrainingLog:
+    """Fine-tune, predict, write; an interrupted run goes on from its state.
+
+    Args:
+        task: name of the task.
+        encoder: encoder folder; its tokenizer must be the one of the stores.
+        train: encoded training examples; their labels are the model's.
+        evaluate: encoded examples to predict, by the name that goes into ``dataset``.
+        optimisation: hyperparameters.
+        seed: the run's seed.
+        output_model: gets the encoder in the usual layout and, beside it, the head.
+        output_predictions: Parquet file with the predictions of all evaluation sets.
+        state_dir: folder of the resumable state; removed at the end.
+        head: the classifier; none for the encoder's dropout and initialisation.
+        languages: languages to predict, by evaluation set; all where a set is not named.
+        auxiliary: a loss added at each step (alignment replay); takes the model and the step.
+        description: for progress lines.
+
+    Raises:
+        DataError: if the stores do not fit the encoder or each other.
+        AtlasError: if training is stopped or fails; see :func:`training.loop.train`.
+    """
+    chosen = tasks.get(task)
+    title = description or f"{task}, seed {seed}"
+    training = _open(train, chosen, encoder)
+    labels: list[str] = training.meta["labels"]
+    testing = {name: _open(path, chosen, encoder) for name, path in evaluate.items()}
+    for name, store in testing.items():
+        if store.meta["labels"] != labels:
+            raise DataError(
+                evaluate[name],
+                "meta.json, key labels",
+                f"{store.meta['labels']} differ from the training data's {labels}",
+                "encode both with the same labels",
+            )
+    pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
+    model = new_model(encoder, chosen, labels, head or HeadOptions(), seed)
+    log = loop.train(
+        model,
+        chosen.examples(training, pad_multiple=pad_multiple),
+        CrossEntropy(),
+        optimisation,
+        seed=seed,
+        state_dir=state_dir,
+        description=title,
+        auxiliary=auxiliary,
+        fingerprint=store_digest(train),
+    )
+    predictions = []
+    for name, store in testing.items():
+        rows = _rows_of(store, (languages or {}).get(name), evaluate[name])
+        examples = chosen.examples(store, rows, pad_multiple=pad_multiple)
+        outputs = loop.predict(
+            model,
+            examples,
+            chosen.forward,
+            description=f"{title}, predicting {name}",
+            rows=examples.label_counts,
+            precision=optimisation.precision,
+        )
+        predictions.append(chosen.decode(examples, outputs, labels, name))
+    table = pa.concat_tables(predictions or [chosen.prediction_schema.empty_table()])
+    save_model(model.cpu(), labels, task, encoder, output_model)
+    write_parquet(table, output_predictions)
+    shutil.rmtree(state_dir, ignore_errors=True)
+    return log
+
+
+def new_model(
+    encoder: Path, task: Task, labels: Sequence[str], head: HeadOptions, seed: int
+) -> EncoderWithHead:
+    """Put a new head on an encoder; its weights depend on the run's seed alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(seed, "head"))
+        return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head)
+
+
+def store_digest(path: Path) -> str:
+    """Return what tells a store's examples and labels from others'."""
+    return "".join(
+        sha256_of(file)
+        for file in sorted(path.glob("*.npy"))
+        if file.name.startswith(("input_ids.", "labels.", "segment_start."))
+    )
+
+
+def _open(path: Path, task: Task, encoder: Path) -> TokenStore:
+    store = open_store(path, task.name)
+    if store.meta["tokenizer"] != tokenizer_digest(encoder):
+        raise DataError(
+            path,
+            "meta.json, key tokenizer",
+            f"the examples were not encoded by the tokenizer of {encoder}",
+            "encode them anew",
+        )
+    return store
+
+
+def _rows_of(
+    store: TokenStore, languages: Collection[str] | None, path: Path
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    found = store.dense("language")
+    if languages is None:
+        return np.arange(len(found), dtype=np.int64)
+    missing = sorted(set(languages) - set(found.tolist()))
+    if missing:
+        raise DataError(
+            path,
+            f"language {missing[0]}",
+            "there are no examples of this language",
+            "add it to the dataset or drop it from the run",
+        )
+    return np.flatnonzero(np.isin(found, list(languages)))
