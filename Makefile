@@ -6,6 +6,7 @@ MIRROR ?=
 
 VENV := .venv
 INSTALLED := $(VENV)/.installed
+PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check
 SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 # Rules and tests find the programs of the environment without its being activated.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -21,12 +22,13 @@ help: ## this list
 setup: $(INSTALLED) ## install everything into .venv (again only after requirements.lock has changed)
 
 $(INSTALLED): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	@$(PYTHON) -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
 	  echo "mbert-atlas needs Python 3.11 with venv. On Debian 12: sudo apt-get install python3 python3-venv" >&2; \
 	  echo "Elsewhere: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --disable-pip-version-check --requirement requirements.lock
-	$(VENV)/bin/python -m pip install --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP) --constraint requirements.lock pip setuptools setuptools_scm
+	$(PIP) --no-build-isolation --requirement requirements.lock
+	$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 demo: $(INSTALLED) ## the whole workflow in miniature: no network, no GPU, minutes
@@ -58,9 +60,10 @@ format: $(INSTALLED) ## rewrite the sources as lint wants them
 # torch pins its CUDA packages itself, and a build without CUDA has none: they stay out of the lock.
 lock: ## resolve requirements.in anew (in a fresh environment) and write requirements.lock
 	$(PYTHON) -m venv --clear $(VENV)-lock
-	$(VENV)-lock/bin/python -m pip install --disable-pip-version-check --requirement requirements.in
+	$(VENV)-lock/bin/python -m pip install --upgrade pip setuptools setuptools_scm
+	$(VENV)-lock/bin/python -m pip install --no-build-isolation --requirement requirements.in
 	{ echo "# Exact versions of requirements.in and of all that it needs. Written by \`make lock\`; don't edit."; \
-	  $(VENV)-lock/bin/python -m pip freeze --all | sed 's/+cpu$$//' | grep -viE '^(pip|nvidia-|cuda-|triton)'; \
+	  $(VENV)-lock/bin/python -m pip freeze --all | sed 's/+cpu$$//' | grep -viE '^(nvidia-|cuda-|triton)'; \
 	} > requirements.lock
 	rm -rf $(VENV)-lock
 	awk -F== 'NR == FNR { pin[$$1] = $$2; next } /^      - .*==/ { $$0 = $$1 "==" pin[substr($$1, 9)] } 1' \
