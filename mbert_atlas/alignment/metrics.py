@@ -1,0 +1,87 @@
+"""Alignment error rate and its parts (Och and Ney 2003)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mbert_atlas.alignment.pharaoh import Links
+
+
+class Gold(Protocol):
+    """A hand-aligned sentence pair; links count words from 0.
+
+    :class:`mbert_atlas.corpora.gold_alignment.GoldSentence` is one.
+    """
+
+    @property
+    def source_tokens(self) -> Sequence[str]:
+        """Source words."""
+        ...
+
+    @property
+    def target_tokens(self) -> Sequence[str]:
+        """Target words."""
+        ...
+
+    @property
+    def sure(self) -> Iterable[tuple[int, int]]:
+        """Links that must be found."""
+        ...
+
+    @property
+    def possible(self) -> Iterable[tuple[int, int]]:
+        """Links that may be found; the sure ones are among them."""
+        ...
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Agreement of links A with sure links S and possible links P; shares from 0 to 1.
+
+    Attributes:
+        aer: 1 - (|A and S| + |A and P|) / (|A| + |S|).
+        precision: |A and P| / |A|; 0 if A is empty.
+        recall: |A and S| / |S|; 0 if S is empty.
+        f1: harmonic mean of precision and recall; 0 if both are.
+        sentences: number of gold sentences.
+        links: |A|.
+        sure_links: |S|.
+    """
+
+    aer: float
+    precision: float
+    recall: float
+    f1: float
+    sentences: int
+    links: int
+    sure_links: int
+
+
+def score(links: Links, gold: Sequence[Gold]) -> AlignmentScores:
+    """Score links against hand-made ones, all sentences together.
+
+    Raises:
+        ValueError: if the numbers of sentences differ, or if neither side has a link.
+    """
+    if links.rows != len(gold):
+        raise ValueError(f"{links.rows} aligned sentences, {len(gold)} gold ones")
+    found = set(zip(links.row.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
+    sure = {(row, *link) for row, sentence in enumerate(gold) for link in sentence.sure}
+    possible = {(row, *link) for row, sentence in enumerate(gold) for link in sentence.possible}
+    possible |= sure
+    if not found and not sure:
+        raise ValueError("no link was found and none is sure: the error rate is not defined")
+    in_sure, in_possible = len(found & sure), len(found & possible)
+    precision = in_possible / len(found) if found else 0.0
+    recall = in_sure / len(sure) if sure else 0.0
+    return AlignmentScores(
+        aer=1 - (in_sure + in_possible) / (len(found) + len(sure)),
+        precision=precision,
+        recall=recall,
+        f1=2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+        sentences=len(gold),
+        links=len(found),
+        sure_links=len(sure),
+    )

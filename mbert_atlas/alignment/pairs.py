@@ -1,0 +1,296 @@
+"""Word pairs: the links that adjustment and analysis use, and their place among word pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from tokenizers import Tokenizer
+
+from mbert_atlas.alignment.pharaoh import Links, read_pharaoh
+from mbert_atlas.arrays import Ragged, save_arrays
+from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_parquet, sha256_of, write_parquet
+from mbert_atlas.progress import track
+from mbert_atlas.randomness import generator
+from mbert_atlas.schemas import BITEXT, WORD_PAIRS
+
+IntArray = npt.NDArray[np.int64]
+_BATCH = 2048
+
+
+def word_pairs(
+    bitext: Path | str,
+    pharaoh: Path | str,
+    output: Path | str,
+    heldout: Path | str,
+    card: Path | str,
+    *,
+    held_out: int,
+    seed: int,
+    language: str,
+    maximum_words: int = 64,
+    one_to_one: bool = True,
+    drop_identical: bool = True,
+    source: Source = None,
+) -> None:
+    """Select word pairs as the loader of efimov2022 (Cao et al. 2020) does.
+
+    Long sentences leave, then links of words that have several, then links of words with the same
+    spelling. Sentences without a pair stay in ``output`` with empty lists, so that a reader can
+    sample sentences before or after it drops them; ``heldout`` has only sentences with pairs.
+
+    Args:
+        bitext: Parquet file of schema ``BITEXT``.
+        pharaoh: its links, line by line.
+        output: Parquet file of schema ``WORD_PAIRS`` to write: sentences for adjustment, in the
+            order of the bitext.
+        heldout: likewise, sentences that adjustment never sees.
+        card: dataset card (JSON) of both files.
+        held_out: sentences in ``heldout``.
+        seed: decides which.
+        language: code of the target language.
+        maximum_words: longest sentence on either side.
+        one_to_one: whether links of words with several links leave.
+        drop_identical: whether links of words with the same spelling leave.
+        source: what the source register states of the bitext.
+
+    Raises:
+        DataError: if the files disagree, a link names a word that is not there, or fewer than
+            ``held_out + 1`` sentences have a pair left.
+    """
+    table = read_parquet(bitext, BITEXT)
+    links = read_pharaoh(pharaoh, len(table)).sorted()
+    words, lengths = zip(
+        *(_flat(table[f"{side}_tokens"]) for side in ("source", "target")), strict=True
+    )
+    outside = (links.source >= lengths[0][links.row]) | (links.target >= lengths[1][links.row])
+    if outside.any():
+        row = int(links.row[outside][0])
+        raise DataError(
+            pharaoh,
+            f"line {row + 1}",
+            f"a link beyond the {lengths[0][row]} and {lengths[1][row]} words of the sentence pair",
+            "align the bitext again; the two must be line-parallel",
+        )
+    long = np.maximum(*lengths) > maximum_words
+    empty = np.minimum(*lengths) == 0
+    place = [
+        (np.cumsum(length) - length)[links.row] + word
+        for length, word in zip(lengths, (links.source, links.target), strict=True)
+    ]
+    several = np.zeros(len(links), dtype=np.bool_)
+    if one_to_one:
+        several = (np.bincount(place[0])[place[0]] > 1) | (np.bincount(place[1])[place[1]] > 1)
+    identical = np.zeros(len(links), dtype=np.bool_)
+    if drop_identical:
+        same = pc.equal(words[0].take(pa.array(place[0])), words[1].take(pa.array(place[1])))
+        identical = same.to_numpy(zero_copy_only=False)
+    kept = links.take(~(several | identical | (long | empty)[links.row]))
+    pairs = np.bincount(kept.row, minlength=len(table))
+    with_pairs = np.flatnonzero(pairs)
+    if len(with_pairs) <= held_out:
+        problem = (
+            f"only {len(with_pairs)} sentences have an aligned word pair, {held_out} are held out"
+            if len(with_pairs)
+            else "no aligned word pair is left"
+        )
+        raise DataError(pharaoh, "", problem, "take more sentences or loosen the filters")
+    aside = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
+    rows = np.setdiff1d(np.flatnonzero(~(long | empty)), aside)
+    write_parquet(_select(table, kept, rows), output)
+    write_parquet(_select(table, kept, aside), heldout)
+    write_card(
+        card,
+        dataset="word pairs",
+        language=language,
+        files=[bitext, pharaoh],
+        counts={
+            "sentences read": len(table),
+            "links read": len(links),
+            "sentences": len(rows),
+            "sentences with pairs": len(with_pairs) - len(aside),
+            "pairs": int(pairs[rows].sum()),
+            "held-out sentences": len(aside),
+            "held-out pairs": int(pairs[aside].sum()),
+        },
+        dropped={
+            f"sentences longer than {maximum_words} words": int(long.sum()),
+            "sentences with an empty side": int((empty & ~long).sum()),
+            "links in dropped sentences": int((long | empty)[links.row].sum()),
+            "links of words with several links": int((several & ~long[links.row]).sum()),
+            "links of words with the same spelling": int(
+                (identical & ~several & ~long[links.row]).sum()
+            ),
+        },
+        source=source,
+    )
+
+
+def encode_word_pairs(
+    table: Path | str, tokenizer_dir: Path | str, output: Path | str, *, maximum_length: int = 128
+) -> None:
+    """Tokenise word pairs once and write them as a token store; its rows are the table's rows.
+
+    Ragged int32 arrays of the store, for each side (``source``, ``target``):
+    ``<side>_ids``, piece ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
+    the pieces [start, end) of each word, [CLS] being piece 0 (both are 0 for a word without pieces
+    or not wholly inside ``maximum_length``); ``<side>_pairs``, the words of each pair.
+    ``meta.json`` holds ``tokenizer_sha256``, ``maximum_length``, ``counts`` and ``dropped``.
+
+    Args:
+        table: Parquet file of schema ``WORD_PAIRS``.
+        tokenizer_dir: folder with ``tokenizer.json``.
+        output: folder to write.
+        maximum_length: pieces of a sentence with [CLS] and [SEP]; the rest is cut off.
+
+    Raises:
+        DataError: if the tokenizer cannot be used or no pair is left.
+    """
+    tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
+    tokenizer = _load_tokenizer(tokenizer_file)
+    rows = read_parquet(table, WORD_PAIRS)
+    arrays: dict[str, Ragged] = {}
+    cut, vanished, indices = [], [], []
+    for side in ("source", "target"):
+        pieces, words, lengths = _tokenise(tokenizer, rows[f"{side}_tokens"], side)
+        ids, start, end, lost = _spans(pieces, words, lengths, maximum_length)
+        index, pair_count = _flat(rows[f"{side}_index"])
+        word = np.repeat(start.offsets[:-1], pair_count) + index.to_numpy().astype(np.int64)
+        arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
+        vanished.append(lost[word])
+        cut.append((end.values == 0)[word] & ~lost[word])
+        indices.append((index.to_numpy().astype(np.int32), pair_count))
+    gone = vanished[0] | vanished[1]
+    beyond = (cut[0] | cut[1]) & ~gone
+    kept = ~(gone | beyond)
+    if not kept.any():
+        raise DataError(
+            table, "", "no aligned word pair is left", "take more sentences or loosen the filters"
+        )
+    offsets = np.concatenate([[0], np.cumsum(kept)])[
+        np.concatenate([[0], np.cumsum(indices[0][1])]).astype(np.int64)
+    ]
+    for side, (index_values, _) in zip(("source", "target"), indices, strict=True):
+        arrays[f"{side}_pairs"] = Ragged(index_values[kept], offsets)
+    save_arrays(
+        output,
+        arrays,
+        {
+            "tokenizer_sha256": sha256_of(tokenizer_file),
+            "maximum_length": maximum_length,
+            "counts": {
+                "sentences": len(rows),
+                "sentences with pairs": int(np.count_nonzero(np.diff(offsets))),
+                "pairs": int(kept.sum()),
+                "source pieces": len(arrays["source_ids"].values),
+                "target pieces": len(arrays["target_ids"].values),
+            },
+            "dropped": {
+                "pairs of words without pieces": int(gone.sum()),
+                "pairs of words beyond maximum_length": int(beyond.sum()),
+            },
+        },
+    )
+
+
+def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
+    """Return the values of a list column, and the length of each row's list."""
+    lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    lengths = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
+    return lists.flatten(), lengths
+
+
+def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
+    """Return ``rows`` of a bitext with their links (sorted by row) as ``WORD_PAIRS``."""
+    begins = np.searchsorted(links.row, np.arange(links.rows + 1))
+    chosen = table.take(pa.array(rows))
+    columns: dict[str, Any] = {
+        name: chosen[name] for name in ("id", "source_tokens", "target_tokens")
+    }
+    for name, word in (("source_index", links.source), ("target_index", links.target)):
+        index = Ragged(word, begins).take(rows)
+        columns[name] = pa.ListArray.from_arrays(
+            pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
+        )
+    return pa.table(columns, schema=WORD_PAIRS)
+
+
+def _load_tokenizer(path: Path) -> Tokenizer:
+    if not path.is_file():
+        raise DataError(path, "", "no such file", "name the folder of an encoder")
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare Exceptions
+        raise DataError(path, "", f"not a tokenizer ({error})", "remake it") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    if len(tokenizer.encode([], is_pretokenized=True).ids) != 2:
+        raise DataError(
+            path,
+            "key post_processor",
+            "does not put one token before and one after a sentence",
+            "use the tokenizer of a BERT model",
+        )
+    return tokenizer
+
+
+def _tokenise(
+    tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
+) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
+    """Return piece ids with specials, each piece's word (-1 for specials), words per sentence."""
+    ids: list[npt.NDArray[np.int32]] = []
+    words: list[npt.NDArray[np.int32]] = []
+    lengths: list[int] = []
+    for begin in track(range(0, len(column), _BATCH), f"tokenising {side} words"):
+        sentences: Sequence[Sequence[str]] = column.slice(begin, _BATCH).to_pylist()
+        encodings = tokenizer.encode_batch(sentences, is_pretokenized=True)
+        ids.append(np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int32))
+        words.append(
+            np.fromiter(
+                (-1 if word is None else word for e in encodings for word in e.word_ids), np.int32
+            )
+        )
+        lengths += [len(e) for e in encodings]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    nothing = [np.empty(0, np.int32)]
+    return (
+        Ragged(np.concatenate(ids or nothing), offsets),
+        np.concatenate(words or nothing),
+        (_flat(column)[1]),
+    )
+
+
+def _spans(
+    pieces: Ragged, words: npt.NDArray[np.int32], lengths: IntArray, maximum_length: int
+) -> tuple[Ragged, Ragged, Ragged, npt.NDArray[np.bool_]]:
+    """Cut sentences to ``maximum_length`` and find the pieces of each word.
+
+    Returns:
+        Piece ids; first piece and one past the last piece of each word, 0 and 0 for a word that is
+        not wholly there; and whether a word had no pieces before the cut.
+    """
+    sentence = np.repeat(np.arange(len(pieces)), pieces.lengths)
+    position = np.arange(len(sentence)) - pieces.offsets[sentence]
+    first_word = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    inside = words >= 0
+    word = first_word[sentence[inside]] + words[inside]
+    # A word's pieces follow each other, so the last write of its end is that of its last piece.
+    start, end = np.zeros((2, int(first_word[-1])), dtype=np.int32)
+    end[word] = position[inside] + 1
+    start[word[::-1]] = position[inside][::-1]
+    vanished = end == 0
+    cut = end > maximum_length - 1
+    start[cut] = end[cut] = 0
+    last = pieces.lengths[sentence] - 1
+    kept = (position < maximum_length - 1) | (position == last)
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(pieces.lengths, maximum_length))])
+    ids = Ragged(pieces.values[kept], offsets.astype(np.int64))
+    return ids, Ragged(start, first_word), Ragged(end, first_word), vanished

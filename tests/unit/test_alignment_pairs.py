@@ -1,0 +1,291 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
+from tokenizers.processors import TemplateProcessing
+
+from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import sha256_of, write_parquet
+from mbert_atlas.schemas import BITEXT, WORD_PAIRS
+
+CLS, SEP = 1, 2
+
+
+@pytest.fixture
+def files(tmp_path):
+    names = ("bitext", "pharaoh", "output", "heldout", "card")
+    return {name: tmp_path / name for name in names}
+
+
+def write(files, rows):
+    """Rows are (source tokens, target tokens, links)."""
+    columns = {
+        "id": [f"s{number}" for number in range(len(rows))],
+        "source_tokens": [row[0] for row in rows],
+        "target_tokens": [row[1] for row in rows],
+        "score": pa.nulls(len(rows), pa.float32()),
+    }
+    write_parquet(pa.table(columns, schema=BITEXT), files["bitext"])
+    lines = (" ".join(f"{i}-{j}" for i, j in row[2]) for row in rows)
+    files["pharaoh"].write_text("".join(f"{line}\n" for line in lines))
+
+
+def random_rows(seed, sentences=80):
+    random = np.random.default_rng(seed)
+    rows = []
+    for _ in range(sentences):
+        n, m = random.integers(0, 9, 2)
+        words = [f"w{word}" for word in random.integers(0, 6, n + m)]
+        cells = [(i, j) for i in range(n) for j in range(m)]
+        count = min(len(cells), int(random.integers(0, 7)))
+        links = [cells[k] for k in random.choice(len(cells), count, replace=False)] if cells else []
+        rows.append((words[:n], words[n:], links))
+    return rows
+
+
+def in_loops(rows, maximum_words, one_to_one, drop_identical):
+    """Kept (id, links) by plain loops."""
+    result = []
+    for number, (source, target, links) in enumerate(rows):
+        if not source or not target or len(source) > maximum_words or len(target) > maximum_words:
+            continue
+        kept = sorted(links)
+        if one_to_one:
+            sources, targets = Counter(i for i, _ in links), Counter(j for _, j in links)
+            kept = [(i, j) for i, j in kept if sources[i] == 1 and targets[j] == 1]
+        if drop_identical:
+            kept = [(i, j) for i, j in kept if source[i] != target[j]]
+        result.append((f"s{number}", kept))
+    return result
+
+
+def pairs_of(path):
+    table = pq.read_table(path)
+    assert table.schema.equals(WORD_PAIRS)
+    return [
+        (row["id"], list(zip(row["source_index"], row["target_index"], strict=True)))
+        for row in table.to_pylist()
+    ]
+
+
+@pytest.mark.parametrize("one_to_one", [True, False])
+@pytest.mark.parametrize("drop_identical", [True, False])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equal_to_loops(files, seed, one_to_one, drop_identical):
+    rows = random_rows(seed)
+    write(files, rows)
+    options = {"maximum_words": 6, "one_to_one": one_to_one, "drop_identical": drop_identical}
+    word_pairs(**files, held_out=7, seed=seed, language="xx", **options)
+    expected = in_loops(rows, *options.values())
+    train, heldout = pairs_of(files["output"]), pairs_of(files["heldout"])
+    assert sorted(train + heldout) == sorted(expected)
+    assert len(heldout) == 7
+    assert all(links for _, links in heldout)
+    order = [row_id for row_id, _ in expected]
+    assert [row_id for row_id, _ in train] == [row_id for row_id in order if row_id in dict(train)]
+    card = json.loads(files["card"].read_text())
+    assert card["counts"]["pairs"] == sum(len(links) for _, links in train)
+    assert card["counts"]["held-out pairs"] == sum(len(links) for _, links in heldout)
+    assert card["counts"]["sentences with pairs"] == sum(bool(links) for _, links in train)
+    assert card["counts"]["sentences"] == len(train)
+    links_dropped = sum(n for reason, n in card["dropped"].items() if reason.startswith("links"))
+    counts = card["counts"]
+    assert counts["links read"] == counts["pairs"] + counts["held-out pairs"] + links_dropped
+    sentences_dropped = sum(
+        n for reason, n in card["dropped"].items() if reason.startswith("sentences")
+    )
+    assert counts["sentences read"] == len(train) + len(heldout) + sentences_dropped
+
+
+def test_the_tokens_go_along(files):
+    write(files, [(["a", "b"], ["x"], [(1, 0)]), (["c"], ["y"], [(0, 0)])])
+    word_pairs(**files, held_out=0, seed=0, language="xx")
+    rows = pq.read_table(files["output"]).to_pylist()
+    assert rows[0]["source_tokens"] == ["a", "b"]
+    assert rows[0]["source_index"] == [1]
+    assert pq.read_table(files["heldout"]).num_rows == 0
+
+
+def test_the_seed_decides_what_is_held_out(files):
+    write(files, random_rows(3))
+    found = []
+    for seed in (0, 0, 1):
+        word_pairs(**files, held_out=10, seed=seed, language="xx")
+        found.append(pairs_of(files["heldout"]))
+    assert found[0] == found[1] != found[2]
+
+
+def test_no_pair_left(files):
+    write(files, [(["a"], ["a"], [(0, 0)]), (["b"], ["c"], [])])
+    with pytest.raises(DataError, match="no aligned word pair is left"):
+        word_pairs(**files, held_out=0, seed=0, language="xx")
+    assert not files["output"].exists()
+
+
+def test_more_held_out_than_there_are(files):
+    write(files, [(["a"], ["x"], [(0, 0)])] * 3)
+    with pytest.raises(DataError, match="only 3 sentences have an aligned word pair, 3 are held"):
+        word_pairs(**files, held_out=3, seed=0, language="xx")
+
+
+def test_files_that_disagree(files):
+    write(files, [(["a"], ["x"], [(0, 0)])] * 3)
+    files["pharaoh"].write_text("0-0\n0-0\n")
+    with pytest.raises(DataError, match="line 3: 2 lines where the bitext has 3 sentences"):
+        word_pairs(**files, held_out=0, seed=0, language="xx")
+    files["pharaoh"].write_text("0-0\n0-1\n0-0\n")
+    with pytest.raises(DataError, match="line 2: a link beyond the 1 and 1 words"):
+        word_pairs(**files, held_out=0, seed=0, language="xx")
+
+
+@pytest.fixture
+def tokenizer_dir(tmp_path):
+    pieces = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "b", "##a", "##b", ",", "c"]
+    tokenizer = Tokenizer(
+        WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]")
+    )
+    tokenizer.normalizer = BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = BertPreTokenizer()
+    tokenizer.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
+    )
+    tokenizer.enable_truncation(3)
+    (tmp_path / "encoder").mkdir()
+    tokenizer.save(str(tmp_path / "encoder" / "tokenizer.json"))
+    return tmp_path / "encoder"
+
+
+def write_pairs(path, rows):
+    columns = {
+        "id": [f"s{number}" for number in range(len(rows))],
+        "source_tokens": [row[0] for row in rows],
+        "target_tokens": [row[1] for row in rows],
+        "source_index": [[i for i, _ in row[2]] for row in rows],
+        "target_index": [[j for _, j in row[2]] for row in rows],
+    }
+    write_parquet(pa.table(columns, schema=WORD_PAIRS), path)
+    return path
+
+
+def test_pieces_by_hand(tmp_path, tokenizer_dir):
+    table = write_pairs(
+        tmp_path / "pairs",
+        [
+            (["ab", "a,b", "\u200b", "z"], ["c", "abba"], [(0, 0), (2, 1), (3, 1)]),
+            (["a"], ["b"], []),
+        ],
+    )
+    encode_word_pairs(table, tokenizer_dir, tmp_path / "store")
+    store = load_arrays(tmp_path / "store")
+    assert store.ragged("source_ids")[0].tolist() == [CLS, 4, 7, 4, 8, 5, 3, SEP]
+    assert store.ragged("source_word_start")[0].tolist() == [1, 3, 0, 6]
+    assert store.ragged("source_word_end")[0].tolist() == [3, 6, 0, 7]
+    assert store.ragged("target_word_start")[0].tolist() == [1, 2]
+    assert store.ragged("target_word_end")[0].tolist() == [2, 6]
+    assert store.ragged("source_pairs")[0].tolist() == [0, 3]
+    assert store.ragged("target_pairs")[0].tolist() == [0, 1]
+    assert store.ragged("source_ids")[1].tolist() == [CLS, 4, SEP]
+    assert len(store.ragged("source_pairs")[1]) == 0
+    assert store.ragged("source_ids").values.dtype == np.int32
+    assert store.meta["dropped"]["pairs of words without pieces"] == 1
+    assert store.meta["counts"]["pairs"] == 2
+    assert store.meta["tokenizer_sha256"] == sha256_of(tokenizer_dir / "tokenizer.json")
+
+
+def test_what_lies_beyond_the_cut(tmp_path, tokenizer_dir):
+    # [CLS] a ##b c | a ##b [SEP] cut to five pieces: the third word would be half there at six
+    rows = [(["ab", "c", "ab"], ["a", "b"], [(0, 0), (2, 1)])]
+    for maximum_length, kept in ((7, 3), (6, 2), (5, 2), (4, 1)):
+        encode_word_pairs(
+            write_pairs(tmp_path / "pairs", rows),
+            tokenizer_dir,
+            tmp_path / "store",
+            maximum_length=maximum_length,
+        )
+        store = load_arrays(tmp_path / "store")
+        ids = store.ragged("source_ids")[0].tolist()
+        assert ids == [*[CLS, 4, 7, 9, 4, 7][: maximum_length - 1], SEP]
+        ends = store.ragged("source_word_end")[0]
+        assert np.count_nonzero(ends) == kept
+        assert ends[:kept].tolist() == [3, 4, 6][:kept]
+        assert len(store.ragged("source_pairs")[0]) == (2 if kept == 3 else 1)
+        beyond = store.meta["dropped"]["pairs of words beyond maximum_length"]
+        assert beyond == (0 if kept == 3 else 1)
+
+
+def test_equal_to_tokenising_word_by_word(tmp_path, tokenizer_dir):
+    random = np.random.default_rng(5)
+    letters = np.array(list("abcz,\u200b"))
+    rows = []
+    for _ in range(60):
+        sides = [
+            ["".join(random.choice(letters, random.integers(1, 4))) for _ in range(count)]
+            for count in random.integers(1, 10, 2)
+        ]
+        links = [
+            (int(random.integers(len(sides[0]))), int(random.integers(len(sides[1]))))
+            for _ in range(4)
+        ]
+        rows.append((*sides, links))
+    limit = 12
+    encode_word_pairs(
+        write_pairs(tmp_path / "pairs", rows),
+        tokenizer_dir,
+        tmp_path / "store",
+        maximum_length=limit,
+    )
+    store = load_arrays(tmp_path / "store")
+    tokenizer = Tokenizer.from_file(str(tokenizer_dir / "tokenizer.json"))
+    tokenizer.no_truncation()
+
+    def spans(words):
+        ids, found = [CLS], []
+        for word in words:
+            pieces = tokenizer.encode(word, add_special_tokens=False).ids
+            whole = bool(pieces) and len(ids) + len(pieces) <= limit - 1
+            found.append((len(ids), len(ids) + len(pieces)) if whole else (0, 0))
+            ids += pieces
+        return [*ids[: limit - 1], SEP], found
+
+    for row, (source, target, links) in enumerate(rows):
+        both = [spans(words) for words in (source, target)]
+        for side, (ids, found) in zip(("source", "target"), both, strict=True):
+            assert store.ragged(f"{side}_ids")[row].tolist() == ids
+            assert store.ragged(f"{side}_word_start")[row].tolist() == [s for s, _ in found]
+            assert store.ragged(f"{side}_word_end")[row].tolist() == [e for _, e in found]
+        kept = [(i, j) for i, j in links if both[0][1][i][1] and both[1][1][j][1]]
+        found = zip(
+            store.ragged("source_pairs")[row], store.ragged("target_pairs")[row], strict=True
+        )
+        assert [(int(i), int(j)) for i, j in found] == kept
+
+
+def test_no_pair_survives_tokenisation(tmp_path, tokenizer_dir):
+    table = write_pairs(tmp_path / "pairs", [(["\u200b"], ["a"], [(0, 0)])])
+    with pytest.raises(DataError, match="no aligned word pair is left"):
+        encode_word_pairs(table, tokenizer_dir, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_unusable_tokenizer(tmp_path, tokenizer_dir):
+    table = write_pairs(tmp_path / "pairs", [(["a"], ["b"], [(0, 0)])])
+    path = tokenizer_dir / "tokenizer.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"post_processor": None}))
+    with pytest.raises(DataError, match="key post_processor"):
+        encode_word_pairs(table, tokenizer_dir, tmp_path / "store")
+    path.write_text("{}")
+    with pytest.raises(DataError, match="not a tokenizer"):
+        encode_word_pairs(table, tokenizer_dir, tmp_path / "store")
+    path.unlink()
+    with pytest.raises(DataError, match="no such file"):
+        encode_word_pairs(table, tokenizer_dir, tmp_path / "store")
