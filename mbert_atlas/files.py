@@ -152,7 +152,7 @@ def _damage_in_one_sentence(path: Path) -> Iterator[None]:
 
 @contextmanager
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, plain or decompressed from ``.gz``, ``.bz2``, ``.xz``.
+    """Open a file for reading bytes; ``.gz``, ``.tgz``, ``.bz2`` and ``.xz`` are decompressed.
 
     Raises:
         DataError: if the file is missing, empty, cut short or damaged.
@@ -164,6 +164,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         raise DataError(path, "", "the file is empty", "fetch it again")
     openers: dict[str, Callable[..., Any]] = {
         ".gz": gzip.open,
+        ".tgz": gzip.open,
         ".bz2": bz2.open,
         ".xz": lzma.open,
     }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tarfile
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -110,15 +109,17 @@ def _no_treebank(place: Path, language_code: str, split: str) -> DataError:
 
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield (name, content) of the files of a tar in one pass; read each before the next."""
-    with open_bytes(archive):
-        pass  # the checks of every other file: it exists and is not empty
+    # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
     try:
-        with tarfile.open(archive, "r|*") as opened:
-            for member in opened:
-                content = opened.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    yield member.name, content
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+        with open_bytes(archive) as stream:
+            with tarfile.open(fileobj=stream, mode="r|") as opened:
+                for member in opened:
+                    content = opened.extractfile(member) if member.isfile() else None
+                    if content is not None:
+                        yield member.name, content
+            while stream.read(1 << 20):
+                pass  # the checksum is at the very end
+    except tarfile.TarError as error:
         raise DataError(
             archive, "", f"the archive is cut short or damaged ({error})", "fetch it again"
         ) from error

@@ -1,0 +1,184 @@
+"""Lines of plain, compressed and zipped files, and the dataset card."""
+
+import bz2
+import gzip
+import json
+import lzma
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mbert_atlas.corpora.cards import write_card
+from mbert_atlas.corpora.lines import (
+    decoded_lines,
+    header_columns,
+    numbered_lines,
+    parallel_lines,
+    split_columns,
+)
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import sha256_of
+
+COMPRESSORS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+TEXT = "first\u2028still first\r\nमानव\n\nlast"
+
+
+@pytest.mark.parametrize("suffix", COMPRESSORS)
+def test_same_lines_however_compressed(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text.txt{suffix}"
+    path.write_bytes(COMPRESSORS[suffix](TEXT.encode()))
+    expected = [(1, "first\u2028still first"), (2, "मानव"), (3, ""), (4, "last")]
+    assert list(numbered_lines(path)) == expected
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n\ufeff", exclude_categories=["Cs"]))))
+def test_lines_come_back_as_written(lines: list[str]) -> None:
+    stream = [line.encode() + b"\n" for line in lines]
+    assert list(decoded_lines(stream, "x")) == list(enumerate(lines, 1))
+
+
+def test_byte_order_mark_is_not_text() -> None:
+    assert list(decoded_lines([b"\xef\xbb\xbfa\n"], "x")) == [(1, "a")]
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("keep", [0.5, 0.95])
+def test_cut_archive_is_one_sentence(tmp_path: Path, suffix: str, keep: float) -> None:
+    path = tmp_path / f"text.txt{suffix}"
+    data = COMPRESSORS[suffix]("".join(f"{n * n} lines\n" for n in range(5_000)).encode())
+    path.write_bytes(data[: int(len(data) * keep)])
+    with pytest.raises(DataError, match=r"text\.txt.*cut short or damaged.*fetch it again"):
+        list(numbered_lines(path))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
+def test_damaged_archive_is_one_sentence(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"text.txt{suffix}"
+    text = "".join(f"{n * n} lines\n" for n in range(5_000))
+    data = bytearray(COMPRESSORS[suffix](text.encode()))
+    middle = len(data) // 2
+    data[middle : middle + 64] = bytes(64)
+    path.write_bytes(bytes(data))
+    with pytest.raises(DataError, match=r"text\.txt.*(damaged|not UTF-8)"):
+        list(numbered_lines(path))
+
+
+def test_bad_bytes_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "latin.txt"
+    path.write_bytes(b"fine\nfa\xe7ade\n")
+    with pytest.raises(DataError, match=r"latin\.txt, line 2: not UTF-8 \(byte 0xe7\)"):
+        list(numbered_lines(path))
+
+
+def test_missing_and_empty_files(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        list(numbered_lines(tmp_path / "none.txt"))
+    (tmp_path / "empty.txt").touch()
+    with pytest.raises(DataError, match="the file is empty"):
+        list(numbered_lines(tmp_path / "empty.txt"))
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    path = tmp_path / "archive.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("folder/text.txt", "".join(f"line {n}\n" for n in range(5000)))
+        opened.writestr("__MACOSX/folder/._text.txt", b"\x00\x05\x16\x07")
+        opened.writestr("other.md", "x")
+    return path
+
+
+def test_zip_member(archive: Path) -> None:
+    lines = list(numbered_lines(archive, r"text\.txt"))
+    assert lines[0] == (1, "line 0")
+    assert len(lines) == 5000
+
+
+@pytest.mark.parametrize("pattern", [r"absent\.txt", r"(?:text\.txt|other\.md)"])
+def test_zip_must_hold_exactly_one_such_member(archive: Path, pattern: str) -> None:
+    with pytest.raises(DataError, match=r"archive\.zip, member .*found [02] such members"):
+        list(numbered_lines(archive, pattern))
+
+
+def test_zip_cut_short(archive: Path) -> None:
+    archive.write_bytes(archive.read_bytes()[:-30])
+    with pytest.raises(DataError, match="cut short or damaged"):
+        list(numbered_lines(archive, r"text\.txt"))
+
+
+def test_zip_with_damaged_member(archive: Path) -> None:
+    data = bytearray(archive.read_bytes())
+    data[200:260] = b"\x00" * 60
+    archive.write_bytes(bytes(data))
+    with pytest.raises(DataError, match="cut short or damaged"):
+        list(numbered_lines(archive, r"text\.txt"))
+
+
+@pytest.mark.parametrize(("left", "right", "longer"), [(3, 2, "left"), (2, 3, "right")])
+def test_parallel_files_must_have_equal_length(
+    tmp_path: Path, left: int, right: int, longer: str
+) -> None:
+    for name, length in (("left", left), ("right", right)):
+        (tmp_path / name).write_text("x\n" * length)
+    pairs = parallel_lines((tmp_path / "left", None), (tmp_path / "right", None))
+    with pytest.raises(DataError, match=rf"{longer}, line 3: has no counterpart"):
+        list(pairs)
+
+
+def test_parallel_lines(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("one\ntwo\n")
+    (tmp_path / "b").write_text("uno\ndos\n")
+    pairs = parallel_lines((tmp_path / "a", None), (tmp_path / "b", None))
+    assert list(pairs) == [(1, "one", "uno"), (2, "two", "dos")]
+
+
+@given(st.text(st.sampled_from("ab\t"), max_size=12), st.integers(1, 4))
+def test_columns_are_all_or_nothing(line: str, width: int) -> None:
+    if line.count("\t") + 1 == width:
+        assert "\t".join(split_columns(line, width, "x", 7)) == line
+    else:
+        with pytest.raises(DataError, match=r"x, line 7: \d+ tab-separated columns where"):
+            split_columns(line, width, "x", 7)
+
+
+def test_header_must_hold_every_wanted_column() -> None:
+    assert header_columns("a\tb\tc", {"ours": "c"}, "x") == (3, {"ours": 2})
+    with pytest.raises(DataError, match="the header lacks d"):
+        header_columns("a\tb\tc", {"ours": "d"}, "x")
+
+
+def test_card_states_origin_and_leaves_out_empty_reasons(tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("x")
+    write_card(
+        tmp_path / "card.json",
+        dataset="unused",
+        language="es",
+        files=[tmp_path / "in.txt"],
+        counts={"kept": 3},
+        dropped={"too short": 2, "never": 0},
+        source=[
+            {"dataset": "one", "licence": "CC0", "citation": "A"},
+            {"dataset": "two", "licence": "CC0", "citation": "B"},
+        ],
+        tool="tool 1.0",
+    )
+    card = json.loads((tmp_path / "card.json").read_text())
+    assert card["dataset"] == "one; two"
+    assert card["licence"] == "CC0"
+    assert card["citation"] == "A; B"
+    assert card["dropped"] == {"too short": 2}
+    assert card["source_files"] == [
+        {"path": str(tmp_path / "in.txt"), "sha256": sha256_of(tmp_path / "in.txt")}
+    ]
+    assert card["created_by"].endswith("tool 1.0")
+
+
+def test_card_without_origin_says_so(tmp_path: Path) -> None:
+    card = write_card(
+        tmp_path / "c.json", dataset="d", language="es", files=[], counts={}, dropped={}
+    )
+    assert (card.dataset, card.licence, card.citation) == ("d", "not stated", "not stated")
