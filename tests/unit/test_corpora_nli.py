@@ -1,0 +1,293 @@
+"""Premises and hypotheses out of five layouts."""
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mbert_atlas.corpora.nli import LABELS, read_nli
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json
+from mbert_atlas.schemas import NLI_PAIRS
+
+MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
+needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+
+
+def read(path: Path, format: Any, language: str = "en", split: str = "train", **more: Any) -> Any:
+    """Rows and card of ``path``; nothing may be left behind when it fails."""
+    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
+    output.unlink(missing_ok=True)
+    try:
+        read_nli(path, format, language, split, output, card, **more)
+    except DataError:
+        assert not output.exists()
+        raise
+    table = pq.read_table(output)
+    assert table.schema.equals(NLI_PAIRS)
+    return table.to_pylist(), read_json(card)
+
+
+def record(number: int, label: str = "neutral", **changed: str) -> dict[str, str]:
+    return {
+        "gold_label": label,
+        "sentence1": f"Premise {number}.",
+        "sentence2": f' "Hypothesis" {number} ',
+        "pairID": f"{number}n",
+        "genre": "fiction",
+        **changed,
+    }
+
+
+def json_lines(records: list[dict[str, str]]) -> str:
+    return "".join(json.dumps(one) + "\n" for one in records)
+
+
+def test_multinli_lines(tmp_path: Path) -> None:
+    path = tmp_path / "multinli_1.0_train.jsonl"
+    records = [record(1), record(2, "-"), record(3, "entailment"), record(4, sentence2=" ")]
+    path.write_text(json_lines(records))
+    rows, card = read(path, "multinli")
+    assert rows == [
+        {
+            "id": "1n",
+            "language": "en",
+            "split": "train",
+            "premise": "Premise 1.",
+            "hypothesis": '"Hypothesis" 1',
+            "label": "neutral",
+            "genre": "fiction",
+        },
+        {
+            **rows[0],
+            "id": "3n",
+            "premise": "Premise 3.",
+            "hypothesis": '"Hypothesis" 3',
+            "label": "entailment",
+        },
+    ]
+    assert card["counts"] == {"pairs read": 4, "pairs": 2, "neutral": 1, "entailment": 1}
+    assert card["dropped"] == {
+        "no label that most annotators chose": 1,
+        "empty premise or hypothesis": 1,
+    }
+
+
+@pytest.mark.parametrize(("split", "expected"), [("train", "1n"), ("dev", "2n")])
+def test_multinli_zip(tmp_path: Path, split: str, expected: str) -> None:
+    path = tmp_path / "multinli_1.0.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number, part in enumerate(("train", "dev_matched", "dev_mismatched"), 1):
+            name = f"multinli_1.0/multinli_1.0_{part}.jsonl"
+            archive.writestr(name, json_lines([record(number)]))
+            archive.writestr(f"__MACOSX/{name}", b"\x00")
+    rows, _ = read(path, "multinli", split=split)
+    assert [row["id"] for row in rows] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "line 2: not a MultiNLI record"),
+        ('["a"]', "line 2: not a MultiNLI record"),
+        ('{"pairID": "9"}', "line 2: not a MultiNLI record .*sentence1"),
+        (json.dumps(record(2, "maybe")), "line 2: 'maybe' is not one of entailment"),
+        (json.dumps(record(1)), "line 2: pair 1n was already read"),
+    ],
+)
+def test_bad_multinli_names_the_line(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "bad.jsonl"
+    path.write_text(json_lines([record(1)]) + line + "\n")
+    with pytest.raises(DataError, match=message):
+        read(path, "multinli")
+
+
+XNLI_HEADER = [
+    "language",
+    "gold_label",
+    "sentence1_binary_parse",
+    "sentence2_binary_parse",
+    "sentence1_parse",
+    "sentence2_parse",
+    "sentence1",
+    "sentence2",
+    "promptID",
+    "pairID",
+    "genre",
+    "label1",
+    "label2",
+    "label3",
+    "label4",
+    "label5",
+    "sentence1_tokenized",
+    "sentence2_tokenized",
+    "match",
+]
+
+
+def xnli_line(language: str, number: int, label: str) -> str:
+    row = dict.fromkeys(XNLI_HEADER, "")
+    row |= {"language": language, "gold_label": label, "pairID": str(number), "genre": "travel"}
+    row |= {"sentence1": f'{language} "premise', "sentence2": f"{language} hypothesis {number}"}
+    return "\t".join(row.values())
+
+
+def test_xnli_takes_the_rows_of_one_language(tmp_path: Path) -> None:
+    path = tmp_path / "XNLI-1.0.zip"
+    lines = ["\t".join(XNLI_HEADER)]
+    lines += [xnli_line(code, n, LABELS[n]) for n in range(3) for code in ("es", "ru")]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("XNLI-1.0/xnli.test.tsv", "\n".join(lines) + "\n")
+        archive.writestr("XNLI-1.0/xnli.dev.tsv", lines[0] + "\n")
+    spanish, _ = read(path, "xnli", "es", "test")
+    russian, _ = read(path, "xnli", "ru", "test")
+    assert [row["premise"] for row in spanish] == ['es "premise'] * 3
+    assert [row["label"] for row in spanish] == list(LABELS)
+    assert [row["id"] for row in spanish] == [row["id"] for row in russian]
+    with pytest.raises(DataError, match="language vi: no pair left of 0"):
+        read(path, "xnli", "vi", "test")
+    with pytest.raises(DataError, match=r"xnli\.train\.tsv: found 0 such members"):
+        read(path, "xnli", "es", "train")
+
+
+def test_xnli_with_another_header(tmp_path: Path) -> None:
+    path = tmp_path / "xnli.tsv"
+    path.write_text("language\tlabel\n")
+    with pytest.raises(DataError, match=r"line 1: the header lacks gold_label"):
+        read(path, "xnli", "es", "test")
+
+
+def test_taxinli(tmp_path: Path) -> None:
+    path = tmp_path / "taxinli.tsv"
+    lines = [
+        "prem\thyp\tlabel\tannotated_label\tpairID\tgenre",
+        "p1\th1\tneutral\tx\t7n\tslate",
+        "p2\th2\tentailment\tx\t7n\tslate",  # MultiNLI's numbers start again in its second part
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    rows, _ = read(path, "taxinli")
+    assert [row["id"] for row in rows] == ["7n-2", "7n-3"]
+    path.write_text("\n".join([*lines, "p3\th3\tneutral"]) + "\n")
+    with pytest.raises(DataError, match="line 4: 3 tab-separated columns where 6"):
+        read(path, "taxinli")
+
+
+@pytest.fixture
+def stripped(tmp_path: Path) -> Path:
+    """An XTREME test file, whose labels were taken out, and a labelled parallel one."""
+    (tmp_path / "test-es.tsv").write_text("p1\th1\np2\th2\np3\th3\n")
+    (tmp_path / "test-de.tsv").write_text("a\tb\tneutral\nc\td\tentailment\ne\tf\tneutral\n")
+    return tmp_path / "test-es.tsv"
+
+
+def test_labels_from_a_parallel_file(stripped: Path) -> None:
+    german = stripped.with_name("test-de.tsv")
+    rows, card = read(stripped, "xtreme", "es", "test", labels_from=german)
+    assert [(row["premise"], row["label"]) for row in rows] == [
+        ("p1", "neutral"),
+        ("p2", "entailment"),
+        ("p3", "neutral"),
+    ]
+    assert [row["genre"] for row in rows] == [None] * 3
+    assert [file["path"] for file in card["source_files"]] == [str(stripped), str(german)]
+
+
+def test_missing_labels(stripped: Path) -> None:
+    with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
+        read(stripped, "xtreme", "es", "test")
+    with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
+        read(stripped, "xtreme", "es", "test", labels_from=stripped)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("a\tb\tneutral\n", r"test-de\.tsv: it ends before line 2"),
+        ("a\tb\tneutral\n" * 4, r"test-de\.tsv, line 4: has no counterpart"),
+        ("a\tb\tneutral\nc\td\tyes\n", r"test-de\.tsv, line 2: 'yes' is not one of"),
+    ],
+)
+def test_labels_must_be_parallel(stripped: Path, labels: str, message: str) -> None:
+    german = stripped.with_name("test-de.tsv")
+    german.write_text(labels)
+    with pytest.raises(DataError, match=message):
+        read(stripped, "xtreme", "es", "test", labels_from=german)
+
+
+def test_labels_that_disagree(stripped: Path) -> None:
+    stripped.write_text("p\th\tneutral\nq\ti\tcontradiction\nr\tj\tneutral\n")
+    with pytest.raises(DataError, match="line 2: is labelled contradiction, but line 2"):
+        read(stripped, "xtreme", "es", "test", labels_from=stripped.with_name("test-de.tsv"))
+
+
+def test_unknown_format(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="format snli: unknown"):
+        read(tmp_path / "x.tsv", "snli")
+
+
+cells = st.text(st.sampled_from('ab "\t'), max_size=6)
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(cells, cells, st.sampled_from([*LABELS, "-", "", "no"])), min_size=1))
+def test_a_table_is_read_whole_or_not_at_all(
+    tmp_path: Path, lines: list[tuple[str, str, str]]
+) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("".join("\t".join(line) + "\n" for line in lines))
+    good = all("\t" not in p + h and label in (*LABELS, "-") for p, h, label in lines)
+    kept = [
+        (p.strip(), h.strip(), label)
+        for p, h, label in lines
+        if label != "-" and p.strip() and h.strip()
+    ]
+    if good and kept:
+        rows, card = read(path, "xtreme")
+        assert [(row["premise"], row["hypothesis"], row["label"]) for row in rows] == kept
+        assert card["counts"]["pairs"] + sum(card["dropped"].values()) == len(lines)
+    else:
+        with pytest.raises(DataError):
+            read(path, "xtreme")
+
+
+@needs_mirror
+@pytest.mark.parametrize("language", ["es", "zh"])
+def test_real_xnli_has_equal_labels_in_all_languages(tmp_path: Path, language: str) -> None:
+    folder = Path(str(MIRROR), "xnli")
+    (path,) = (folder / "xtreme").glob(f"test-{language}.tsv*")
+    labels = folder / "superGLEBer-de/test.txt"
+    read_nli(
+        path,
+        "xtreme",
+        language,
+        "test",
+        tmp_path / "o.parquet",
+        tmp_path / "c.json",
+        labels_from=labels,
+    )
+    counts = read_json(tmp_path / "c.json")["counts"]
+    assert counts == {"pairs read": 5010, "pairs": 5010, **dict.fromkeys(LABELS, 1670)}
+
+
+@needs_mirror
+@pytest.mark.parametrize(
+    ("path", "format", "language", "pairs"),
+    [
+        ("multinli/taxinli/taxinli10k.tsv", "taxinli", "en", 10_071),
+        ("xnli/xtreme/dev-hi.tsv", "xtreme", "hi", 2490),
+        ("xnli/esxnli/esxnli.tsv", "xnli", "es", 2490),
+        ("xnli/native-stub/dummy_data.zip", "xnli", "zh", 1),
+    ],
+)
+def test_real_files(tmp_path: Path, path: str, format: Any, language: str, pairs: int) -> None:
+    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
+    read_nli(Path(str(MIRROR), path), format, language, "dev", output, card)
+    assert read_json(card)["counts"]["pairs"] == pq.read_metadata(output).num_rows == pairs
