@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy.typing as npt
 import torch
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.encoders.loading import tokenizer_digest
+from mbert_atlas.errors import DataError
 from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.progress import track
 from mbert_atlas.training.batching import micro_batches
@@ -35,6 +38,26 @@ class EncodedBatch:
     lengths: torch.Tensor
     layers: tuple[torch.Tensor, ...]
     pooler: torch.Tensor | None
+
+
+def require_tokenizer(store: Path, digest: str | None, encoder: Path) -> None:
+    """Check that token ids were made with an encoder's tokenizer.
+
+    Args:
+        store: folder of the token store, for the message.
+        digest: what the store says of its tokenizer.
+        encoder: encoder folder.
+
+    Raises:
+        DataError: if the encoder has another tokenizer.
+    """
+    if digest != tokenizer_digest(encoder):
+        raise DataError(
+            store,
+            "meta.json",
+            f"the ids were not made with the tokenizer of {encoder}",
+            "encode the texts again with the tokenizer of this encoder",
+        )
 
 
 def pad(rows: Ragged, padding: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
@@ -62,6 +85,7 @@ def iterate_hidden_states(
     *,
     layers: Sequence[int],
     rows: npt.NDArray[np.int64] | None = None,
+    segment_start: IntArray | None = None,
     token_budget: int = 8192,
     precision: Precision = "fp32",
     description: str = "encoding",
@@ -74,6 +98,8 @@ def iterate_hidden_states(
         ids: token ids with the special tokens.
         layers: states to return, 0 for the embeddings; negative numbers count from the last.
         rows: which rows to encode, each once; none for all.
+        segment_start: place of the first piece of token type 1 in each row of ``ids``; none where
+            all pieces are of type 0.
         token_budget: most padded tokens in a batch.
         precision: see :class:`mbert_atlas.specifications.Optimisation`.
         description: what the progress line says.
@@ -88,10 +114,13 @@ def iterate_hidden_states(
     for batch in track(batches, description):
         part = ids.take(batch)
         padded, mask = pad(part, padding_id(model))
+        inputs = {"input_ids": padded, "attention_mask": mask.astype(np.int64)}
+        if segment_start is not None:
+            second = np.arange(padded.shape[1]) >= segment_start[batch][:, None]
+            inputs["token_type_ids"] = (second & mask).astype(np.int64)
         with torch.inference_mode(), autocast(precision, device):
             output = model(
-                input_ids=torch.from_numpy(padded).to(device),
-                attention_mask=torch.from_numpy(mask).long().to(device),
+                **{name: torch.from_numpy(array).to(device) for name, array in inputs.items()},
                 output_hidden_states=not last_only,
             )
         states = (

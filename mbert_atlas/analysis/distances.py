@@ -16,7 +16,7 @@ from sklearn.metrics import roc_auc_score
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
-from mbert_atlas.hidden_states import span_vectors
+from mbert_atlas.hidden_states import require_tokenizer, span_vectors
 from mbert_atlas.objectives.pairs import WordPairs, open_pairs
 from mbert_atlas.pooling import Aggregation
 from mbert_atlas.randomness import generator
@@ -61,11 +61,14 @@ def word_pair_distances(
         threads: CPU threads; none leaves torch's choice.
 
     Raises:
-        DataError: if the store is not usable, or its pairs can't be re-paired across sentences.
+        DataError: if the store is not usable or not of the encoders' tokenizer, or its pairs can't
+            be re-paired across sentences.
     """
     if threads is not None:
         torch.set_num_threads(threads)
     bitext, available = open_pairs(store)
+    for folder in encoders.values():
+        require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), folder)
     drawn = sample_pairs(available, pairs, seed)
     try:
         other = derangement(drawn.sentence, seed)

@@ -23,7 +23,13 @@ from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, sha256_of
-from mbert_atlas.hidden_states import group_by, pad, padding_id, span_vectors
+from mbert_atlas.hidden_states import (
+    group_by,
+    pad,
+    padding_id,
+    require_tokenizer,
+    span_vectors,
+)
 from mbert_atlas.objectives.pairs import WordPairs, open_pairs
 from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.randomness import generator
@@ -315,11 +321,13 @@ def adjust(
         Counts: sentences in the store, drawn and trained on, pairs (specials included), tokens.
 
     Raises:
-        DataError: if the store is not usable or the sample holds no pair.
+        DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
+            holds no pair.
     """
     if threads is not None:
         torch.set_num_threads(threads)
     bitext, pairs = open_pairs(store)
+    require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), encoder)
     total = len(bitext.ragged("source_ids"))
     rows = sample_sentences(pairs, total, specification, seed)
     if len(rows) == 0:

@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import torch
 from accelerate import PartialState
 from transformers import PreTrainedModel
 
-from mbert_atlas.arrays import Ragged, load_arrays
+from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_parquet, write_json
@@ -27,6 +28,7 @@ from mbert_atlas.hidden_states import (
     IntArray,
     iterate_hidden_states,
     number_of_layers,
+    require_tokenizer,
     span_vectors,
 )
 from mbert_atlas.pooling import Aggregation, pool_words
@@ -53,8 +55,9 @@ def extract_texts(
 
     Args:
         encoder: encoder folder.
-        store: token store with the ragged array ``input_ids``, special tokens included.
-        output: folder to write; row i of every layer belongs to row i of the store.
+        store: token store of a task, see :func:`mbert_atlas.tasks.base.write_store`.
+        output: folder to write; row i of every layer belongs to row i of the store, whose arrays
+            ``example_id`` and ``language`` are copied.
         layers: which hidden states, 0 for the embeddings.
         pooling: the state of [CLS]; the pooler's output (tanh of a linear map of the last layer's
             [CLS], tanti2021); or the mean over the pieces between [CLS] and [SEP].
@@ -65,10 +68,14 @@ def extract_texts(
 
     Raises:
         DataError: if a layer does not exist, the encoder has no pooler where it is asked for,
-            a text has no piece, or the store has no ``input_ids``.
+            a text has no piece, or the store is not of this encoder's tokenizer.
     """
+    stored = _open_store(store, encoder)
     model = _open(encoder, threads)
-    ids = _token_ids(store)
+    ids = stored.ragged("input_ids")
+    segments = None
+    if "segment_start" in stored.arrays and stored.meta["options"]["segment_ids"]:
+        segments = stored.dense("segment_start")
     chosen = _layer_numbers(encoder, model, layers)
     if pooling == "pooler":
         if getattr(model, "pooler", None) is None:
@@ -84,11 +91,13 @@ def extract_texts(
         row = int(np.argmax(ids.lengths < 3))
         raise DataError(store, f"row {row}", "the text has no piece", "leave out empty texts")
     meta = {"layers": chosen, "pooling": pooling}
-    with _vectors_on_disk(output, len(chosen), len(ids), model, dtype, meta) as out:
+    extra = {name: stored.dense(name) for name in ("example_id", "language")}
+    with _vectors_on_disk(output, len(chosen), len(ids), model, dtype, meta, extra) as out:
         for batch in iterate_hidden_states(
             model,
             ids,
             layers=chosen,
+            segment_start=segments,
             token_budget=token_budget,
             precision=precision,
             description=f"texts of {store.name}",
@@ -104,9 +113,6 @@ def extract_words(
     output: Path,
     layers: Layers = "last",
     pooling: Aggregation = "mean",
-    ids: str = "input_ids",
-    starts: str = "word_start",
-    ends: str = "word_end",
     words: tuple[IntArray, IntArray] | None = None,
     dtype: Literal["float16", "float32"] = "float16",
     token_budget: int = 8192,
@@ -117,15 +123,12 @@ def extract_words(
 
     Args:
         encoder: encoder folder.
-        store: token store with the ragged arrays named by ``ids``, ``starts`` and ``ends``: token
-            ids, and the piece span of each word, end excluded.
-        output: folder to write; beside ``vectors`` it holds int32 arrays ``sentence`` and ``word``
-            that say which word each row belongs to.
+        store: token store of sentences with the ragged array ``words``, the word of each piece,
+            see :meth:`mbert_atlas.tasks.tagging.Tagging.encode`.
+        output: folder to write; beside ``vectors`` it holds int32 arrays ``sentence`` (row of the
+            store) and ``word`` that say which word each row belongs to.
         layers: which hidden states, 0 for the embeddings.
         pooling: first piece, last piece or mean of the pieces.
-        ids: name of the array of token ids.
-        starts: name of the array of first pieces.
-        ends: name of the array of ends.
         words: sentence and word number of each wanted word; none for all words that have pieces.
         dtype: type on disk.
         token_budget: most padded tokens in a batch.
@@ -133,35 +136,32 @@ def extract_words(
         threads: CPU threads; none leaves torch's choice.
 
     Raises:
-        DataError: if a layer does not exist, an array is missing or a wanted word has no piece.
+        DataError: if a layer does not exist, a wanted word has no piece, or the store is not of
+            this encoder's tokenizer.
     """
+    stored = _open_store(store, encoder)
     model = _open(encoder, threads)
-    tokens = _token_ids(store, ids)
-    first, past = _token_ids(store, starts), _token_ids(store, ends)
     chosen = _layer_numbers(encoder, model, layers)
-    if words is None:
-        sentence = np.repeat(np.arange(len(first)), first.lengths)
-        word = np.arange(len(sentence)) - np.repeat(first.offsets[:-1], first.lengths)
-        kept = np.flatnonzero(past.values > first.values)
-        sentence, word = sentence[kept], word[kept]
-    else:
-        sentence, word = (np.asarray(part, dtype=np.int64) for part in words)
-    flat = first.offsets[sentence] + word
-    start, end = first.values[flat], past.values[flat]
-    if np.any(end <= start):
-        row = int(np.argmax(end <= start))
-        raise DataError(
-            store,
-            f"sentence {sentence[row]}, word {word[row]}",
-            "the word has no piece",
-            "leave it out or encode longer sentences",
+    sentence, word, start, end = _word_spans(stored.ragged("words"))
+    if words is not None:
+        found = pd.MultiIndex.from_arrays([sentence, word]).get_indexer(
+            pd.MultiIndex.from_arrays(words)
         )
+        if np.any(found < 0):
+            row = int(np.argmax(found < 0))
+            raise DataError(
+                store,
+                f"sentence {words[0][row]}, word {words[1][row]}",
+                "the word has no piece",
+                "leave it out or encode longer sentences",
+            )
+        sentence, word, start, end = (part[found] for part in (sentence, word, start, end))
     meta = {"layers": chosen, "pooling": pooling}
     extra = {"sentence": sentence.astype(np.int32), "word": word.astype(np.int32)}
     with _vectors_on_disk(output, len(chosen), len(sentence), model, dtype, meta, extra) as out:
         span_vectors(
             model,
-            tokens,
+            stored.ragged("input_ids"),
             sentence,
             start,
             end,
@@ -197,20 +197,40 @@ def read_vectors(path: Path, layer: int = -1) -> Vectors:
 def read_labelled_vectors(
     vectors: Path, examples: Path, layer: int = -1
 ) -> tuple[Vectors, pa.Table]:
-    """Open the vectors of one layer and the table whose rows they belong to.
+    """Open the vectors of one layer and, row by row, the examples that they belong to.
+
+    Args:
+        vectors: folder that :func:`extract_texts` wrote.
+        examples: Parquet with columns ``id`` and ``language``; examples without a vector (left
+            out when they were encoded) are left out.
+        layer: see :func:`read_vectors`.
+
+    Returns:
+        Vectors of shape ``(n, dims)`` and a table of n rows.
 
     Raises:
-        DataError: if there are more or fewer vectors than rows, or the layer was not kept.
+        DataError: if the layer was not kept, the examples repeat an id within a language, or one
+            of the encoded ones is not there.
     """
-    matrix, table = read_vectors(vectors, layer), read_parquet(examples)
-    if len(matrix) != table.num_rows:
+    matrix, table, stored = (
+        read_vectors(vectors, layer),
+        read_parquet(examples),
+        load_arrays(vectors),
+    )
+    known = pd.MultiIndex.from_arrays([table[name].to_numpy() for name in ("language", "id")])
+    if not known.is_unique:
+        language, name = known[known.duplicated()][0]
+        raise DataError(examples, f"id {name}", f"twice in {language}", "remake the table")
+    wanted = pd.MultiIndex.from_arrays([stored.dense("language"), stored.dense("example_id")])
+    rows = known.get_indexer(wanted)
+    if np.any(rows < 0):
         raise DataError(
             vectors,
-            "",
-            f"{len(matrix)} vectors for the {table.num_rows} rows of {examples}",
+            f"row {int(np.argmax(rows < 0))}",
+            f"its example is not in {examples}",
             "delete the vectors so that they are made again",
         )
-    return matrix, table
+    return matrix, table.take(rows)
 
 
 def _open(encoder: Path, threads: int | None) -> PreTrainedModel:
@@ -221,15 +241,22 @@ def _open(encoder: Path, threads: int | None) -> PreTrainedModel:
     return model
 
 
-def _token_ids(store: Path, name: str = "input_ids") -> Ragged:
-    arrays = load_arrays(store).arrays
-    if not isinstance(array := arrays.get(name), Ragged):
-        raise DataError(
-            store, f"array {name}", f"missing (found {', '.join(arrays)})", "encode the texts again"
-        )
-    if len(array.values) == 0:
-        raise DataError(store, f"array {name}", "it is empty", "encode some texts first")
-    return array
+def _open_store(path: Path, encoder: Path) -> TokenStore:
+    store = load_arrays(path)
+    require_tokenizer(path, store.meta.get("tokenizer"), encoder)
+    return store
+
+
+def _word_spans(words: Ragged) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """List the words that have pieces: sentence, number, first piece and end of each."""
+    sentence = np.repeat(np.arange(len(words)), words.lengths)
+    changes = (words.values[1:] != words.values[:-1]) | (sentence[1:] != sentence[:-1])
+    bounds = np.concatenate([[0], np.flatnonzero(changes) + 1, [len(sentence)]])
+    begin, past = bounds[:-1], bounds[1:]
+    kept = words.values[begin] >= 0  # not a special piece
+    begin, past = begin[kept], past[kept]
+    shift = words.offsets[sentence[begin]]
+    return sentence[begin], words.values[begin], begin - shift, past - shift
 
 
 def _layer_numbers(encoder: Path, model: PreTrainedModel, layers: Layers) -> list[int]:

@@ -146,7 +146,7 @@ def test_span_scores_equal_seqeval(sentences: list[list[tuple[str, str]]]) -> No
 
 
 @pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
-def test_bare_tags_under_seqeval_as_the_fact_sheet_found() -> None:
+def test_bare_tags_under_seqeval() -> None:
     assert get_entities(["NOUN", "NOUN", "VERB"]) == [("OUN", 0, 1), ("ERB", 2, 2)]
     both = [["CCONJ", "NOUN"]], [["SCONJ", "NOUN"]]
     assert _span_f1(*both)["micro"] == 1  # CCONJ and SCONJ are one type, CONJ
@@ -158,7 +158,7 @@ def test_bare_tags_under_seqeval_as_the_fact_sheet_found() -> None:
     assert _span_f1([["fr"] * 5], [["tr"] * 5])["macro"] == 1  # one type by the second letter
 
 
-def test_span_f1_of_bare_tags_collapses_as_the_fact_sheet_simulated() -> None:
+def test_span_f1_of_bare_tags_collapses_with_few_token_errors() -> None:
     text = "afarbgdeeleneseteufafifrhehihuiditjakkkomrnlptrutatethtltrurviyozh"
     codes = [text[i : i + 2] for i in range(0, len(text), 2)]
     random = np.random.default_rng(0)
@@ -317,7 +317,12 @@ def test_tsne_keeps_neighbours_and_repeats() -> None:
 
 
 def _labelled(folder: Path, vectors: Any, languages: Any, splits: Any) -> tuple[Path, Path]:
-    save_arrays(folder / "vectors", {"vectors": vectors[None]}, {"layers": [2], "pooling": "cls"})
+    arrays = {
+        "vectors": vectors[None],
+        "example_id": np.array([str(i) for i in range(len(vectors))]),
+        "language": languages.astype(str),
+    }
+    save_arrays(folder / "vectors", arrays, {"layers": [2], "pooling": "cls"})
     table = pa.table(
         {
             "id": [str(i) for i in range(len(vectors))],
@@ -526,12 +531,15 @@ def test_word_pair_distances_equal_a_loop(tmp_path: Path) -> None:
 def test_pairs_of_one_sentence_cannot_be_unrelated(tmp_path: Path) -> None:
     store = toy_pairs(tmp_path / "store", sentences=1)
     assert len(load_arrays(store).ragged("source_ids")) == 1
+    arguments: dict[str, Any] = {
+        "encoders": {"a": toy_encoder(tmp_path / "encoder")},
+        "output": tmp_path / "d.parquet",
+        "summary": tmp_path / "s.json",
+        "seed": 1,
+    }
     with pytest.raises(DataError, match="hold out more sentences"):
-        word_pair_distances(
-            encoders={"a": toy_encoder(tmp_path / "encoder")},
-            store=store,
-            output=tmp_path / "d.parquet",
-            summary=tmp_path / "s.json",
-            seed=1,
-        )
+        word_pair_distances(store=store, **arguments)
+    save_arrays(tmp_path / "foreign", load_arrays(store).arrays, {"tokenizer_sha256": "0"})
+    with pytest.raises(DataError, match="not made with the tokenizer of"):
+        word_pair_distances(store=tmp_path / "foreign", **arguments)
     assert not (tmp_path / "d.parquet").exists()

@@ -5,13 +5,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
-from toy_representations import CLS, SEP, toy_encoder, toy_pairs
+from toy_representations import CLS, NAMES, SEP, toy_encoder, toy_pairs
 
+from mbert_atlas.alignment.pairs import encode_word_pairs
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
 from mbert_atlas.objectives.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
@@ -21,6 +24,7 @@ from mbert_atlas.objectives.adjustment import (
     switch_off_dropout,
 )
 from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.schemas import WORD_PAIRS
 from mbert_atlas.specifications import Adjustment, Optimisation
 from mbert_atlas.training.batching import micro_batches
 
@@ -336,6 +340,17 @@ def test_unusable_stores_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="source_ids"):
         open_pairs(tmp_path / "other")
     good = load_arrays(toy_pairs(tmp_path / "good", sentences=3))
+    save_arrays(tmp_path / "foreign", good.arrays, {"tokenizer_sha256": "0"})
+    with pytest.raises(DataError, match="not made with the tokenizer of"):
+        adjust(
+            encoder=toy_encoder(tmp_path / "encoder"),
+            store=tmp_path / "foreign",
+            specification=Adjustment(),
+            seed=1,
+            output=tmp_path / "out",
+            state_dir=tmp_path / "state",
+        )
+    assert not (tmp_path / "out").exists()
     broken = dict(good.arrays)
     pairs = good.ragged("source_pairs")
     broken["source_pairs"] = Ragged(pairs.values + 50, pairs.offsets)
@@ -422,3 +437,51 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
         (tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "resumed")
     )
     assert whole == resumed
+
+
+def test_stores_of_the_alignment_room(tmp_path: Path) -> None:
+    """What `encode_word_pairs` writes, adjustment reads."""
+    table = pa.table(
+        {
+            "id": ["1", "2", "3"],
+            "source_tokens": [["en1s", "en2"], ["en3", "en4", "en5"], ["en6"]],
+            "target_tokens": [["xx2", "xx1"], ["xx5ss", "xx4", "xx3"], ["xx7"]],
+            "source_index": [[0, 1], [2], []],
+            "target_index": [[1, 0], [0], []],
+        },
+        schema=WORD_PAIRS,
+    )
+    write_parquet(table, tmp_path / "pairs.parquet")
+    encoder = toy_encoder(tmp_path / "encoder")
+    encode_word_pairs(tmp_path / "pairs.parquet", encoder, tmp_path / "store")
+    store, pairs = open_pairs(tmp_path / "store")
+
+    def words(side: str) -> list[list[str]]:
+        spans = zip(
+            pairs.sentence,
+            getattr(pairs, f"{side}_start"),
+            getattr(pairs, f"{side}_end"),
+            strict=True,
+        )
+        ids = store.ragged(f"{side}_ids")
+        return [[NAMES[i] for i in ids[int(s)][start:end]] for s, start, end in spans]
+
+    assert words("source") == [["en1", "##s"], ["en2"], ["en5"]]
+    assert words("target") == [["xx1"], ["xx2"], ["xx5", "##s", "##s"]]
+    optimisation = Adjustment().optimisation.model_copy(update={"batch_size": 1})
+    counts = adjust(
+        encoder=encoder,
+        store=tmp_path / "store",
+        specification=Adjustment.corrected(optimisation=optimisation),
+        seed=1,
+        output=tmp_path / "out",
+        state_dir=tmp_path / "state",
+    )
+    assert counts == {
+        "sentences_in_store": 3,
+        "sentences_asked": 30_000,
+        "sentences_trained": 2,
+        "pairs": 3 + 2 * 2,
+        "english_tokens": 5 + 2 * 2,
+        "steps": 2,
+    }

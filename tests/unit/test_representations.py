@@ -9,7 +9,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_representations import CLS, SEP, VOCABULARY, toy_encoder
+from toy_representations import (
+    CLS,
+    SEP,
+    SUFFIX,
+    VOCABULARY,
+    toy_encoder,
+    toy_tokenizer_digest,
+)
 
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
@@ -23,6 +30,9 @@ from mbert_atlas.representations.extraction import (
     read_labelled_vectors,
     read_vectors,
 )
+from mbert_atlas.schemas import NLI_PAIRS, SENTENCES
+from mbert_atlas.tasks.inference import Inference
+from mbert_atlas.tasks.tagging import Tagging
 
 torch.set_num_threads(1)
 
@@ -97,18 +107,28 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty texts of 1 to 12 pieces with words of 1 to 3 pieces; sentence 4 has no word."""
+    """Thirty texts of 1 to 12 pieces with words of some pieces; word 1 of all has none."""
     random = np.random.default_rng(0)
-    rows: dict[str, list[list[int]]] = {"input_ids": [], "word_start": [], "word_end": []}
-    for number in range(30):
+    ids, words = [], []
+    for _ in range(30):
         size = int(random.integers(1, 13))
-        rows["input_ids"].append([CLS, *random.integers(5, VOCABULARY, size).tolist(), SEP])
-        cuts = [1, *sorted(set(random.integers(1, size + 1, 4).tolist()) - {1}), size + 1]
-        starts, ends = ([], []) if number == 4 else (cuts[:-1], cuts[1:])
-        rows["word_start"].append(starts)
-        rows["word_end"].append(ends)
+        ids.append([CLS, *random.integers(5, VOCABULARY, size).tolist(), SEP])
+        word = np.cumsum(random.integers(0, 2, size))
+        words.append([-1, *np.where(word > 0, word + 1, 0).tolist(), -1])
     folder = tmp_path_factory.mktemp("stores") / "store"
-    save_arrays(folder, {name: Ragged.from_rows(v, np.int32) for name, v in rows.items()}, {})
+    arrays: dict[str, Any] = {
+        "input_ids": Ragged.from_rows(ids, np.int32),
+        "words": Ragged.from_rows(words, np.int32),
+        "example_id": np.array([str(n % 15) for n in range(30)]),
+        "language": np.array(["en"] * 15 + ["xx"] * 15),
+    }
+    save_arrays(folder, arrays, {"tokenizer": toy_tokenizer_digest()})
+    return folder
+
+
+def _copy(store: Path, folder: Path, meta: dict[str, Any] | None = None, **changes: Any) -> Path:
+    found = load_arrays(store)
+    save_arrays(folder, {**found.arrays, **changes}, meta or found.meta)
     return folder
 
 
@@ -182,20 +202,18 @@ def test_words_equal_one_forward_pass_each(
         token_budget=50,
     )
     everything = load_arrays(tmp_path / "all")
-    spans = load_arrays(store)
+    words_of = load_arrays(store).ragged("words")
     states = _states(encoder, store)
     sentences, words = everything.dense("sentence"), everything.dense("word")
-    assert len(words) == len(spans.ragged("word_start").values)
-    assert 4 not in sentences
-    for index, (sentence, word) in enumerate(zip(sentences, words, strict=True)):
-        start = spans.ragged("word_start")[sentence][word]
-        end = spans.ragged("word_end")[sentence][word]
-        pieces = states[sentence][0][[0, 2], start:end]
+    expected_words = [(s, w) for s in range(30) for w in sorted({*words_of[s].tolist()} - {-1})]
+    assert list(zip(sentences.tolist(), words.tolist(), strict=True)) == expected_words
+    for index, (sentence, word) in enumerate(expected_words):
+        pieces = states[sentence][0][[0, 2]][:, words_of[sentence] == word]
         expected = {"first": pieces[:, 0], "last": pieces[:, -1], "mean": pieces.mean(1)}[pooling]
         np.testing.assert_allclose(
             everything.dense("vectors")[:, index], expected, rtol=1e-4, atol=1e-5
         )
-    picked = np.array([7, 1, 7]), np.array([0, 0, 0])
+    picked = np.array([7, 1, 7]), np.array([words_of[s][1] for s in (7, 1, 7)])
     extract_words(
         encoder=encoder,
         store=store,
@@ -206,8 +224,8 @@ def test_words_equal_one_forward_pass_each(
         words=picked,
     )
     found = load_arrays(tmp_path / "picked").dense("vectors")
-    for index, sentence in enumerate(picked[0]):
-        place = int(np.flatnonzero((sentences == sentence) & (words == 0))[0])
+    for index, pick in enumerate(zip(*picked, strict=True)):
+        place = expected_words.index(pick)
         np.testing.assert_allclose(
             found[:, index], everything.dense("vectors")[:, place], rtol=1e-4, atol=1e-5
         )
@@ -236,24 +254,17 @@ def test_refusals(encoder: Path, store: Path, tmp_path: Path) -> None:
         texts(layers=[4])
     with pytest.raises(DataError, match="last layer only"):
         texts(layers="all", pooling="pooler")
-    save_arrays(tmp_path / "bare", {"input_ids": Ragged.from_rows([[CLS, SEP]], np.int32)}, {})
+    bare = _copy(store, tmp_path / "bare", input_ids=Ragged.from_rows([[CLS, SEP]], np.int32))
     with pytest.raises(DataError, match="row 0: the text has no piece"):
-        texts(tmp_path / "bare")
-    save_arrays(tmp_path / "other", {"ids": Ragged.from_rows([[1, 2]], np.int32)}, {})
-    with pytest.raises(DataError, match="array input_ids: missing"):
-        texts(tmp_path / "other")
-    save_arrays(tmp_path / "none", {"input_ids": Ragged.from_rows([], np.int32)}, {})
-    with pytest.raises(DataError, match="it is empty"):
-        texts(tmp_path / "none")
-    arrays = dict(load_arrays(store).arrays)
-    arrays["word_end"] = arrays["word_start"]
-    save_arrays(tmp_path / "cut", arrays, {})
-    with pytest.raises(DataError, match="sentence 2, word 0: the word has no piece"):
+        texts(bare)
+    with pytest.raises(DataError, match="not made with the tokenizer of"):
+        texts(_copy(store, tmp_path / "other", {"tokenizer": "0"}))
+    with pytest.raises(DataError, match="sentence 2, word 1: the word has no piece"):
         extract_words(
             encoder=encoder,
-            store=tmp_path / "cut",
+            store=store,
             output=tmp_path / "out",
-            words=(np.array([2]), np.array([0])),
+            words=(np.array([2]), np.array([1])),
         )
     assert not (tmp_path / "out").exists()
 
@@ -270,8 +281,90 @@ def test_an_interrupted_extraction_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_vectors_must_fit_their_examples(encoder: Path, store: Path, tmp_path: Path) -> None:
+def test_vectors_find_their_examples(encoder: Path, store: Path, tmp_path: Path) -> None:
     extract_texts(encoder=encoder, store=store, output=tmp_path / "vectors")
-    write_parquet(pa.table({"id": [str(i) for i in range(29)]}), tmp_path / "short.parquet")
-    with pytest.raises(DataError, match="30 vectors for the 29 rows"):
-        read_labelled_vectors(tmp_path / "vectors", tmp_path / "short.parquet")
+
+    def read(rows: list[tuple[str, str]]) -> pa.Table:
+        columns = dict(zip(("language", "id"), map(list, zip(*rows, strict=True)), strict=True))
+        write_parquet(pa.table(columns), tmp_path / "examples.parquet")
+        return read_labelled_vectors(tmp_path / "vectors", tmp_path / "examples.parquet")[1]
+
+    rows = [(language, str(n)) for language in ("xx", "en") for n in range(20)]  # 10 without vector
+    table = read(rows)
+    assert table["id"].to_pylist() == load_arrays(store).dense("example_id").tolist()
+    assert table["language"].to_pylist() == ["en"] * 15 + ["xx"] * 15
+    with pytest.raises(DataError, match=r"row 15: its example is not in"):
+        read([row for row in rows if row != ("xx", "0")])
+    with pytest.raises(DataError, match="id 3: twice in en"):
+        read([*rows, ("en", "3")])
+
+
+def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
+    """What the tasks encode, extraction reads: text pairs with token types, words of sentences."""
+    pairs = pa.table(
+        {
+            "id": ["1", "2"],
+            "language": ["en", "en"],
+            "split": ["test"] * 2,
+            "premise": ["en1 en2s en3", "en4"],
+            "hypothesis": ["en5", "en6 en7s"],
+            "label": ["neutral", "entailment"],
+            "genre": ["g"] * 2,
+        },
+        schema=NLI_PAIRS,
+    )
+    for segments in (True, False):
+        Inference().encode(
+            pairs,
+            encoder,
+            tmp_path / f"pairs{segments}",
+            labels=["entailment", "neutral", "contradiction"],
+            segment_ids=segments,
+        )
+        extract_texts(
+            encoder=encoder,
+            store=tmp_path / f"pairs{segments}",
+            output=tmp_path / f"pooled{segments}",
+            pooling="pooler",
+            dtype="float32",
+        )
+        ids = torch.tensor([[CLS, 6, 7, SUFFIX, 8, SEP, 10, SEP]])
+        types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]]) * segments
+        with torch.no_grad():
+            expected = load_encoder(encoder).eval()(input_ids=ids, token_type_ids=types)
+        np.testing.assert_allclose(
+            read_vectors(tmp_path / f"pooled{segments}")[0],
+            expected.pooler_output[0],
+            rtol=1e-4,
+            atol=1e-5,
+        )
+    sentences = pa.table(
+        {
+            "id": ["1"],
+            "language": ["en"],
+            "treebank": ["toy"],
+            "split": ["test"],
+            "text": ["en1s en2"],
+            "forms": [["en1s", "en2"]],
+            "upos": [["NOUN", "VERB"]],
+            "heads": [[0, 1]],
+            "deprels": [["root", "dep"]],
+        },
+        schema=SENTENCES,
+    )
+    Tagging().encode(sentences, encoder, tmp_path / "sentences", labels=["NOUN", "VERB"])
+    extract_words(
+        encoder=encoder, store=tmp_path / "sentences", output=tmp_path / "words", layers=[0]
+    )
+    found = load_arrays(tmp_path / "words")
+    assert found.dense("word").tolist() == [0, 1]
+    extract_words(
+        encoder=encoder,
+        store=tmp_path / "sentences",
+        output=tmp_path / "first",
+        layers=[0],
+        pooling="first",
+    )
+    first = read_vectors(tmp_path / "first")
+    assert not np.allclose(found.dense("vectors")[0, 0], first[0])  # two pieces
+    np.testing.assert_array_equal(found.dense("vectors")[0, 1], first[1])  # one piece

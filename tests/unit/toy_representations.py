@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,23 @@ PAD, UNK, CLS, SEP, MASK = range(5)
 WORDS = 40  # concepts; English word k has id 5 + k, its translation 5 + WORDS + k
 SUFFIX = 5 + 2 * WORDS  # a continuation piece that either language may add
 VOCABULARY = SUFFIX + 1
+NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+NAMES += [f"en{k}" for k in range(WORDS)] + [f"xx{k}" for k in range(WORDS)] + ["##s"]
+
+
+def _tokenizer() -> str:
+    vocabulary = {name: number for number, name in enumerate(NAMES)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", [("[CLS]", CLS), ("[SEP]", SEP)]
+    )
+    return str(tokenizer.to_str())
+
+
+def toy_tokenizer_digest() -> str:
+    """Return what stores of the toy tokenizer say of it."""
+    return hashlib.sha256(_tokenizer().encode()).hexdigest()
 
 
 def toy_encoder(folder: Path, *, seed: int = 0, layers: int = 2, dims: int = 16) -> Path:
@@ -33,16 +52,11 @@ def toy_encoder(folder: Path, *, seed: int = 0, layers: int = 2, dims: int = 16)
             )
         )
     model.save_pretrained(folder)
-    names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    names += [f"en{k}" for k in range(WORDS)] + [f"xx{k}" for k in range(WORDS)] + ["##s"]
-    (folder / "vocab.txt").write_text("\n".join(names) + "\n")
-    vocabulary = {name: number for number, name in enumerate(names)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        "[CLS] $A [SEP]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
-    )
-    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "vocab.txt").write_text("\n".join(NAMES) + "\n")
+    (folder / "tokenizer.json").write_text(_tokenizer())
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]"}
+    settings |= {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     return folder
 
 
@@ -74,5 +88,5 @@ def toy_pairs(folder: Path, *, sentences: int = 40, seed: int = 0, without: int 
         arrays["source_pairs"].append([int(word) for word in linked])
         arrays["target_pairs"].append([len(concepts) - 1 - int(word) for word in linked])
     packed = {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()}
-    save_arrays(folder, packed, {})
+    save_arrays(folder, packed, {"tokenizer_sha256": toy_tokenizer_digest()})
     return folder
