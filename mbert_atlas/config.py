@@ -128,6 +128,7 @@ class Encoding(_Model):
     segment_ids: bool = Field(
         True, description="inference: mark the second text by token type 1 (false: all zero)."
     )
+    drop_unknown: bool = Field(False, description="Leave out examples with [UNK] (tanti2021).")
     labelled_pieces: Literal["first", "non_continuation"] = Field(
         "first", description="tagging: which pieces of a word carry its label."
     )
@@ -234,8 +235,10 @@ class Representation(_Model):
 class Alignment(_Model):
     """Word alignment of the bitexts."""
 
-    backend: Literal["systran", "fast_align"] = Field(
-        "systran", description="The wheel systran-align, or fast_align and atools on PATH."
+    backend: Literal["numpy", "systran", "fast_align"] = Field(
+        "numpy",
+        description="fast_align's model: our own code, the wheel systran-align, or the binary "
+        "fast_align on PATH; the links are the same.",
     )
     symmetrisation: Literal["intersection", "one_to_one", "union"] = Field(
         "intersection", description="Which links of the two directions are kept."

@@ -1,0 +1,34 @@
+import tempfile
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.alignment import encode_word_pairs, word_pairs
+
+    options = snakemake.params.alignment
+    with tempfile.TemporaryDirectory(dir=Path(snakemake.output.card).parent) as folder:
+        selected = {part: Path(folder, f"{part}.parquet") for part in ("train", "heldout")}
+        word_pairs(
+            snakemake.input.bitext,
+            snakemake.input.pharaoh,
+            selected["train"],
+            selected["heldout"],
+            snakemake.output.card,
+            held_out=options["held_out"],
+            seed=0,  # the same sentences are kept apart from every run
+            language=snakemake.wildcards.language,
+            maximum_words=options["maximum_words"],
+            drop_identical=options["drop_identical"],
+        )
+        for part, table in selected.items():
+            encode_word_pairs(
+                table,
+                snakemake.input.tokenizer,
+                snakemake.output[part],
+                maximum_length=options["maximum_length"],
+            )
+
+
+run(main, snakemake)

@@ -1,15 +1,21 @@
+from itertools import chain, islice
 from pathlib import Path
 
 from atlas_job import run
+from pretraining_texts import texts_by_language
 
 
 def main(snakemake):
-    from mbert_atlas.encoders.pretraining import sample_texts
     from mbert_atlas.encoders.wordpiece import train_wordpiece
 
     pretraining = snakemake.params.pretraining
-    texts = sample_texts(map(Path, snakemake.input.texts), pretraining["texts_per_language"])
-    train_wordpiece(texts, Path(snakemake.output[0]), pretraining["vocabulary_size"])
+    texts = texts_by_language(snakemake.input.texts).values()
+    train_wordpiece(
+        chain.from_iterable(islice(found, pretraining["texts_per_language"]) for found in texts),
+        Path(snakemake.output[0]),
+        pretraining["vocabulary_size"],
+        limit_alphabet=pretraining["vocabulary_size"] // 4,
+    )
 
 
 run(main, snakemake)
