@@ -5,7 +5,8 @@ remember which part of the meaning they express; everything else reads truth off
 """
 
 from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES, miniature_language
-from mbert_atlas.miniature.world import DUMP_DATE, MiniatureSizes, write_miniature
+from mbert_atlas.miniature.sizes import MiniatureSizes
+from mbert_atlas.miniature.world import DUMP_DATE, write_miniature
 
 __all__ = [
     "DUMP_DATE",

@@ -6,15 +6,21 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class MiniatureSizes(BaseModel):
-    """Numbers of items; the defaults suit a demo of some minutes."""
+    """How much of everything the miniature holds."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    wikipedia_pages: int = Field(60, ge=1, description="Articles per language.")
-    bitext_sentences: int = Field(3000, ge=1, description="Sentence pairs per language.")
-    gold_sentences: int = Field(200, ge=2, description="Gold-aligned sentence pairs per language.")
-    ud_train: int = Field(1500, ge=1, description="English training sentences with trees.")
-    ud_dev: int = Field(200, ge=1, description="English development sentences with trees.")
-    ud_test: int = Field(200, ge=1, description="Parallel test sentences, in every language.")
-    nli_train: int = Field(6000, ge=3, description="English premise and hypothesis pairs.")
-    nli_test: int = Field(300, ge=3, description="Parallel test pairs; as many for development.")
+    wikipedia_pages: int = Field(60, ge=1, description="articles of each language's encyclopedia")
+    bitext_sentences: int = Field(
+        3000, ge=1, description="translations of each language with English, noise not counted"
+    )
+    gold_sentences: int = Field(
+        200, ge=1, description="word-aligned test sentences of each language; half as many for dev"
+    )
+    ud_train: int = Field(1500, ge=1, description="sentences of the English training treebank")
+    ud_dev: int = Field(200, ge=1, description="sentences of the English development treebank")
+    ud_test: int = Field(200, ge=1, description="sentences of the parallel test treebanks")
+    nli_train: int = Field(6000, ge=3, description="English training pairs, a third for each label")
+    nli_test: int = Field(
+        300, ge=3, description="pairs of each language's test set; dev sets have as many"
+    )

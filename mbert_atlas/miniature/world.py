@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, sha256_of
 from mbert_atlas.miniature import formats
@@ -17,6 +15,7 @@ from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.language import Language, Sentence
 from mbert_atlas.miniature.languages import miniature_language
 from mbert_atlas.miniature.meanings import Clause, Meaning, draw_meaning
+from mbert_atlas.miniature.sizes import MiniatureSizes
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 
@@ -26,27 +25,6 @@ _NOISE = 0.1
 _TRAINING_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 _MISMATCHED_GENRES = ("facetoface", "letters", "nineeleven", "oup", "verbatim")
 _XNLI_GENRES = tuple(sorted(_TRAINING_GENRES + _MISMATCHED_GENRES))
-
-
-class MiniatureSizes(BaseModel):
-    """How much of everything the miniature holds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    wikipedia_pages: int = Field(60, ge=1, description="articles of each language's encyclopedia")
-    bitext_sentences: int = Field(
-        3000, ge=1, description="translations of each language with English, noise not counted"
-    )
-    gold_sentences: int = Field(
-        200, ge=1, description="word-aligned test sentences of each language; half as many for dev"
-    )
-    ud_train: int = Field(1500, ge=1, description="sentences of the English training treebank")
-    ud_dev: int = Field(200, ge=1, description="sentences of the English development treebank")
-    ud_test: int = Field(200, ge=1, description="sentences of the parallel test treebanks")
-    nli_train: int = Field(6000, ge=3, description="English training pairs, a third for each label")
-    nli_test: int = Field(
-        300, ge=3, description="pairs of each language's test set; dev sets have as many"
-    )
 
 
 def write_miniature(
@@ -115,7 +93,9 @@ class _World:
 
     def write_encyclopedia(self, language: Language) -> None:
         """Write the pages-articles dump of one language."""
-        pages = draw_pages(self.rng("wikipedia", language.code), language, self.sizes.wikipedia_pages)
+        pages = draw_pages(
+            self.rng("wikipedia", language.code), language, self.sizes.wikipedia_pages
+        )
         name = f"wikipedia/{language.code}wiki-{DUMP_DATE}-pages-articles.xml.bz2"
         formats.write_bz2(self.folder / name, export(language, pages))
 
@@ -131,7 +111,8 @@ class _World:
             self.write_bitext(rng, language, pool)
             for split, meanings in (("dev", dev), ("test", test)):
                 rows = (
-                    formats.gold_row(english, language.sentence(meaning)) for meaning, english in meanings
+                    formats.gold_row(english, language.sentence(meaning))
+                    for meaning, english in meanings
                 )
                 path = self.folder / f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv"
                 formats.write_plain(path, formats.lines(rows))
@@ -183,7 +164,9 @@ class _World:
                 name = f"UD_{language.name}-Miniature/{code}_miniature-ud-{split}.conllu"
                 formats.write_plain(self.folder / "universal-dependencies" / name, "".join(blocks))
 
-    def pairs(self, rng: Random, count: int, said: set[str]) -> Iterator[tuple[int, str, Clause, Clause]]:
+    def pairs(
+        self, rng: Random, count: int, said: set[str]
+    ) -> Iterator[tuple[int, str, Clause, Clause]]:
         """Yield ``count`` pairs: number of the premise, label, premise and hypothesis.
 
         Every premise comes with one hypothesis for each label, in an order of its own.
@@ -236,7 +219,9 @@ class _World:
                     )
                 )
             members[f"multinli_1.0/multinli_1.0_{split}.jsonl"] = formats.lines(rows)
-        members["multinli_1.0/README.txt"] = "Pairs in the layout of MultiNLI 1.0, made by a grammar.\n"
+        members["multinli_1.0/README.txt"] = (
+            "Pairs in the layout of MultiNLI 1.0, made by a grammar.\n"
+        )
         formats.write_zip(self.folder / "multinli/multinli_1.0.zip", members)
 
     def write_xnli(self) -> None:
@@ -246,7 +231,8 @@ class _World:
         for split in ("dev", "test"):
             rng = self.rng("xnli", split)
             pairs = [
-                (*pair, self.annotated(rng, pair[1])) for pair in self.pairs(rng, self.sizes.nli_test, said)
+                (*pair, self.annotated(rng, pair[1]))
+                for pair in self.pairs(rng, self.sizes.nli_test, said)
             ]
             rows = ["\t".join(formats.XNLI_COLUMNS)]
             for language in sorted(self.languages, key=lambda language: language.code):
@@ -278,5 +264,14 @@ class _World:
             if path.is_file():
                 name = path.relative_to(self.folder).as_posix()
                 dataset, source = name.split("/")[0], f"{_GENERATOR}, seed {self.seed}"
-                row = (name, path.stat().st_size, sha256_of(path), dataset, source, "", "Apache-2.0", "")
+                row = (
+                    name,
+                    path.stat().st_size,
+                    sha256_of(path),
+                    dataset,
+                    source,
+                    "",
+                    "Apache-2.0",
+                    "",
+                )
                 yield "\t".join(map(str, row))
