@@ -1,0 +1,299 @@
+"""WordPiece vocabularies, encoder folders, masked-language-model pretraining."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_models import make_encoder, make_tokenizer
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    BertModel,
+)
+
+from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
+from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
+from mbert_atlas.encoders.pretraining import (
+    MaskedExamples,
+    MaskedLanguageModel,
+    encode_texts,
+    pretrain,
+    sample_texts,
+)
+from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary, train_wordpiece
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.specifications import Optimisation, Pretraining
+
+TEXTS = ["low lower lowest", "new newer newest", "wide wider widest", "é 你好 low", "hat hats"] * 4
+
+
+def test_wordpiece_gives_the_same_bytes_in_another_process(tmp_path):
+    # The trainer's hash tables are seeded per process, so one process would prove nothing.
+    program = (
+        "import sys; from mbert_atlas.encoders.wordpiece import train_wordpiece;"
+        f"train_wordpiece({TEXTS!r}, sys.argv[1], 60, limit_alphabet=18)"
+    )
+    path = os.pathsep.join(sys.path)
+    for name in ("a", "b"):
+        subprocess.run(
+            [sys.executable, "-c", program, tmp_path / name],
+            check=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    for file in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    assert len((tmp_path / "a" / "vocab.txt").read_text("utf-8").splitlines()) <= 60
+
+
+def test_wordpiece_splits_as_bert(tmp_path):
+    train_wordpiece(TEXTS, tmp_path / "t", 80)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "t", local_files_only=True)
+    assert tokenizer.model_max_length == 512
+    assert tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]) == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert tokenizer.tokenize("你好") == ["你", "好"]
+    assert tokenizer.tokenize("É é") == ["[UNK]", "é"]  # cased, accents kept
+    assert "".join(tokenizer.tokenize("lowest")).replace("##", "") == "lowest"
+    assert tokenizer.tokenize("low") == ["low"]  # frequent words become pieces
+
+
+def test_wordpiece_keeps_the_most_frequent_characters(tmp_path):
+    train_wordpiece(["aaa bbb ccc", "aaa bbb", "aaa"], tmp_path / "t", 20, limit_alphabet=2)
+    pieces = set((tmp_path / "t" / "vocab.txt").read_text("utf-8").split())
+    assert {"a", "b", "##a"} <= pieces
+    assert not any("c" in piece for piece in pieces if not piece.startswith("["))
+
+
+def test_wordpiece_refuses_no_text_and_a_vocabulary_below_the_alphabet(tmp_path):
+    with pytest.raises(AtlasError, match="no text"):
+        train_wordpiece([], tmp_path / "t", 50)
+    with pytest.raises(AtlasError, match="raise vocabulary_size"):
+        train_wordpiece(["abcdefgh ijkl"], tmp_path / "t", 10)
+    assert not (tmp_path / "t").exists()
+
+
+def test_published_vocabulary(tmp_path):
+    vocabulary = tmp_path / "vocab.txt"
+    pieces = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Hel", "##lo"]
+    vocabulary.write_text("\n".join(pieces) + "\n", "utf-8")
+    tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
+    assert load_tokenizer(tmp_path / "t")("Hello")["input_ids"] == [3, 6, 7, 4]
+    vocabulary.write_text("\n".join([*pieces, "Hel"]), "utf-8")
+    with pytest.raises(DataError, match=r"line 9.*'Hel' occurs on line 7"):
+        tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
+    vocabulary.write_text("[PAD]\n", "utf-8")
+    with pytest.raises(DataError, match=r"\[UNK\] is missing"):
+        tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
+
+
+@pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
+def test_vocabulary_of_multilingual_bert(tmp_path):
+    folder = Path(os.environ["MBERT_ATLAS_MIRROR"]) / "mbert-vocab"
+    tokenizer_from_vocabulary(next(folder.glob("*vocab.txt")), tmp_path / "t")
+    tokenizer = load_tokenizer(tmp_path / "t")
+    assert len(tokenizer) == 119547
+    assert tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[MASK]"]) == [
+        0,
+        100,
+        101,
+        103,
+    ]
+
+
+def test_encoder_survives_the_trip_to_disk(tmp_path):
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    before = load_encoder(encoder)
+    save_encoder(before, encoder, tmp_path / "again")
+    after = load_encoder(tmp_path / "again")
+    assert before.config._attn_implementation == "sdpa"
+    for name, weights in before.state_dict().items():
+        torch.testing.assert_close(weights, after.state_dict()[name], rtol=0, atol=0)
+    assert (tmp_path / "again" / "tokenizer.json").exists()
+    assert not list(tmp_path.glob(".*partial"))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_incomplete_encoder_folder(tmp_path, name):
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    (encoder / name).unlink()
+    with pytest.raises(DataError, match=name):
+        load_tokenizer(encoder) if name == "tokenizer.json" else load_encoder(encoder)
+
+
+def test_pickled_weights_are_refused(tmp_path):
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    (encoder / "model.safetensors").rename(encoder / "pytorch_model.bin")
+    with pytest.raises(DataError, match="pickled"):
+        load_encoder(encoder)
+
+
+def test_missing_weights(tmp_path):
+    tokenizer = make_tokenizer(tmp_path)
+    config = BertConfig(
+        vocab_size=19,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+    )
+    save_encoder(BertForMaskedLM(config), tokenizer, tmp_path / "no_pooler")
+    first, second = load_encoder(tmp_path / "no_pooler"), load_encoder(tmp_path / "no_pooler")
+    assert torch.equal(first.pooler.dense.weight, second.pooler.dense.weight)
+    model = BertModel(config)
+    model.config.num_hidden_layers = 2
+    save_encoder(model, tokenizer, tmp_path / "no_layer")
+    with pytest.raises(DataError, match=r"weight encoder\.layer\.1.*16 weights"):
+        load_encoder(tmp_path / "no_layer")
+
+
+def test_sampled_texts_come_from_the_whole_file(tmp_path):
+    write_parquet(pa.table({"text": [str(n) for n in range(10)]}), tmp_path / "a.parquet")
+    write_parquet(pa.table({"text": ["x", "y"]}), tmp_path / "b.parquet")
+    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
+    assert list(sample_texts(paths, 3)) == ["0", "3", "6", "x", "y"]
+    assert len(list(sample_texts(paths, None))) == 12
+
+
+def test_encoded_texts_lose_no_piece(tmp_path):
+    tokenizer_dir = make_tokenizer(tmp_path)
+    long = " ".join(["the cat sees dogs"] * 5)
+    encode_texts(
+        {"en": [long, "a b", ""], "zh": ["你好"]}, tokenizer_dir, tmp_path / "s", max_length=8
+    )
+    store = load_arrays(tmp_path / "s")
+    rows = [list(row) for row in (store.ragged("input_ids")[i] for i in range(7))]
+    tokenizer = load_tokenizer(tokenizer_dir)
+    assert all(row[0] == 2 and row[-1] == 3 and len(row) <= 8 for row in rows)
+    joined = [piece for row in rows[:6] for piece in row[1:-1]]
+    assert joined == tokenizer(long + " a b", add_special_tokens=False)["input_ids"]
+    assert store.dense("language").tolist() == [0] * 6 + [1]
+    assert store.meta["languages"] == ["en", "zh"]
+    with pytest.raises(DataError, match="language de"):
+        encode_texts({"de": []}, tokenizer_dir, tmp_path / "s2", max_length=8)
+
+
+def masked_batch(rows: int, length: int):
+    ids = np.arange(rows * length).reshape(rows, length) % 1000 + 10
+    store = TokenStore({"input_ids": Ragged.from_rows(list(ids), np.int32)}, {})
+    examples = MaskedExamples(store, 0.15, 0)
+    return examples.collate(np.arange(rows))
+
+
+def test_masking_proportions():
+    batch = masked_batch(400, 102)
+    objective = MaskedLanguageModel(4, 5000)
+    torch.manual_seed(1)
+    positions, inputs = objective.mask(batch)
+    originals = batch["input_ids"].flatten()
+    changed = inputs.flatten()[positions]
+    assert objective.weight(batch) == 400 * 15 == len(positions)  # 15% of 100, rounded
+    assert len(set(positions.tolist())) == len(positions)  # none twice
+    place = positions % 102
+    assert place.min() > 0  # never [CLS]
+    assert place.max() < 101  # never [SEP]
+    assert abs((changed == 4).double().mean() - 0.8) < 0.02
+    assert abs((changed == originals[positions]).double().mean() - 0.1) < 0.02
+    untouched = torch.ones(originals.shape, dtype=torch.bool)
+    untouched[positions] = False
+    assert torch.equal(inputs.flatten()[untouched], originals[untouched])
+    # every place is as likely as another
+    counts = torch.bincount(place, minlength=102)[1:101]
+    assert abs(counts.double().mean() - 60) < 1e-9
+    assert counts.double().std() < 15
+
+
+def test_masking_spares_padding():
+    store = TokenStore({"input_ids": Ragged.from_rows([[2, 9, 3], [2, 7, 8, 9, 6, 3]], int)}, {})
+    batch = MaskedExamples(store, 0.4, 0).collate(np.array([0, 1]))
+    objective = MaskedLanguageModel(4, 10)
+    torch.manual_seed(0)
+    for _ in range(20):
+        positions, _ = objective.mask(batch)
+        assert positions[0] == 1  # the only piece of row 0
+        assert set((positions[1:] - 6).tolist()) <= {1, 2, 3, 4}
+        assert len(positions) == 1 + 2
+
+
+def test_masked_loss_equals_transformers():
+    batch = masked_batch(6, 12)
+
+    config = BertConfig(
+        vocab_size=1200,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
+    model = BertForPreTraining(config).eval()
+    objective = MaskedLanguageModel(4, 1200)
+    torch.manual_seed(3)
+    loss = objective.loss(model, batch, objective.weight(batch))
+    torch.manual_seed(3)
+    positions, inputs = objective.mask(batch)
+    labels = torch.full_like(inputs, -100)
+    labels.view(-1)[positions] = batch["input_ids"].view(-1)[positions]
+    other = BertForMaskedLM(config).eval()
+    other.load_state_dict(model.state_dict(), strict=False)
+    expected = other(inputs, attention_mask=batch["attention_mask"], labels=labels).loss
+    torch.testing.assert_close(loss, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_pretraining_learns_and_writes_an_encoder(tmp_path):
+    tokenizer_dir = make_tokenizer(tmp_path)
+    texts = {"en": ["the cat sees a dog , a b"] * 60, "zh": ["你 好 - 你 好 - 你"] * 60}
+    encode_texts(texts, tokenizer_dir, tmp_path / "store", max_length=16)
+    spec = Pretraining(
+        vocabulary_size=100,
+        hidden_size=16,
+        layers=1,
+        heads=2,
+        intermediate_size=32,
+        positions=32,
+        optimisation=Optimisation(learning_rate=5e-3, batch_size=16, epochs=10),
+    )
+    logs = [
+        pretrain(spec, tokenizer_dir, tmp_path / "store", tmp_path / name, seed=3)
+        for name in ("a", "b")
+    ]
+    assert logs[0].epoch_losses[-1] < 0.7 * logs[0].epoch_losses[0]
+    assert logs[0].epoch_losses == logs[1].epoch_losses
+    first, second = (load_file(tmp_path / name / "model.safetensors") for name in ("a", "b"))
+    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert "cls.predictions.bias" in first  # the head is there for later use
+    encoder = load_encoder(tmp_path / "a")
+    assert torch.equal(
+        encoder.embeddings.word_embeddings.weight, first["bert.embeddings.word_embeddings.weight"]
+    )
+    assert load_tokenizer(tmp_path / "a").tokenize("cats") == ["cat", "##s"]
+
+
+def test_pretraining_refuses_a_foreign_store(tmp_path):
+    tokenizer_dir = make_tokenizer(tmp_path)
+    encode_texts({"en": ["the cat"]}, tokenizer_dir, tmp_path / "store", max_length=16)
+    train_wordpiece(TEXTS, tmp_path / "other", 80)
+    with pytest.raises(DataError, match="not encoded by"):
+        pretrain(Pretraining(), tmp_path / "other", tmp_path / "store", tmp_path / "m", seed=1)
+    with pytest.raises(DataError, match="exceed the 8 positions"):
+        pretrain(
+            Pretraining(positions=8, max_length=8),
+            tokenizer_dir,
+            tmp_path / "store",
+            tmp_path / "m",
+            seed=1,
+        )
