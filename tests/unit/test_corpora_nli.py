@@ -109,25 +109,10 @@ def test_bad_multinli_names_the_line(tmp_path: Path, line: str, message: str) ->
 
 
 XNLI_HEADER = [
-    "language",
-    "gold_label",
-    "sentence1_binary_parse",
-    "sentence2_binary_parse",
-    "sentence1_parse",
-    "sentence2_parse",
-    "sentence1",
-    "sentence2",
-    "promptID",
-    "pairID",
-    "genre",
-    "label1",
-    "label2",
-    "label3",
-    "label4",
-    "label5",
-    "sentence1_tokenized",
-    "sentence2_tokenized",
-    "match",
+    *("language", "gold_label", "sentence1_binary_parse", "sentence2_binary_parse"),
+    *("sentence1_parse", "sentence2_parse", "sentence1", "sentence2", "promptID", "pairID"),
+    *("genre", "label1", "label2", "label3", "label4", "label5"),
+    *("sentence1_tokenized", "sentence2_tokenized", "match"),
 ]
 
 

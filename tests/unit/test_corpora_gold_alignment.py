@@ -1,0 +1,159 @@
+"""Gold alignments in three notations."""
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbert_atlas.corpora.gold_alignment import _links, read_gold
+from mbert_atlas.errors import DataError
+
+MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
+needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_xlwa_counts_from_zero(tmp_path: Path) -> None:
+    path = write(tmp_path / "dev.tsv", "the cat\tel gato\t0-0 1-1\nyes\tsí\t\n")
+    first, second = read_gold(path, "xlwa")
+    assert (first.source_tokens, first.target_tokens) == (["the", "cat"], ["el", "gato"])
+    assert first.sure == first.possible == {(0, 0), (1, 1)}
+    assert second.possible == set()
+
+
+def test_awesome_counts_from_one_and_knows_possible_links(tmp_path: Path) -> None:
+    texts = write(tmp_path / "x.src-tgt", "a b ||| u v w\n")
+    links = write(tmp_path / "x.gold", "1-1 2p3 1p2\n")
+    (sentence,) = read_gold([texts, links], "awesome")
+    assert sentence.sure == {(0, 0)}
+    assert sentence.possible == {(0, 0), (1, 2), (0, 1)}
+    (swapped,) = read_gold([texts, links], "awesome", swap=True)
+    assert swapped.source_tokens == ["u", "v", "w"]
+    assert swapped.possible == {(0, 0), (2, 1), (1, 0)}
+    assert swapped.sure == {(0, 0)}
+
+
+@pytest.fixture
+def naacl(tmp_path: Path) -> list[Path]:
+    return [
+        write(tmp_path / "en", "<s snum=7>a  b</s>\n\n<s snum=2> c </s>\n"),
+        write(tmp_path / "hi", "<s snum=7> u v </s>\r\n<s snum=2> w </s>\r\n"),
+        write(tmp_path / "wa", "7 1 2\n7 2 1 P\n7 0 1\n2 1 1 S 0.9\n"),
+    ]
+
+
+def test_naacl(naacl: list[Path]) -> None:
+    first, second = read_gold(naacl, "naacl")
+    assert (first.source_tokens, first.target_tokens) == (["a", "b"], ["u", "v"])
+    assert first.sure == {(0, 1)}
+    assert first.possible == {(0, 1), (1, 0)}
+    assert second.sure == {(0, 0)}
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        ("7 1\n", "line 1: '7 1' is not a link of a sentence of en"),
+        ("7 1 1\n3 1 1\n", "line 2: '3 1 1' is not a link"),
+        ("7 1 1 Q\n", "line 1: '7 1 1 Q' is not a link"),
+        ("7 1 x\n", "line 1: '7 1 x' is not a link"),
+        ("7 1 1\n7 1 3\n", "line 2: link 1 3 lies outside its sentence of 2 and 2 words"),
+    ],
+)
+def test_bad_naacl_links(naacl: list[Path], links: str, message: str) -> None:
+    write(naacl[2], links)
+    with pytest.raises(DataError, match=message):
+        read_gold(naacl, "naacl")
+
+
+def test_one_stray_link_in_a_hundred_is_dropped(
+    naacl: list[Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    write(naacl[2], "7 1 1\n" * 100 + "7 9 9\n")
+    with caplog.at_level(logging.WARNING):
+        first, _ = read_gold(naacl, "naacl")
+    assert first.sure == {(0, 0)}
+    assert "line 101: link 9 9 lies outside" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("english", "message"),
+    [
+        ("<s snum=7>a b</s>\n<s snum=3>c</s>\n", "snum 2: is not in both"),
+        ("<s snum=7>a b</s>\n<s snum=7>c</s>\n", "line 2: not a sentence"),
+        ("a b\n", "line 1: not a sentence"),
+    ],
+)
+def test_bad_naacl_sentences(naacl: list[Path], english: str, message: str) -> None:
+    write(naacl[0], english)
+    with pytest.raises(DataError, match=message):
+        read_gold(naacl, "naacl")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("a b\tu\t0-1", "line 1: link 0-1 lies outside its sentence of 2 and 1 words"),
+        ("a b\tu\t2-0", "line 1: link 2-0 lies outside"),
+        ("a b\tu\t0:0", "line 1: '0:0' is not a link"),
+        ("a b\tu", "line 1: 2 tab-separated columns where 3"),
+    ],
+)
+def test_bad_xlwa(tmp_path: Path, line: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_gold(write(tmp_path / "x.tsv", line + "\n"), "xlwa")
+
+
+def test_bad_awesome(tmp_path: Path) -> None:
+    texts, links = tmp_path / "x.src-tgt", tmp_path / "x.gold"
+    for text, link, message in (
+        ("a ||| b\n", "0-1\n", "line 1: link 0-1 lies outside"),
+        ("a b\n", "1-1\n", "line 1: not of the form"),
+        ("a ||| b\n", "1-1\n1-1\n", "line 2: has no counterpart"),
+    ):
+        write(texts, text)
+        write(links, link)
+        with pytest.raises(DataError, match=message):
+            read_gold([texts, links], "awesome")
+
+
+def test_number_of_files_must_fit_the_format(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.tsv", "a\tb\t0-0\n")
+    with pytest.raises(DataError, match="format naacl: 1 files do not make"):
+        read_gold(path, "naacl")
+
+
+@given(st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99))), st.integers(0, 1))
+def test_links_come_back_as_written(links: set[tuple[int, int]], first: int) -> None:
+    text = " ".join(f"{i + first}-{j + first}" for i, j in links)
+    assert {found.link for found in _links(text, first, Path("x"), 1)} == links
+
+
+@needs_mirror
+@pytest.mark.parametrize(
+    ("files", "format", "sentences", "sure", "possible"),
+    [
+        (["XL-WA/data/es/test.tsv"], "xlwa", 245, 4722, 4722),
+        (["awesome-align/enfr.src-tgt", "awesome-align/enfr.gold"], "awesome", 447, 4038, 17438),
+        (
+            ["wpt05-eng-hin/test.eng", "wpt05-eng-hin/test.hin", "wpt05-eng-hin/test.eng.hin.wa"],
+            "naacl",
+            90,
+            1408,
+            1408,
+        ),
+    ],
+)
+def test_real_gold(files: list[str], format: str, sentences: int, sure: int, possible: int) -> None:
+    folder = Path(str(MIRROR), "gold-alignments")
+    gold = read_gold([folder / name for name in files], format)  # type: ignore[arg-type]
+    assert len(gold) == sentences
+    assert sum(len(sentence.sure) for sentence in gold) == sure
+    assert sum(len(sentence.possible) for sentence in gold) == possible

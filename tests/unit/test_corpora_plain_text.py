@@ -1,0 +1,92 @@
+"""Running text out of every kind of corpus."""
+
+import lzma
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mbert_atlas.corpora.plain_text import iter_texts, read_plain_text
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json, write_parquet
+from mbert_atlas.schemas import PARAGRAPHS
+
+MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
+needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+
+
+def test_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt.xz"
+    path.write_bytes(lzma.compress(b"one\n\n  two \n<range>\n"))
+    assert list(iter_texts(path, "lines")) == ["one", "two", "<range>"]
+    assert list(iter_texts(path, "vline")) == ["one", "two"]
+
+
+def test_paragraphs(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    write_parquet(pa.table({"text": ["one", " ", "two"]}), path)
+    assert list(iter_texts(path, "paragraphs")) == ["one", "two"]
+    write_parquet(pa.table({"title": ["one"]}), path)
+    with pytest.raises(DataError, match="column text: not a readable Parquet file with it"):
+        list(iter_texts(path, "paragraphs"))
+
+
+def test_conllu(tmp_path: Path) -> None:
+    path = tmp_path / "x.conllu"
+    path.write_text("# text = Go on!\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n")
+    assert list(iter_texts(path, "conllu")) == ["Go on!"]
+
+
+def test_sides_of_bitexts(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.en-es.en", "one\n")
+        archive.writestr("a.en-es.es", "uno\n")
+        archive.writestr("spa.txt", "Go.\tVe.\n")
+    assert list(iter_texts(path, "moses", language="es")) == ["uno"]
+    assert list(iter_texts(path, "moses")) == ["one"]
+    assert list(iter_texts(path, "manythings", language="es")) == ["Ve."]
+    assert list(iter_texts(path, "manythings")) == ["Go."]
+
+
+def test_unknown_format_at_once(tmp_path: Path) -> None:
+    wrong: Any = "pdf"
+    with pytest.raises(DataError, match="format pdf: unknown"):
+        iter_texts(tmp_path / "x", wrong)
+
+
+def test_table_of_running_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "b.txt").write_text("three\nfour\n")
+    files: Any = [(tmp_path / "a.txt", "lines"), (tmp_path / "b.txt", "lines")]
+    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
+    read_plain_text(files, "en", output, card, limit=3)
+    table = pq.read_table(output)
+    assert table.schema.equals(PARAGRAPHS)
+    assert table["text"].to_pylist() == ["one", "two", "three"]
+    assert len(set(table["id"].to_pylist())) == 3
+    assert read_json(card)["counts"] == {"texts": 3}
+    (tmp_path / "a.txt").write_text("\n")
+    with pytest.raises(DataError, match="there is no text in it"):
+        read_plain_text(files[:1], "en", output, card)
+
+
+@needs_mirror
+@pytest.mark.parametrize(
+    ("path", "format", "language", "expected"),
+    [
+        ("bible/ebible-corpus/corpus/jpn-jpn1965.txt*", "vline", "ja", 7938),
+        ("universal-dependencies/UD_Hindi-PUD/hi_pud-ud-test.conllu*", "conllu", "hi", 1000),
+        ("tatoeba-manythings/vie-eng.zip", "manythings", "vi", 8050),
+        ("opus-moses/en-ru.txt.zip", "moses", "ru", 4072),
+    ],
+)
+def test_real_texts(path: str, format: Any, language: str, expected: int) -> None:
+    (found,) = Path(str(MIRROR)).glob(path)
+    texts = list(iter_texts(found, format, language=language))
+    assert len(texts) == expected
+    assert all(text.strip() == text for text in texts)
