@@ -1,6 +1,6 @@
 """Time the alignment back ends against a fast_align binary on one bitext, in one run.
 
-    python benchmarks/alignment.py [--bitext B.parquet] [--gold G --gold-format F]
+    python benchmarks/alignment.py [--bitext B.parquet] [--gold FILE ... --gold-format F]
 
 The binary's time is that of its three calls (forward, reverse, intersection) on text that is ready;
 the back ends' time is that of `align`, from the Parquet file to the Pharaoh file. The rounds of all
@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mbert_atlas.alignment import align
+from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import BITEXT
 
@@ -79,18 +80,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bitext", type=Path, help="Parquet of schema BITEXT; default: synthetic")
     parser.add_argument("--sentences", type=int, default=20_000, help="of the synthetic bitext")
-    parser.add_argument("--gold", type=Path, help="hand-aligned sentences to score")
-    parser.add_argument("--gold-format", default="xl-wa", help="as in the corpora room")
+    parser.add_argument("--gold", type=Path, nargs="+", help="file(s) of hand-aligned sentences")
+    parser.add_argument("--gold-format", default="xlwa", help="see corpora.gold_alignment")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--fast-align", default="fast_align", help="binary, by name or path")
     parser.add_argument("--atools", default="atools", help="binary, by name or path")
     arguments = parser.parse_args()
-    gold = []
-    if arguments.gold:
-        from mbert_atlas.corpora.gold_alignment import read_gold
-
-        gold = list(read_gold(arguments.gold, arguments.gold_format))
+    gold = read_gold(arguments.gold, arguments.gold_format) if arguments.gold else []
     binary, threads = shutil.which(arguments.fast_align), arguments.threads
 
     with tempfile.TemporaryDirectory() as name:

@@ -19,6 +19,7 @@ from mbert_atlas.alignment import backends, diagonal
 from mbert_atlas.alignment.backends import align, one_to_one, symmetrise
 from mbert_atlas.alignment.pharaoh import Links, read_pharaoh, write_pharaoh
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import BITEXT
@@ -336,13 +337,9 @@ def test_error_rate_on_hand_aligned_spanish(tmp_path):
         lines = archive.read(name).decode().splitlines()[20_000:60_000]
     split = re.compile(r"\w+|[^\w\s]")
     rows = [[split.findall(side) for side in line.split("\t")[:2]] for line in lines]
-    gold = []
-    for line in (mirror / "gold-alignments/XL-WA/data/es/test.tsv").read_text().splitlines():
-        source, target, text = line.split("\t")
-        links = frozenset(tuple(map(int, link.split("-"))) for link in text.split())
-        gold.append((source.split(), target.split(), links))
+    gold = read_gold(mirror / "gold-alignments/XL-WA/data/es/test.tsv", "xlwa")
     bitext = write_bitext(tmp_path / "bitext.parquet", rows)
-    result = align(bitext, tmp_path / "links", gold=gold_of(gold), threads=2)
+    result = align(bitext, tmp_path / "links", gold=gold, threads=2)
     assert result["sentences"] == 245
     assert result["aer"] < 0.33
     assert result["precision"] > 0.8
