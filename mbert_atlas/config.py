@@ -86,7 +86,7 @@ class Dataset(_Model):
         None, description="Upstream path for every language, with placeholders."
     )
     files_by_language: dict[str, list[Source]] | None = Field(
-        None, description="Upstream files language by language; wins over `files`."
+        None, description="Upstream files of single languages; they win over `files`."
     )
     limit: int | None = Field(None, ge=1, description="Keep at most this many items per language.")
     minimum_characters: int = Field(

@@ -13,10 +13,9 @@ def sources(name: str, dataset: Dataset, language: str, languages: Languages) ->
     Raises:
         DataError: if the config names no file for that language, or an unknown placeholder.
     """
-    if dataset.files_by_language is not None:
-        found = dataset.files_by_language.get(language)
-    else:
-        found = [Source(path=str(dataset.files))]
+    found = (dataset.files_by_language or {}).get(language)
+    if found is None and dataset.files is not None:
+        found = [Source(path=dataset.files)]
     if not found:
         raise DataError(
             "config",

@@ -13,7 +13,6 @@ def main(snakemake):
         for sentence in read_gold(
             [Path(path) for path in [source["path"], *source["partners"]]],
             source["format"],
-            drop_outside=source["format"] == "naacl",  # WPT-05 has one such link; it is logged
         )
     ]
     align(
