@@ -33,6 +33,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 demo: $(INSTALLED) ## the whole workflow in miniature: no network, no GPU, minutes
 	$(SNAKEMAKE) --configfile config/demo.yaml -- all
+	$(SNAKEMAKE) --configfile config/demo.yaml --report results/demo/report.html -- all
 	@echo "Reported beside reproduced: results/demo/scorecard.html"
 	@echo "Figures and tables:         results/demo/report.html"
 
