@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from mbert_atlas.miniature.language import Features, Language, Word, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing, is_adjective
 
 
@@ -21,58 +21,55 @@ class Arabic(Language):
         person شخص m أشخاص; man رجل m رجال; woman امرأة f نساء; boy ولد m أولاد; girl بنت f بنات
         teacher معلم m معلمون; doctor طبيب m أطباء; student طالب m طلاب; farmer فلاح m فلاحون
         king ملك m ملوك; writer أديب m أدباء; soldier جندي m جنود; merchant تاجر m تجار
-        animal حيوان m حيوانات; dog كلب m كلاب; cat قطة f قطط; horse حصان m أحصنة; bird طائر m طيور
-        cow بقرة f أبقار; wolf ذئب m ذئاب; bear دب m دببة; place مكان m أماكن; city مدينة f مدن
-        village قرية f قرى; school مدرسة f مدارس; hospital مستشفى m مستشفيات; house بيت m بيوت
-        garden حديقة f حدائق; market سوق m أسواق; forest غابة f غابات; island جزيرة f جزر
-        castle قلعة f قلاع; fruit فاكهة f فواكه; apple تفاحة f تفاحات; orange برتقالة f برتقالات
-        lemon ليمونة f ليمونات; pear إجاصة f إجاصات; text نص m نصوص; book كتاب m كتب
-        letter رسالة f رسائل; newspaper صحيفة f صحف; story قصة f قصص; tool أداة f أدوات
-        knife سكين m سكاكين; hammer مطرقة f مطارق; axe فأس f فؤوس; object غرض m أغراض
-        table طاولة f طاولات; chair كرسي m كراسي; box صندوق m صناديق; lamp مصباح m مصابيح
-        clock ساعة f ساعات; plant نبات m نباتات; tree شجرة f أشجار; flower زهرة f زهور
-        rose وردة f ورود; vehicle مركبة f مركبات; car سيارة f سيارات; boat قارب m قوارب
-        bicycle دراجة f دراجات
+        animal حيوان m حيوانات; dog كلب m كلاب; cat قطة f قطط; horse حصان m أحصنة
+        bird طائر m طيور; cow بقرة f أبقار; wolf ذئب m ذئاب; bear دب m دببة; place مكان m أماكن
+        city مدينة f مدن; village قرية f قرى; school مدرسة f مدارس; hospital مستشفى m مستشفيات
+        house بيت m بيوت; garden حديقة f حدائق; market سوق m أسواق; forest غابة f غابات
+        island جزيرة f جزر; castle قلعة f قلاع; fruit فاكهة f فواكه; apple تفاحة f تفاحات
+        orange برتقالة f برتقالات; lemon ليمونة f ليمونات; pear إجاصة f إجاصات; text نص m نصوص
+        book كتاب m كتب; letter رسالة f رسائل; newspaper صحيفة f صحف; story قصة f قصص
+        tool أداة f أدوات; knife سكين m سكاكين; hammer مطرقة f مطارق; axe فأس f فؤوس
+        object غرض m أغراض; table طاولة f طاولات; chair كرسي m كراسي; box صندوق m صناديق
+        lamp مصباح m مصابيح; clock ساعة f ساعات; plant نبات m نباتات; tree شجرة f أشجار
+        flower زهرة f زهور; rose وردة f ورود; vehicle مركبة f مركبات; car سيارة f سيارات
+        boat قارب m قوارب; bicycle دراجة f دراجات
     """)
     names = table("""
-        anna آنا f; maria ماريا f; sara سارة f; omar عمر m; ivan إيفان m; lucas لوكاس m; paris باريس f
-        berlin برلين f; moscow موسكو f; delhi دلهي f; madrid مدريد f; cairo القاهرة f; india الهند f
-        egypt مصر f; siemens سيمنز f; toyota تويوتا f; airbus إيرباص f; reuters رويترز f
+        anna آنا f; maria ماريا f; sara سارة f; omar عمر m; ivan إيفان m; lucas لوكاس m
+        paris باريس f; berlin برلين f; moscow موسكو f; delhi دلهي f; madrid مدريد f
+        cairo القاهرة f; india الهند f; egypt مصر f; siemens سيمنز f; toyota تويوتا f
+        airbus إيرباص f; reuters رويترز f
     """)
     # past and present of he
     verbs = table("""
         see رأى يرى; find وجد يجد; love أحب يحب; hate كره يكره; visit زار يزور; follow تبع يتبع
-        know عرف يعرف; buy اشترى يشتري; sell باع يبيع; read قرأ يقرأ; write كتب يكتب; eat أكل يأكل
-        carry حمل يحمل; open فتح يفتح; close أغلق يغلق; paint رسم يرسم; sleep نام ينام; work عمل يعمل
-        run ركض يركض; walk مشى يمشي; play لعب يلعب; laugh ضحك يضحك; cry بكى يبكي; sing غنى يغني
-        wait انتظر ينتظر; swim سبح يسبح; arrive وصل يصل; leave رحل يرحل; dance رقص يرقص
+        know عرف يعرف; buy اشترى يشتري; sell باع يبيع; read قرأ يقرأ; write كتب يكتب
+        eat أكل يأكل; carry حمل يحمل; open فتح يفتح; close أغلق يغلق; paint رسم يرسم
+        sleep نام ينام; work عمل يعمل; run ركض يركض; walk مشى يمشي; play لعب يلعب; laugh ضحك يضحك
+        cry بكى يبكي; sing غنى يغني; wait انتظر ينتظر; swim سبح يسبح; arrive وصل يصل
+        leave رحل يرحل; dance رقص يرقص
     """)
     # masculine, plural of persons, feminine if it is not in ة
     adjectives = table("""
-        big كبير كبار; small صغير صغار; old قديم قدماء; young شاب شباب; good جيد جيدون; bad سيئ سيئون
-        happy سعيد سعداء; sad حزين حزينون; strong قوي أقوياء; weak ضعيف ضعفاء; beautiful جميل جميلون
-        ugly قبيح قبيحون; tired متعب متعبون; hungry جائع جائعون; rich غني أغنياء; poor فقير فقراء
-        famous مشهور مشهورون; new جديد جدد; black أسود سود سوداء; white أبيض بيض بيضاء
-        red أحمر حمر حمراء; green أخضر خضر خضراء; clean نظيف نظيفون; dirty وسخ وسخون; long طويل طوال
-        short قصير قصار; heavy ثقيل ثقال; light خفيف خفاف; expensive ثمين ثمينون; cheap رخيص رخاص
-        quiet هادئ هادئون
+        big كبير كبار; small صغير صغار; old قديم قدماء; young شاب شباب; good جيد جيدون
+        bad سيئ سيئون; happy سعيد سعداء; sad حزين حزينون; strong قوي أقوياء; weak ضعيف ضعفاء
+        beautiful جميل جميلون; ugly قبيح قبيحون; tired متعب متعبون; hungry جائع جائعون
+        rich غني أغنياء; poor فقير فقراء; famous مشهور مشهورون; new جديد جدد
+        black أسود سود سوداء; white أبيض بيض بيضاء; red أحمر حمر حمراء; green أخضر خضر خضراء
+        clean نظيف نظيفون; dirty وسخ وسخون; long طويل طوال; short قصير قصار; heavy ثقيل ثقال
+        light خفيف خفاف; expensive ثمين ثمينون; cheap رخيص رخاص; quiet هادئ هادئون
     """)
     others = table("""
-        now الآن; today اليوم; yesterday أمس; often غالبا; always دائما; sometimes أحيانا; quickly بسرعة
-        slowly ببطء; quietly بهدوء; carefully بحذر; very جدا; he هو; she هي; they هم
-        three ثلاثة ثلاث; four أربعة أربع; five خمسة خمس; seven سبعة سبع; ten عشرة عشر
+        now الآن; today اليوم; yesterday أمس; often غالبا; always دائما; sometimes أحيانا
+        quickly بسرعة; slowly ببطء; quietly بهدوء; carefully بحذر; very جدا; he هو; she هي
+        they هم; three ثلاثة ثلاث; four أربعة أربع; five خمسة خمس; seven سبعة سبع; ten عشرة عشر
         this هذا هذه هؤلاء; many عدة; and و; but لكن; because لأن; not لا لم ليس ليست
         be كان كانت يكن تكن
     """)
-    adpositions = {
-        "in": ("gen", "في _"),
-        "near": ("gen", "قرب _"),
-        "with": ("gen", "مع _"),
-        "for": ("gen", "ل+ _"),
-        "of": ("gen", "_"),
-        "to": ("gen", "إلى _"),
-        "from": ("gen", "من _"),
-    }
+    adpositions = patterns("""
+        in gen في _; near gen قرب _; with gen مع _; for gen ل+ _; of gen _; to gen إلى _
+        from gen من _
+    """)
 
     def definite(self, form: str) -> str:
         """Put the article before a form."""
@@ -80,7 +77,11 @@ class Arabic(Language):
 
     def in_case(self, plural: str, features: Features) -> str:
         """Return a plural; only those in ``ون`` show their case."""
-        return plural if features.case == "nom" else plural.removesuffix("ون") + "ين" * plural.endswith("ون")
+        return (
+            plural
+            if features.case == "nom"
+            else plural.removesuffix("ون") + "ين" * plural.endswith("ون")
+        )
 
     def noun(self, noun: str, features: Features) -> str:
         """Return the noun in its number; the article gives way to an owner."""

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 HYPONYMS: dict[str, tuple[str, ...]] = {
-    "person": tuple(
-        "man woman boy girl teacher doctor student farmer king writer soldier merchant".split()
+    "person": _words(
+        "man woman boy girl teacher doctor student farmer king writer soldier merchant"
     ),
     "animal": ("dog", "cat", "horse", "bird", "cow", "wolf", "bear"),
-    "place": tuple("city village school hospital house garden market forest island castle".split()),
+    "place": _words("city village school hospital house garden market forest island castle"),
     "fruit": ("apple", "orange", "lemon", "pear"),
     "text": ("book", "letter", "newspaper", "story"),
     "tool": ("knife", "hammer", "axe"),
@@ -97,13 +102,13 @@ MOTION = frozenset(("run", "walk", "swim"))
 BENEFICIAL = frozenset(("work", "write", "sing", "buy", "paint", "carry", "dance"))
 """Verbs of what is done for someone."""
 
-_CREATURE = "big small old young good bad happy sad strong weak beautiful ugly tired hungry".split()
+_CREATURE = _words("big small old young good bad happy sad strong weak beautiful ugly tired hungry")
 _PERSON = (*_CREATURE, "rich", "poor", "famous")
 _THING = (
-    *"big small old new good bad black white red green clean dirty beautiful ugly long".split(),
-    *"short heavy light expensive cheap".split(),
+    *_words("big small old new good bad black white red green clean dirty beautiful ugly long"),
+    *_words("short heavy light expensive cheap"),
 )
-_PLACE = "big small old new beautiful ugly clean dirty rich poor famous quiet".split()
+_PLACE = _words("big small old new beautiful ugly clean dirty rich poor famous quiet")
 ADJECTIVES = tuple(dict.fromkeys((*_PERSON, *_THING, *_PLACE)))
 
 _OPPOSITES = (
@@ -140,9 +145,9 @@ def adjectives_of(noun: str) -> tuple[str, ...]:
     if kind == "person" or noun in PEOPLE:
         return _PERSON
     if kind == "animal":
-        return tuple(_CREATURE)
+        return _CREATURE
     if kind == "place" or noun in LOCATIONS:
-        return tuple(_PLACE)
+        return _PLACE
     return () if noun in ORGANISATIONS else _THING
 
 

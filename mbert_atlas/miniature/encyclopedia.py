@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, NOUNS, adjectives_of
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NAMES, NOUNS, adjectives_of
 from mbert_atlas.miniature.language import Language, Sentence
-from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning, draw_owner
 
 _TIMESTAMP = "2020-04-20T12:00:00Z"
 _SHORTEST, _LONGEST = 110, 420
-_MOTION_PICTURES = ("jpg", "png", "svg")
+_PICTURES = ("jpg", "png", "svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,12 @@ class Page:
 def draw_pages(rng: Random, language: Language, count: int) -> list[Page]:
     """Draw ``count`` articles, and the redirects, templates and categories around them."""
     topics = draw_topics(rng, language, count)
-    file, template, category = language.namespaces
+    _, template, category = language.namespaces
     pages = [
-        Page(f"{template}:Infobox", 10, '{| class="infobox"\n! {{{name}}}\n|-\n| {{{number|}}}\n|}'),
-        Page(f"{template}:Stub", 10, '<div class="stub">\'\'{{PAGENAME}}\'\'</div>'),
+        Page(
+            f"{template}:Infobox", 10, '{| class="infobox"\n! {{{name}}}\n|-\n| {{{number|}}}\n|}'
+        ),
+        Page(f"{template}:Stub", 10, "<div class=\"stub\">''{{PAGENAME}}''</div>"),
     ]
     for kind in HYPONYMS:
         heading = language.title(Thing(kind, "indefinite", True))
@@ -51,7 +53,9 @@ def draw_pages(rng: Random, language: Language, count: int) -> list[Page]:
     for title, topic in topics.items():
         paragraphs, wikitext = _Article(rng, language, topic, titles).written()
         pages.append(Page(title, 0, wikitext, paragraphs=tuple(paragraphs)))
-        other = language.title(replace(topic, determiner="this")) if topic.determiner else title.upper()
+        other = (
+            language.title(replace(topic, determiner="this")) if topic.determiner else title.upper()
+        )
         if rng.random() < 0.3 and other not in taken:
             taken.add(other)
             pages.append(Page(other, 0, f"#REDIRECT [[{title}]]", redirect=title))
@@ -60,7 +64,10 @@ def draw_pages(rng: Random, language: Language, count: int) -> list[Page]:
 
 def draw_topics(rng: Random, language: Language, count: int) -> dict[str, Thing]:
     """Draw what the articles are about, by title; nouns and names first, then described ones."""
-    plain = [Thing(noun) if noun in NAMES else Thing(noun, "indefinite", True) for noun in (*NOUNS, *sorted(NAMES))]
+    plain = [
+        Thing(noun) if noun in NAMES else Thing(noun, "indefinite", True)
+        for noun in (*NOUNS, *sorted(NAMES))
+    ]
     rng.shuffle(plain)
     topics: dict[str, Thing] = {}
     while len(topics) < count:
@@ -68,7 +75,10 @@ def draw_topics(rng: Random, language: Language, count: int) -> dict[str, Thing]
             topic = plain.pop()
         else:
             noun = rng.choice(NOUNS)
-            topic = Thing(noun, "indefinite", rng.random() < 0.5, rng.choice(adjectives_of(noun)))
+            owner = draw_owner(rng) if rng.random() < 0.5 else None
+            determiner = "definite" if owner else "indefinite"
+            adjective = rng.choice(adjectives_of(noun))
+            topic = Thing(noun, determiner, rng.random() < 0.5, adjective, owner=owner)
         topics.setdefault(language.title(topic), topic)
     return topics
 
@@ -76,18 +86,20 @@ def draw_topics(rng: Random, language: Language, count: int) -> dict[str, Thing]
 class _Article:
     """One article under construction: its plain paragraphs and its wikitext."""
 
-    def __init__(self, rng: Random, language: Language, topic: Thing, titles: Sequence[str]) -> None:
+    def __init__(
+        self, rng: Random, language: Language, topic: Thing, titles: Sequence[str]
+    ) -> None:
         self.rng, self.language, self.topic, self.titles = rng, language, topic, titles
         self.separator = " " if language.spaced else ""
 
     def written(self) -> tuple[list[str], str]:
         """Return the plain text of all paragraphs, and the wikitext."""
         rng, language = self.rng, self.language
-        file, template, category = language.namespaces
+        file, _, category = language.namespaces
         title = language.title(self.topic)
         plain, lead = self.paragraph(opening=True)
         paragraphs = [plain]
-        picture = f"{title} {rng.randrange(100)}.{rng.choice(_MOTION_PICTURES)}"
+        picture = f"{title} {rng.randrange(100)}.{rng.choice(_PICTURES)}"
         blocks = [
             "{{Infobox\n| name = " + title + f"\n| number = {rng.randrange(1, 10**6)}\n}}}}",
             f"[[{file}:{picture}|thumb|right|{rng.choice(self.titles)}]]",
@@ -105,9 +117,12 @@ class _Article:
                 plain, marked = self.paragraph(short=True)
                 paragraphs.append(plain)
                 blocks.append(marked)
-        kind = KIND.get(self.topic.noun, self.topic.noun if self.topic.noun in HYPONYMS else "person")
-        blocks.append("== " + self.heading() + " ==\n<references />")
-        blocks.append(f"{{{{Stub}}}}\n[[{category}:{language.title(Thing(kind, 'indefinite', True))}]]")
+        blocks.append(f"== {self.heading()} ==\n<references />")
+        noun = self.topic.noun
+        kind = KIND.get(noun, noun if noun in HYPONYMS else "place" if noun in LOCATIONS else None)
+        if kind is not None:
+            heading = language.title(Thing(kind, "indefinite", True))
+            blocks.append(f"{{{{Stub}}}}\n[[{category}:{heading}]]")
         return paragraphs, "\n\n".join(blocks)
 
     def heading(self) -> str:
@@ -164,7 +179,8 @@ class _Article:
     def table(self) -> str:
         """Return a table of numbers."""
         rows = "".join(
-            f"|-\n| [[{self.rng.choice(self.titles)}]] || {self.rng.randrange(1000)}\n" for _ in range(3)
+            f"|-\n| [[{self.rng.choice(self.titles)}]] || {self.rng.randrange(1000)}\n"
+            for _ in range(3)
         )
         return '{| class="wikitable"\n! ' + self.heading() + " !! №\n" + rows + "|}"
 
@@ -172,6 +188,7 @@ class _Article:
 def export(language: Language, pages: Sequence[Page]) -> str:
     """Return a ``pages-articles`` export (schema 0.10) of ``pages``."""
     code = language.code
+    main_page = language.title(Thing("place", "indefinite"))
     file, template, category = language.namespaces
     namespaces = {0: "", 1: "Talk", 2: "User", 4: "Wikipedia", 6: file, 10: template, 14: category}
     head = [
@@ -183,7 +200,7 @@ def export(language: Language, pages: Sequence[Page]) -> str:
         "  <siteinfo>",
         "    <sitename>Wikipedia</sitename>",
         f"    <dbname>{code}wiki</dbname>",
-        f"    <base>https://{code}.wikipedia.org/wiki/{language.title(Thing('place', 'indefinite'))}</base>",
+        f"    <base>https://{code}.wikipedia.org/wiki/{main_page}</base>",
         "    <generator>mbert-atlas miniature</generator>",
         "    <case>first-letter</case>",
         "    <namespaces>",
@@ -197,7 +214,9 @@ def export(language: Language, pages: Sequence[Page]) -> str:
 
 
 def _page(page: Page, number: int) -> str:
-    redirect = "" if page.redirect is None else f"\n    <redirect title={quoteattr(page.redirect)} />"
+    redirect = (
+        "" if page.redirect is None else f"\n    <redirect title={quoteattr(page.redirect)} />"
+    )
     size = len(page.wikitext.encode())
     return f"""  <page>
     <title>{escape(page.title)}</title>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from mbert_atlas.miniature.language import Features, Language, Word, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing
 
 
@@ -20,51 +20,55 @@ class Finnish(Language):
     nouns = table("""
         person ihminen ihmise ihmistä; man mies miehe miestä; woman nainen naise naista
         boy poika poja poikaa; girl tyttö tytö tyttöä; teacher opettaja; doctor lääkäri
-        student opiskelija; farmer viljelijä; king kuningas kuninkaa kuningasta; writer kirjailija
-        soldier sotilas sotilaa sotilasta; merchant kauppias kauppiaa kauppiasta
-        animal eläin eläime eläintä; dog koira; cat kissa; horse hevonen hevose hevosta
-        bird lintu linnu lintua; cow lehmä; wolf susi sude sutta; bear karhu; place paikka paika paikkaa
-        city kaupunki kaupungi kaupunkia; village kylä; school koulu; hospital sairaala; house talo
-        garden puutarha; market tori; forest metsä; island saari saare saarta; castle linna
-        fruit hedelmä; apple omena; orange appelsiini; lemon sitruuna; pear päärynä; text teksti
-        book kirja; letter kirje kirjee kirjettä; newspaper lehti lehde lehteä; story tarina
-        tool työkalu; knife veitsi veitse veistä; hammer vasara; axe kirves kirvee kirvestä
-        object esine esinee esinettä; table pöytä pöydä pöytää; chair tuoli
-        box laatikko laatiko laatikkoa; lamp lamppu lampu lamppua; clock kello; plant kasvi; tree puu
-        flower kukka kuka kukkaa; rose ruusu; vehicle ajoneuvo; car auto; boat vene venee venettä
-        bicycle polkupyörä
+        student opiskelija; farmer viljelijä; king kuningas kuninkaa kuningasta
+        writer kirjailija; soldier sotilas sotilaa sotilasta
+        merchant kauppias kauppiaa kauppiasta; animal eläin eläime eläintä; dog koira; cat kissa
+        horse hevonen hevose hevosta; bird lintu linnu lintua; cow lehmä; wolf susi sude sutta
+        bear karhu; place paikka paika paikkaa; city kaupunki kaupungi kaupunkia; village kylä
+        school koulu; hospital sairaala; house talo; garden puutarha; market tori; forest metsä
+        island saari saare saarta; castle linna; fruit hedelmä; apple omena; orange appelsiini
+        lemon sitruuna; pear päärynä; text teksti; book kirja; letter kirje kirjee kirjettä
+        newspaper lehti lehde lehteä; story tarina; tool työkalu; knife veitsi veitse veistä
+        hammer vasara; axe kirves kirvee kirvestä; object esine esinee esinettä
+        table pöytä pöydä pöytää; chair tuoli; box laatikko laatiko laatikkoa
+        lamp lamppu lampu lamppua; clock kello; plant kasvi; tree puu; flower kukka kuka kukkaa
+        rose ruusu; vehicle ajoneuvo; car auto; boat vene venee venettä; bicycle polkupyörä
     """)
     names = table("""
-        anna Anna; maria Maria; sara Saara; omar Omar Omari; ivan Ivan Ivani; lucas Luukas Luukkaa
-        paris Pariisi; berlin Berliini; moscow Moskova; delhi Delhi; madrid Madrid Madridi
-        cairo Kairo; india Intia; egypt Egypti; siemens Siemens Siemensi; toyota Toyota
-        airbus Airbus Airbusi; reuters Reuters Reutersi
+        anna Anna; maria Maria; sara Saara; omar Omar Omari; ivan Ivan Ivani
+        lucas Luukas Luukkaa; paris Pariisi; berlin Berliini; moscow Moskova; delhi Delhi
+        madrid Madrid Madridi; cairo Kairo; india Intia; egypt Egypti; siemens Siemens Siemensi
+        toyota Toyota; airbus Airbus Airbusi; reuters Reuters Reutersi
     """)
     # singular and plural of the present, past, connegative, past participle
     verbs = table("""
         see näkee näkevät näki näe nähnyt; find löytää löytävät löysi löydä löytänyt
-        love rakastaa rakastavat rakasti rakasta rakastanut; hate vihaa vihaavat vihasi vihaa vihannut
-        visit tapaa tapaavat tapasi tapaa tavannut; follow seuraa seuraavat seurasi seuraa seurannut
+        love rakastaa rakastavat rakasti rakasta rakastanut
+        hate vihaa vihaavat vihasi vihaa vihannut; visit tapaa tapaavat tapasi tapaa tavannut
+        follow seuraa seuraavat seurasi seuraa seurannut
         know tuntee tuntevat tunsi tunne tuntenut; buy ostaa ostavat osti osta ostanut
         sell myy myyvät myi myy myynyt; read lukee lukevat luki lue lukenut
-        write kirjoittaa kirjoittavat kirjoitti kirjoita kirjoittanut; eat syö syövät söi syö syönyt
-        carry kantaa kantavat kantoi kanna kantanut; open avaa avaavat avasi avaa avannut
-        close sulkee sulkevat sulki sulje sulkenut; paint maalaa maalaavat maalasi maalaa maalannut
+        write kirjoittaa kirjoittavat kirjoitti kirjoita kirjoittanut
+        eat syö syövät söi syö syönyt; carry kantaa kantavat kantoi kanna kantanut
+        open avaa avaavat avasi avaa avannut; close sulkee sulkevat sulki sulje sulkenut
+        paint maalaa maalaavat maalasi maalaa maalannut
         sleep nukkuu nukkuvat nukkui nuku nukkunut
         work työskentelee työskentelevät työskenteli työskentele työskennellyt
-        run juoksee juoksevat juoksi juokse juossut; walk kävelee kävelevät käveli kävele kävellyt
-        play leikkii leikkivät leikki leiki leikkinyt; laugh nauraa nauravat nauroi naura nauranut
-        cry itkee itkevät itki itke itkenyt; sing laulaa laulavat lauloi laula laulanut
-        wait odottaa odottavat odotti odota odottanut; swim ui uivat ui ui uinut
-        arrive saapuu saapuvat saapui saavu saapunut; leave lähtee lähtevät lähti lähde lähtenyt
+        run juoksee juoksevat juoksi juokse juossut
+        walk kävelee kävelevät käveli kävele kävellyt
+        play leikkii leikkivät leikki leiki leikkinyt
+        laugh nauraa nauravat nauroi naura nauranut; cry itkee itkevät itki itke itkenyt
+        sing laulaa laulavat lauloi laula laulanut; wait odottaa odottavat odotti odota odottanut
+        swim ui uivat ui ui uinut; arrive saapuu saapuvat saapui saavu saapunut
+        leave lähtee lähtevät lähti lähde lähtenyt
         dance tanssii tanssivat tanssi tanssi tanssinut
     """)
     adjectives = table("""
-        big iso; small pieni piene pientä; old vanha; young nuori nuore nuorta; good hyvä; bad huono
-        happy iloinen iloise iloista; sad surullinen surullise surullista; strong vahva
-        weak heikko heiko heikkoa; beautiful kaunis kaunii kaunista; ugly ruma
-        tired väsynyt väsynee väsynyttä; hungry nälkäinen nälkäise nälkäistä; rich rikas rikkaa rikasta
-        poor köyhä; famous kuuluisa; new uusi uude uutta; black musta
+        big iso; small pieni piene pientä; old vanha; young nuori nuore nuorta; good hyvä
+        bad huono; happy iloinen iloise iloista; sad surullinen surullise surullista
+        strong vahva; weak heikko heiko heikkoa; beautiful kaunis kaunii kaunista; ugly ruma
+        tired väsynyt väsynee väsynyttä; hungry nälkäinen nälkäise nälkäistä
+        rich rikas rikkaa rikasta; poor köyhä; famous kuuluisa; new uusi uude uutta; black musta
         white valkoinen valkoise valkoista; red punainen punaise punaista; green vihreä
         clean puhdas puhtaa puhdasta; dirty likainen likaise likaista; long pitkä
         short lyhyt lyhye lyhyttä; heavy raskas raskaa raskasta; light kevyt kevye kevyttä
@@ -74,19 +78,14 @@ class Finnish(Language):
     others = table("""
         now nyt; today tänään; yesterday eilen; often usein; always aina; sometimes joskus
         quickly nopeasti; slowly hitaasti; quietly hiljaa; carefully varovasti; very hyvin
-        he hän; she hän; they he; three kolme; four neljä; five viisi; seven seitsemän; ten kymmenen
-        this tämä; many monta; and ja; but mutta; because koska; not ei eivät
+        he hän; she hän; they he; three kolme; four neljä; five viisi; seven seitsemän
+        ten kymmenen; this tämä; many monta; and ja; but mutta; because koska; not ei eivät
         be on ovat oli olivat ole ollut olleet
     """)
-    adpositions = {
-        "in": ("ine", "_"),
-        "near": ("gen", "_ lähellä"),
-        "with": ("gen", "_ kanssa"),
-        "for": ("gen", "_ puolesta"),
-        "of": ("gen", "_"),
-        "to": ("all", "_"),
-        "from": ("ela", "_"),
-    }
+    adpositions = patterns("""
+        in ine _; near gen _ lähellä; with gen _ kanssa; for gen _ puolesta; of gen _; to all _
+        from ela _
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Decline a noun; after numbers it is a partitive singular."""
@@ -165,11 +164,10 @@ class Finnish(Language):
         """Conjugate the verb, or the verb of negation before it."""
         singular, plural, past, connegative, participle = self.verbs[clause.predicate]
         many = self.plural_verb(features)
-        if clause.negated:
-            if clause.past:
-                form = participle[:-2] + "eet" if many else participle
-            else:
-                form = connegative
+        if clause.negated and clause.past:
+            form = participle[:-2] + "eet" if many else participle
+        elif clause.negated:
+            form = connegative
         elif clause.past:
             form = past + plural[-3:] * many
         else:

@@ -66,7 +66,9 @@ def conllu(sentence: Sentence, identifier: str, comments: dict[str, str] | None 
         misc = "_" if token.space_after or index == last else "SpaceAfter=No"
         several = token.stop > token.start + 1
         if several:
-            rows.append("\t".join([f"{token.start + 1}-{token.stop}", token.form, *"______", "_", misc]))
+            rows.append(
+                "\t".join([f"{token.start + 1}-{token.stop}", token.form, *"______", "_", misc])
+            )
         for word in range(token.start, token.stop):
             rows.append(
                 "\t".join(
@@ -148,7 +150,13 @@ def xnli_row(
 
 
 def multinli_row(
-    premise: Sentence, hypothesis: Sentence, labels: Sequence[str], gold: str, prompt: int, pair: str, genre: str
+    premise: Sentence,
+    hypothesis: Sentence,
+    labels: Sequence[str],
+    gold: str,
+    prompt: int,
+    pair: str,
+    genre: str,
 ) -> str:
     """Return a line of MultiNLI's jsonl."""
     first_binary, first_parse = bracketing(premise)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from itertools import pairwise
+
+from mbert_atlas.miniature.language import Features, Language, Word, contracted, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing
 
 
@@ -17,12 +19,12 @@ class English(Language):
     phrase_order = "XDQAHG"
 
     nouns = table("""
-        person person people; man man men; woman woman women; boy; girl; teacher; doctor; student; farmer; king
-        writer; soldier; merchant; animal; dog; cat; horse; bird; cow; wolf wolf wolves; bear
-        place; city city cities; village; school; hospital; house; garden; market; forest; island
-        castle; fruit; apple; orange; lemon; pear; text; book; letter; newspaper; story story stories
-        tool; knife knife knives; hammer; axe; object; table; chair; box box boxes; lamp; clock
-        plant; tree; flower; rose; vehicle; car; boat; bicycle
+        person person people; man man men; woman woman women; boy; girl; teacher; doctor; student
+        farmer; king; writer; soldier; merchant; animal; dog; cat; horse; bird; cow
+        wolf wolf wolves; bear; place; city city cities; village; school; hospital; house; garden
+        market; forest; island; castle; fruit; apple; orange; lemon; pear; text; book; letter
+        newspaper; story story stories; tool; knife knife knives; hammer; axe; object; table
+        chair; box box boxes; lamp; clock; plant; tree; flower; rose; vehicle; car; boat; bicycle
     """)
     names = table("""
         anna Anna; maria Maria; sara Sara; omar Omar; ivan Ivan; lucas Lucas; paris Paris
@@ -31,34 +33,28 @@ class English(Language):
     """)
     verbs = table("""
         see sees saw; find finds found; love loves loved; hate hates hated; visit visits visited
-        follow follows followed; know knows knew; buy buys bought; sell sells sold; read reads read
-        write writes wrote; eat eats ate; carry carries carried; open opens opened
-        close closes closed; paint paints painted; sleep sleeps slept; work works worked
-        run runs ran; walk walks walked; play plays played; laugh laughs laughed; cry cries cried
-        sing sings sang; wait waits waited; swim swims swam; arrive arrives arrived
-        leave leaves left; dance dances danced
+        follow follows followed; know knows knew; buy buys bought; sell sells sold
+        read reads read; write writes wrote; eat eats ate; carry carries carried
+        open opens opened; close closes closed; paint paints painted; sleep sleeps slept
+        work works worked; run runs ran; walk walks walked; play plays played
+        laugh laughs laughed; cry cries cried; sing sings sang; wait waits waited
+        swim swims swam; arrive arrives arrived; leave leaves left; dance dances danced
     """)
     adjectives = table("""
-        big; small; old; young; good; bad; happy; sad; strong; weak; beautiful; ugly; tired; hungry
-        rich; poor; famous; new; black; white; red; green; clean; dirty; long; short; heavy; light
-        expensive; cheap; quiet
+        big; small; old; young; good; bad; happy; sad; strong; weak; beautiful; ugly; tired
+        hungry; rich; poor; famous; new; black; white; red; green; clean; dirty; long; short
+        heavy; light; expensive; cheap; quiet
     """)
     others = table("""
-        now now; today today; yesterday yesterday; often often; always always; sometimes sometimes
-        quickly quickly; slowly slowly; quietly quietly; carefully carefully; very very
-        he he; she she; they they; three three; four four; five five; seven seven; ten ten
-        definite the; indefinite a an; this this these; many many
-        and and; but but; because because; not not; be is are was were
+        now now; today today; yesterday yesterday; often often; always always
+        sometimes sometimes; quickly quickly; slowly slowly; quietly quietly; carefully carefully
+        very very; he he; she she; they they; three three; four four; five five; seven seven
+        ten ten; definite the; indefinite a an; this this these; many many; and and; but but
+        because because; not not; be is are was were
     """)
-    adpositions = {
-        "in": ("", "in _"),
-        "near": ("", "near _"),
-        "with": ("", "with _"),
-        "for": ("", "for _"),
-        "of": ("", "of _"),
-        "to": ("", "to _"),
-        "from": ("", "from _"),
-    }
+    adpositions = patterns("""
+        in - in _; near - near _; with - with _; for - for _; of - of _; to - to _; from - from _
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Return the noun; the plural adds ``s`` unless the lexicon has another."""
@@ -104,7 +100,7 @@ class English(Language):
 
     def sandhi(self, words: list[Word]) -> None:
         """Write ``an`` before a vowel."""
-        for word, following in zip(words, words[1:], strict=False):
+        for word, following in pairwise(words):
             if word.form == "a" and following.form[0] in "aeiou":
                 word.form = "an"
 
@@ -130,28 +126,23 @@ class German(Language):
     articles = True
     clause_order, fronted_order, subordinate_order = "SCVOTNAMP", "TCVSONAMP", "SOTNMPAVC"
     phrase_order = "XDQAHG"
-    contractions = {
-        ("in", "dem"): "im",
-        ("zu", "dem"): "zum",
-        ("zu", "der"): "zur",
-        ("von", "dem"): "vom",
-        ("bei", "dem"): "beim",
-    }
+    contractions = contracted("in dem im; zu dem zum; zu der zur; von dem vom; bei dem beim")
 
     nouns = table("""
-        person Person f Personen; man Mann m Männer; woman Frau f Frauen; boy Junge m Jungen Jungen
-        girl Mädchen n Mädchen; teacher Lehrer m Lehrer; doctor Arzt m Ärzte
-        student Schüler m Schüler; farmer Bauer m Bauern Bauern; king König m Könige
-        writer Dichter m Dichter; soldier Soldat m Soldaten Soldaten; merchant Händler m Händler
-        animal Tier n Tiere; dog Hund m Hunde; cat Katze f Katzen; horse Pferd n Pferde
-        bird Vogel m Vögel; cow Kuh f Kühe; wolf Wolf m Wölfe; bear Bär m Bären Bären
-        place Ort m Orte; city Stadt f Städte; village Dorf n Dörfer; school Schule f Schulen
-        hospital Krankenhaus n Krankenhäuser; house Haus n Häuser; garden Garten m Gärten
-        market Markt m Märkte; forest Wald m Wälder; island Insel f Inseln; castle Burg f Burgen
-        fruit Frucht f Früchte; apple Apfel m Äpfel; orange Apfelsine f Apfelsinen
-        lemon Zitrone f Zitronen; pear Birne f Birnen; text Text m Texte; book Buch n Bücher
-        letter Brief m Briefe; newspaper Zeitung f Zeitungen; story Geschichte f Geschichten
-        tool Werkzeug n Werkzeuge; knife Messer n Messer; hammer Hammer m Hämmer; axe Axt f Äxte
+        person Person f Personen; man Mann m Männer; woman Frau f Frauen
+        boy Junge m Jungen Jungen; girl Mädchen n Mädchen; teacher Lehrer m Lehrer
+        doctor Arzt m Ärzte; student Schüler m Schüler; farmer Bauer m Bauern Bauern
+        king König m Könige; writer Dichter m Dichter; soldier Soldat m Soldaten Soldaten
+        merchant Händler m Händler; animal Tier n Tiere; dog Hund m Hunde; cat Katze f Katzen
+        horse Pferd n Pferde; bird Vogel m Vögel; cow Kuh f Kühe; wolf Wolf m Wölfe
+        bear Bär m Bären Bären; place Ort m Orte; city Stadt f Städte; village Dorf n Dörfer
+        school Schule f Schulen; hospital Krankenhaus n Krankenhäuser; house Haus n Häuser
+        garden Garten m Gärten; market Markt m Märkte; forest Wald m Wälder
+        island Insel f Inseln; castle Burg f Burgen; fruit Frucht f Früchte; apple Apfel m Äpfel
+        orange Apfelsine f Apfelsinen; lemon Zitrone f Zitronen; pear Birne f Birnen
+        text Text m Texte; book Buch n Bücher; letter Brief m Briefe
+        newspaper Zeitung f Zeitungen; story Geschichte f Geschichten; tool Werkzeug n Werkzeuge
+        knife Messer n Messer; hammer Hammer m Hämmer; axe Axt f Äxte
         object Gegenstand m Gegenstände; table Tisch m Tische; chair Stuhl m Stühle
         box Kiste f Kisten; lamp Lampe f Lampen; clock Uhr f Uhren; plant Pflanze f Pflanzen
         tree Baum m Bäume; flower Blume f Blumen; rose Rose f Rosen; vehicle Fahrzeug n Fahrzeuge
@@ -184,20 +175,15 @@ class German(Language):
     """)
     others = table("""
         now jetzt; today heute; yesterday gestern; often oft; always immer; sometimes manchmal
-        quickly schnell; slowly langsam; quietly leise; carefully vorsichtig; very sehr
-        he er; she sie; they sie; three drei; four vier; five fünf; seven sieben; ten zehn
-        definite der; indefinite ein; this dies; many viele vielen
-        and und; but aber; because weil; not nicht; be ist sind war waren
+        quickly schnell; slowly langsam; quietly leise; carefully vorsichtig; very sehr; he er
+        she sie; they sie; three drei; four vier; five fünf; seven sieben; ten zehn; definite der
+        indefinite ein; this dies; many viele vielen; and und; but aber; because weil; not nicht
+        be ist sind war waren
     """)
-    adpositions = {
-        "in": ("dat", "in _"),
-        "near": ("dat", "bei _"),
-        "with": ("dat", "mit _"),
-        "for": ("acc", "für _"),
-        "of": ("dat", "von _"),
-        "to": ("dat", "zu _"),
-        "from": ("dat", "aus _"),
-    }
+    adpositions = patterns("""
+        in dat in _; near dat bei _; with dat mit _; for acc für _; of dat von _; to dat zu _
+        from dat aus _
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Return the noun; weak masculines and the dative plural take endings."""

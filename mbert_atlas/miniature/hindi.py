@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mbert_atlas.miniature.concepts import ANIMATE
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from mbert_atlas.miniature.language import Features, Language, Word, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing
 
 _CONSONANT_END = "िीुूाेैोौँं"
@@ -23,15 +23,16 @@ class Hindi(Language):
 
     nouns = table("""
         person व्यक्ति m; man आदमी m; woman औरत f; boy लड़का m; girl लड़की f; teacher शिक्षक m
-        doctor डॉक्टर m; student छात्र m; farmer किसान m; king सम्राट m; writer लेखक m; soldier सैनिक m
-        merchant व्यापारी m; animal जानवर m; dog कुत्ता m; cat बिल्ली f; horse घोड़ा m; bird पंछी m
-        cow गाय f; wolf भेड़िया m; bear भालू m; place स्थान m; city शहर m; village गाँव m
-        school विद्यालय m; hospital अस्पताल m; house घर m; garden बगीचा m; market बाज़ार m
-        forest जंगल m; island द्वीप m; castle किला m; fruit फल m; apple सेब m; orange संतरा m
-        lemon नींबू m; pear नाशपाती f; text पाठ m; book किताब f; letter चिट्ठी f; newspaper अख़बार m
-        story कहानी f; tool औज़ार m; knife चाकू m; hammer हथौड़ा m; axe कुल्हाड़ी f; object चीज़ f
-        table मेज़ f; chair कुर्सी f; box डिब्बा m; lamp दीपक m; clock घड़ी f; plant पौधा m; tree पेड़ m
-        flower फूल m; rose गुलाब m; vehicle वाहन m; car कार f; boat नाव f; bicycle साइकिल f
+        doctor डॉक्टर m; student छात्र m; farmer किसान m; king सम्राट m; writer लेखक m
+        soldier सैनिक m; merchant व्यापारी m; animal जानवर m; dog कुत्ता m; cat बिल्ली f
+        horse घोड़ा m; bird पंछी m; cow गाय f; wolf भेड़िया m; bear भालू m; place स्थान m
+        city शहर m; village गाँव m; school विद्यालय m; hospital अस्पताल m; house घर m
+        garden बगीचा m; market बाज़ार m; forest जंगल m; island द्वीप m; castle किला m; fruit फल m
+        apple सेब m; orange संतरा m; lemon नींबू m; pear नाशपाती f; text पाठ m; book किताब f
+        letter चिट्ठी f; newspaper अख़बार m; story कहानी f; tool औज़ार m; knife चाकू m
+        hammer हथौड़ा m; axe कुल्हाड़ी f; object चीज़ f; table मेज़ f; chair कुर्सी f
+        box डिब्बा m; lamp दीपक m; clock घड़ी f; plant पौधा m; tree पेड़ m; flower फूल m
+        rose गुलाब m; vehicle वाहन m; car कार f; boat नाव f; bicycle साइकिल f
     """)
     names = table("""
         anna अन्ना f; maria मारिया f; sara सारा f; omar उमर m; ivan इवान m; lucas लुकास m
@@ -40,33 +41,29 @@ class Hindi(Language):
         airbus एयरबस m; reuters रॉयटर्स m
     """)
     verbs = table("""
-        see देख; find ढूँढ; love चाह; hate धिक्कार; visit मिल; follow खदेड़; know जान; buy खरीद; sell बेच
-        read पढ़; write लिख; eat खा; carry ढो; open खोल; close बंद_कर; paint रंग; sleep सो; work काम_कर
-        run दौड़; walk चल; play खेल; laugh हँस; cry रो; sing गा; wait इंतज़ार_कर; swim तैर; arrive पहुँच
-        leave निकल; dance नाच
+        see देख; find ढूँढ; love चाह; hate धिक्कार; visit मिल; follow खदेड़; know जान; buy खरीद
+        sell बेच; read पढ़; write लिख; eat खा; carry ढो; open खोल; close बंद_कर; paint रंग
+        sleep सो; work काम_कर; run दौड़; walk चल; play खेल; laugh हँस; cry रो; sing गा
+        wait इंतज़ार_कर; swim तैर; arrive पहुँच; leave निकल; dance नाच
     """)
     adjectives = table("""
         big बड़ा; small छोटा; old पुराना; young जवान; good अच्छा; bad बुरा; happy खुश; sad दुखी
-        strong मज़बूत; weak कमज़ोर; beautiful सुंदर; ugly बदसूरत; tired थका; hungry भूखा; rich अमीर
-        poor गरीब; famous प्रसिद्ध; new नया; black काला; white सफ़ेद; red लाल; green हरा; clean साफ़
-        dirty गंदा; long लंबा; short नाटा; heavy भारी; light हल्का; expensive महँगा; cheap सस्ता
-        quiet शांत
+        strong मज़बूत; weak कमज़ोर; beautiful सुंदर; ugly बदसूरत; tired थका; hungry भूखा
+        rich अमीर; poor गरीब; famous प्रसिद्ध; new नया; black काला; white सफ़ेद; red लाल
+        green हरा; clean साफ़; dirty गंदा; long लंबा; short नाटा; heavy भारी; light हल्का
+        expensive महँगा; cheap सस्ता; quiet शांत
     """)
     others = table("""
-        now अब; today आज; yesterday कल; often अक्सर; always हमेशा; sometimes कभी-कभी; quickly जल्दी
-        slowly धीरे; quietly चुपचाप; carefully सँभलकर; very बहुत; he वह; she वह; they वे; three तीन
-        four चार; five पाँच; seven सात; ten दस; indefinite एक; this यह इस ये इन; many कई
-        and और; but लेकिन; because क्योंकि; not नहीं; be है हैं था थे थी
+        now अब; today आज; yesterday कल; often अक्सर; always हमेशा; sometimes कभी-कभी
+        quickly जल्दी; slowly धीरे; quietly चुपचाप; carefully सँभलकर; very बहुत; he वह; she वह
+        they वे; three तीन; four चार; five पाँच; seven सात; ten दस; indefinite एक
+        this यह इस ये इन; many कई; and और; but लेकिन; because क्योंकि; not नहीं
+        be है हैं था थे थी
     """)
-    adpositions = {
-        "in": ("obl", "_ में"),
-        "near": ("obl", "_ के पास"),
-        "with": ("obl", "_ के साथ"),
-        "for": ("obl", "_ के लिए"),
-        "of": ("obl", "_ का"),
-        "to": ("obl", "_ तक"),
-        "from": ("obl", "_ से"),
-    }
+    adpositions = patterns("""
+        in obl _ में; near obl _ के पास; with obl _ के साथ; for obl _ के लिए; of obl _ का
+        to obl _ तक; from obl _ से
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Inflect a noun for number and the oblique case."""

@@ -161,7 +161,9 @@ def _oppose_predicate(rng: Random, premise: Clause, clause: Clause) -> Clause | 
 
 def _opposed(rng: Random, thing: Thing) -> Thing | None:
     fitting = adjectives_of(thing.noun)
-    opposites = [other for other in sorted(OPPOSITES.get(thing.adjective or "", ())) if other in fitting]
+    opposites = [
+        other for other in sorted(OPPOSITES.get(thing.adjective or "", ())) if other in fitting
+    ]
     if opposites and (thing.determiner not in NUMERALS or rng.random() < 0.5):
         return replace(thing, adjective=rng.choice(opposites))
     if thing.determiner in NUMERALS:
@@ -250,7 +252,9 @@ def _add_circumstance(rng: Random, premise: Clause, clause: Clause) -> Clause | 
         return None
     draw = draw_company if present - company or (not company and rng.random() < 0.6) else draw_place
     added = draw(rng, clause.predicate)
-    places = (*clause.circumstances, added) if draw is draw_company else (added, *clause.circumstances)
+    places = (
+        (*clause.circumstances, added) if draw is draw_company else (added, *clause.circumstances)
+    )
     return replace(clause, circumstances=places)
 
 
@@ -260,7 +264,11 @@ def _add_adverb(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
     if premise.manner is None and not is_adjective(clause.predicate) and rng.random() < 0.6:
         return replace(clause, manner=rng.choice(MANNERS))
     if premise.time is None:
-        fitting = [t for t in TIMES if (t == "yesterday") <= premise.past and not (t in ("now", "today") and premise.past)]
+        fitting = [
+            t
+            for t in TIMES
+            if (t == "yesterday") <= premise.past and not (t in ("now", "today") and premise.past)
+        ]
         return replace(clause, time=rng.choice(fitting), time_first=False)
     return None
 

@@ -1,14 +1,14 @@
 """From a meaning to a sentence: words, their tree, and for every word the meaning it came from.
 
-A language of the miniature is a subclass of :class:`Language`: a lexicon, a few rules of inflection,
-and templates of word order. In the templates a letter stands for a slot:
+A language of the miniature is a subclass of :class:`Language`: a lexicon, a few rules of
+inflection, and templates of word order. In the templates a letter stands for a slot:
 
 clause
     S subject, V verb, O object, P circumstances, T time, M manner, N negation, K second half of a
     negation, X auxiliary, C copula, A predicate adjective or kind
 noun phrase
-    X demonstrative, D article, Q number or quantity, B adjective before the noun, H noun, A adjective,
-    G owner
+    X demonstrative, D article, Q number or quantity, B adjective before the noun, H noun,
+    A adjective, G owner
 
 The source of a word is the path of the node of the meaning that it expresses, such as
 ``1.object.noun``. Words of two languages that share a source are translations of each other, which
@@ -26,7 +26,6 @@ from mbert_atlas.miniature.concepts import (
     ANIMATE,
     FEMININE,
     HUMAN,
-    LOCATIONS,
     NAMES,
     NUMERALS,
     PRONOUNS,
@@ -46,10 +45,28 @@ def table(text: str) -> dict[str, tuple[str, ...]]:
     }
 
 
+def patterns(text: str) -> dict[str, tuple[str, str]]:
+    """Read adpositions, entries as in :func:`table`: concept, case (``-`` for none), pattern."""
+    rows = (row.split(None, 2) for row in text.replace("\n", ";").split(";") if row.strip())
+    return {concept: (case.strip("-"), pattern.strip()) for concept, case, pattern in rows}
+
+
+def contracted(text: str) -> dict[tuple[str, str], str]:
+    """Read contractions: entries of preposition, article and what they become together."""
+    rows = (row.split() for row in text.split(";"))
+    return {(preposition, article): form for preposition, article, form in rows}
+
+
 class Features(NamedTuple):
     """What agrees or is governed in a noun phrase.
 
-    ``determiner`` is the thing's own; ``bare`` says that it is not expressed on this word.
+    Attributes:
+        gender: grammatical gender (``m``, ``f`` or ``n``).
+        plural: whether several are meant; numerals may ask for a singular all the same.
+        human: whether a person is meant; ``animate``: a person or an animal.
+        case: name of the case; languages without cases pass over it.
+        determiner: the determiner of the thing meant.
+        modified: whether an adjective goes with it; ``owned``: whether an owner does.
     """
 
     gender: str
@@ -116,6 +133,7 @@ class Sentence:
             ``relations`` and ``sources`` have one entry for each.
         tokens: orthographic tokens, each one or more words.
         text: the running text.
+        spaced: whether the script puts spaces between words.
     """
 
     language: str
@@ -127,6 +145,7 @@ class Sentence:
     sources: tuple[tuple[str, ...], ...]
     tokens: tuple[Token, ...]
     text: str
+    spaced: bool
 
     def aligned_units(self) -> list[tuple[str, frozenset[str]]]:
         """Return the units that word aligners see, each with its sources.
@@ -134,12 +153,12 @@ class Sentence:
         Units are orthographic tokens, cut after an apostrophe (as Moses tokenisers do) and into
         characters where the script puts no spaces.
         """
-        units = []
+        units: list[tuple[str, frozenset[str]]] = []
         for token in self.tokens:
             sources = frozenset(
                 source for word in self.sources[token.start : token.stop] for source in word
             )
-            pieces = list(token.form) if self.language == "zh" else _APOSTROPHE.split(token.form)
+            pieces = _APOSTROPHE.split(token.form) if self.spaced else list(token.form)
             units.extend((piece, sources) for piece in pieces if piece)
         return units
 
@@ -533,13 +552,9 @@ class Language:
             tuple(word.sources for word in words),
             tuple(tokens),
             "".join(token.form + " " * token.space_after for token in tokens),
+            self.spaced,
         )
 
     def fuse(self, first: str, second: str) -> str:
         """Return two words written as one token."""
         return first + second
-
-
-def is_location(noun: str) -> bool:
-    """Say whether ``noun`` is the name of a city or a country."""
-    return noun in LOCATIONS

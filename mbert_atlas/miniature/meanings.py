@@ -192,7 +192,9 @@ def draw_clause(rng: Random, topic: str | None = None, subject: Thing | None = N
     """
     if topic is not None and subject is None:
         able = topic in _VERBS_BY_SUBJECT or topic in _LIKE
-        if rng.random() < (0.25 if able else 0.75) and (topic in _VERBS_BY_OBJECT or topic in _PLACES):
+        if rng.random() < (0.25 if able else 0.75) and (
+            topic in _VERBS_BY_OBJECT or topic in _PLACES
+        ):
             return _draw_around(rng, topic)
         subject = draw_subject(rng, (topic,))
     if subject is None:
@@ -230,7 +232,11 @@ def _draw_time(rng: Random) -> tuple[bool, str | None, bool]:
 
 
 def _draw_action(
-    rng: Random, subject: Thing, predicate: str, object_: Thing | None = None, place: Circumstance | None = None
+    rng: Random,
+    subject: Thing,
+    predicate: str,
+    object_: Thing | None = None,
+    place: Circumstance | None = None,
 ) -> Clause:
     """Draw what goes with a verb, as far as it isn't given."""
     circumstances = [] if place is None else [place]
@@ -262,7 +268,9 @@ def _draw_around(rng: Random, topic: str) -> Clause:
         predicate = rng.choice(tuple(VERBS))
         subject = draw_subject(rng, VERBS[predicate].subjects)
         place = draw_place(rng, predicate)
-        return _draw_action(rng, subject, predicate, None, replace(place, thing=draw_thing(rng, (topic,))))
+        return _draw_action(
+            rng, subject, predicate, None, replace(place, thing=draw_thing(rng, (topic,)))
+        )
     predicate = rng.choice(verbs)
     subject = draw_subject(rng, [noun for noun in VERBS[predicate].subjects if noun != topic])
     return _draw_action(rng, subject, predicate, draw_thing(rng, (topic,), counted=True))

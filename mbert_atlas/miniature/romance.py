@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from mbert_atlas.miniature.concepts import HUMAN
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from mbert_atlas.miniature.language import Features, Language, Word, contracted, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing
 
 
@@ -48,14 +50,14 @@ class Spanish(Romance):
 
     code, name, script = "es", "Spanish", "LATIN"
     namespaces = ("Archivo", "Plantilla", "Categoría")
-    contractions = {("de", "el"): "del", ("a", "el"): "al"}
+    contractions = contracted("de el del; a el al")
 
     nouns = table("""
         person persona f; man hombre m; woman mujer f; boy chico m; girl chica f
         teacher profesor m; doctor médico m; student alumno m; farmer campesino m; king rey m
-        writer escritor m; soldier soldado m; merchant comerciante m
-        animal animal m; dog perro m; cat gato m; horse caballo m; bird pájaro m; cow vaca f
-        wolf lobo m; bear oso m; place lugar m; city ciudad f; village pueblo m; school escuela f
+        writer escritor m; soldier soldado m; merchant comerciante m; animal animal m
+        dog perro m; cat gato m; horse caballo m; bird pájaro m; cow vaca f; wolf lobo m
+        bear oso m; place lugar m; city ciudad f; village pueblo m; school escuela f
         hospital hospital m; house casa f; garden jardín m jardines; market mercado m
         forest bosque m; island isla f; castle castillo m; fruit fruta f; apple manzana f
         orange naranja f; lemon limón m limones; pear pera f; text texto m; book libro m
@@ -72,9 +74,9 @@ class Spanish(Romance):
         airbus Airbus f; reuters Reuters f
     """)
     verbs = table("""
-        see ve ven vio vieron; find encuentra encuentran encontró encontraron; love ama; hate odia
-        visit visita; follow sigue siguen siguió siguieron; know conoce; buy compra; sell vende
-        read lee leen leyó leyeron; write escribe; eat come; carry lleva; open abre
+        see ve ven vio vieron; find encuentra encuentran encontró encontraron; love ama
+        hate odia; visit visita; follow sigue siguen siguió siguieron; know conoce; buy compra
+        sell vende; read lee leen leyó leyeron; write escribe; eat come; carry lleva; open abre
         close cierra cierran cerró cerraron; paint pinta; sleep duerme duermen durmió durmieron
         work trabaja; run corre; walk camina; play juega juegan jugó jugaron
         laugh ríe ríen rió rieron; cry llora; sing canta; wait espera; swim nada; arrive llega
@@ -90,20 +92,15 @@ class Spanish(Romance):
     others = table("""
         now ahora; today hoy; yesterday ayer; often frecuentemente; always siempre
         sometimes a_veces; quickly rápidamente; slowly lentamente; quietly silenciosamente
-        carefully cuidadosamente; very muy; he él; she ella; they ellos
-        three tres; four cuatro; five cinco; seven siete; ten diez; definite el la los las
-        indefinite un una unos unas; this este esta estos estas; many muchos muchas muchos muchas
-        and y; but pero; because porque; not no; be es son era eran
+        carefully cuidadosamente; very muy; he él; she ella; they ellos; three tres; four cuatro
+        five cinco; seven siete; ten diez; definite el la los las; indefinite un una unos unas
+        this este esta estos estas; many muchos muchas muchos muchas; and y; but pero
+        because porque; not no; be es son era eran
     """)
-    adpositions = {
-        "in": ("", "en _"),
-        "near": ("", "cerca de _"),
-        "with": ("", "con _"),
-        "for": ("", "para _"),
-        "of": ("", "de _"),
-        "to": ("", "a _"),
-        "from": ("", "desde _"),
-    }
+    adpositions = patterns("""
+        in - en _; near - cerca de _; with - con _; for - para _; of - de _; to - a _
+        from - desde _
+    """)
 
     def plural(self, form: str) -> str:
         """Add ``s`` after a vowel and ``es`` after a consonant."""
@@ -142,28 +139,25 @@ class French(Romance):
 
     code, name, script = "fr", "French", "LATIN"
     namespaces = ("Fichier", "Modèle", "Catégorie")
-    contractions = {
-        ("de", "le"): "du",
-        ("de", "les"): "des",
-        ("à", "le"): "au",
-        ("à", "les"): "aux",
-    }
-    early_adjectives = frozenset("big small old young new good bad beautiful".split())
+    contractions = contracted("de le du; de les des; à le au; à les aux")
+    early_adjectives = frozenset(
+        ("big", "small", "old", "young", "new", "good", "bad", "beautiful")
+    )
 
     nouns = table("""
         person personne f; man homme m; woman femme f; boy garçon m; girl fille f
         teacher enseignant m; doctor médecin m; student élève m; farmer fermier m; king roi m
-        writer écrivain m; soldier soldat m; merchant marchand m
-        animal animal m animaux; dog chien m; cat chat m; horse cheval m chevaux
-        bird oiseau m oiseaux; cow vache f; wolf loup m; bear ours m ours
-        place lieu m lieux; city ville f; village village m; school école f
-        hospital hôpital m hôpitaux; house maison f; garden jardin m; market marché m
-        forest forêt f; island île f; castle château m châteaux; fruit fruit m; apple pomme f
-        orange orange f; lemon citron m; pear poire f; text texte m; book livre m; letter lettre f
-        newspaper journal m journaux; story histoire f; tool outil m; knife couteau m couteaux
-        hammer marteau m marteaux; axe hache f; object objet m; table table f; chair chaise f
-        box boîte f; lamp lampe f; clock horloge f; plant plante f; tree arbre m; flower fleur f
-        rose rose f; vehicle véhicule m; car voiture f; boat bateau m bateaux; bicycle vélo m
+        writer écrivain m; soldier soldat m; merchant marchand m; animal animal m animaux
+        dog chien m; cat chat m; horse cheval m chevaux; bird oiseau m oiseaux; cow vache f
+        wolf loup m; bear ours m ours; place lieu m lieux; city ville f; village village m
+        school école f; hospital hôpital m hôpitaux; house maison f; garden jardin m
+        market marché m; forest forêt f; island île f; castle château m châteaux; fruit fruit m
+        apple pomme f; orange orange f; lemon citron m; pear poire f; text texte m; book livre m
+        letter lettre f; newspaper journal m journaux; story histoire f; tool outil m
+        knife couteau m couteaux; hammer marteau m marteaux; axe hache f; object objet m
+        table table f; chair chaise f; box boîte f; lamp lampe f; clock horloge f; plant plante f
+        tree arbre m; flower fleur f; rose rose f; vehicle véhicule m; car voiture f
+        boat bateau m bateaux; bicycle vélo m
     """)
     names = table("""
         anna Anne f; maria Marie f; sara Sara f; omar Omar m; ivan Ivan m; lucas Lucas m
@@ -178,16 +172,16 @@ class French(Romance):
         write écrit écrivent écrivait; eat mange mangent mangeait; carry porte
         open ouvre ouvrent ouvrait; close ferme; paint peint peignent peignait
         sleep dort dorment dormait; work travaille; run court courent courait; walk marche
-        play joue; laugh rit rient riait; cry pleure; sing chante; wait attend attendent attendait
-        swim nage nagent nageait; arrive arrive; leave part partent partait
-        dance danse dansent dansait
+        play joue; laugh rit rient riait; cry pleure; sing chante
+        wait attend attendent attendait; swim nage nagent nageait; arrive arrive
+        leave part partent partait; dance danse dansent dansait
     """)
     adjectives = table("""
         big grand; small petit; old vieux vieille; young jeune; good bon bonne; bad mauvais
         happy heureux heureuse; sad triste; strong fort; weak faible; beautiful beau belle
         ugly laid; tired fatigué; hungry affamé; rich riche; poor pauvre; famous célèbre
-        new nouveau nouvelle; black noir; white blanc blanche; red rouge; green vert; clean propre
-        dirty sale; long long longue; short court; heavy lourd; light léger légère
+        new nouveau nouvelle; black noir; white blanc blanche; red rouge; green vert
+        clean propre; dirty sale; long long longue; short court; heavy lourd; light léger légère
         expensive cher chère; cheap abordable; quiet calme
     """)
     others = table("""
@@ -195,18 +189,13 @@ class French(Romance):
         sometimes parfois; quickly rapidement; slowly lentement; quietly doucement
         carefully prudemment; very très; he il; she elle; they ils; three trois; four quatre
         five cinq; seven sept; ten dix; definite le la les les; indefinite un une des des
-        this ce cette ces ces; many plusieurs plusieurs plusieurs plusieurs
-        and et; but mais; because car; not ne pas; be est sont était étaient
+        this ce cette ces ces; many plusieurs plusieurs plusieurs plusieurs; and et; but mais
+        because car; not ne pas; be est sont était étaient
     """)
-    adpositions = {
-        "in": ("", "dans _"),
-        "near": ("", "près de _"),
-        "with": ("", "avec _"),
-        "for": ("", "pour _"),
-        "of": ("", "de _"),
-        "to": ("", "à _"),
-        "from": ("", "depuis _"),
-    }
+    adpositions = patterns("""
+        in - dans _; near - près de _; with - avec _; for - pour _; of - de _; to - à _
+        from - depuis _
+    """)
 
     def plural(self, form: str) -> str:
         """Add ``s``, or ``x`` after ``eau``."""
@@ -254,8 +243,17 @@ class French(Romance):
         return slots
 
     def sandhi(self, words: list[Word]) -> None:
-        """Elide ``le``, ``la``, ``de`` and ``ne`` before vowels; write ``cet``, ``vieil`` and kin."""
-        for word, following in zip(words, words[1:], strict=False):
+        """Elide ``le``, ``la``, ``de`` and ``ne`` before vowels; write ``cet``, ``vieil`` and kin.
+
+        After ``de`` the indefinite plural has no article.
+        """
+        for index in range(len(words) - 1, 0, -1):
+            if words[index - 1].form == "de" and (words[index].form, words[index].upos) == (
+                "des",
+                "DET",
+            ):
+                del words[index]
+        for word, following in pairwise(words):
             start = following.form.lower()
             if start[0] in "aeiouyâàéèêëîïôûœ" or start.startswith(_SILENT_H):
                 if word.form in _ELIDED and following.upos != "PUNCT":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from mbert_atlas.miniature.language import Features, Language, Word, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing, is_adjective
 
 _HUSHED = "гкхжчшщ"
@@ -23,17 +23,17 @@ class Russian(Language):
         girl девочка f g=девочек; teacher учитель m; doctor врач m; student студент m
         farmer фермер m; king король m s=корол; writer писатель m; soldier солдат m g=солдат
         merchant торговец m s=торговц; animal зверь m; dog собака f; cat кошка f g=кошек
-        horse лошадь f; bird птица f; cow корова f; wolf волк m; bear медведь m
-        place место n; city город m p=города; village деревня f g=деревень; school школа f
-        hospital больница f; house дом m p=дома; garden сад m; market рынок m s=рынк
-        forest лес m p=леса; island остров m p=острова; castle замок m s=замк; fruit фрукт m
-        apple яблоко n p=яблоки; orange апельсин m; lemon лимон m; pear груша f; text текст m
-        book книга f; letter письмо n g=писем; newspaper газета f; story рассказ m
-        tool инструмент m; knife нож m; hammer молоток m s=молотк; axe топор m; object предмет m
-        table стол m; chair стул m p=стулья g=стульев; box коробка f g=коробок; lamp лампа f
-        clock будильник m; plant растение n; tree дерево n p=деревья g=деревьев
-        flower цветок m s=цветк p=цветы; rose роза f; vehicle машина f; car автомобиль m
-        boat лодка f g=лодок; bicycle велосипед m
+        horse лошадь f; bird птица f; cow корова f; wolf волк m; bear медведь m; place место n
+        city город m p=города; village деревня f g=деревень; school школа f; hospital больница f
+        house дом m p=дома; garden сад m; market рынок m s=рынк; forest лес m p=леса
+        island остров m p=острова; castle замок m s=замк; fruit фрукт m; apple яблоко n p=яблоки
+        orange апельсин m; lemon лимон m; pear груша f; text текст m; book книга f
+        letter письмо n g=писем; newspaper газета f; story рассказ m; tool инструмент m
+        knife нож m; hammer молоток m s=молотк; axe топор m; object предмет m; table стол m
+        chair стул m p=стулья g=стульев; box коробка f g=коробок; lamp лампа f; clock будильник m
+        plant растение n; tree дерево n p=деревья g=деревьев; flower цветок m s=цветк p=цветы
+        rose роза f; vehicle машина f; car автомобиль m; boat лодка f g=лодок
+        bicycle велосипед m
     """)
     names = table("""
         anna Анна f; maria Мария f; sara Сара f; omar Омар m; ivan Иван m; lucas Лукас m
@@ -43,12 +43,13 @@ class Russian(Language):
     """)
     verbs = table("""
         see видит видят видел; find находит находят находил; love любит любят любил
-        hate ненавидит ненавидят ненавидел; visit посещает; follow преследует преследуют преследовал
-        know знает; buy покупает; sell продаёт продают продавал; read читает; write пишет пишут писал
-        eat ест едят ел; carry носит носят носил; open открывает; close закрывает
-        paint рисует рисуют рисовал; sleep спит спят спал; work работает; run бежит бегут бежал
-        walk гуляет; play играет; laugh смеётся смеются смеялся; cry плачет плачут плакал
-        sing поёт поют пел; wait ждёт ждут ждал; swim плавает; arrive приезжает; leave уезжает
+        hate ненавидит ненавидят ненавидел; visit посещает
+        follow преследует преследуют преследовал; know знает; buy покупает
+        sell продаёт продают продавал; read читает; write пишет пишут писал; eat ест едят ел
+        carry носит носят носил; open открывает; close закрывает; paint рисует рисуют рисовал
+        sleep спит спят спал; work работает; run бежит бегут бежал; walk гуляет; play играет
+        laugh смеётся смеются смеялся; cry плачет плачут плакал; sing поёт поют пел
+        wait ждёт ждут ждал; swim плавает; arrive приезжает; leave уезжает
         dance танцует танцуют танцевал
     """)
     adjectives = table("""
@@ -61,19 +62,14 @@ class Russian(Language):
     """)
     others = table("""
         now сейчас; today сегодня; yesterday вчера; often часто; always всегда; sometimes иногда
-        quickly быстро; slowly медленно; quietly тихо; carefully осторожно; very очень
-        he он; she она; they они; three три; four четыре; five пять; seven семь; ten десять
-        this этот; many много; and и; but но; because потому_что; not не; be был была было были
+        quickly быстро; slowly медленно; quietly тихо; carefully осторожно; very очень; he он
+        she она; they они; three три; four четыре; five пять; seven семь; ten десять; this этот
+        many много; and и; but но; because потому_что; not не; be был была было были
     """)
-    adpositions = {
-        "in": ("loc", "в _"),
-        "near": ("gen", "около _"),
-        "with": ("ins", "с _"),
-        "for": ("gen", "для _"),
-        "of": ("gen", "_"),
-        "to": ("gen", "до _"),
-        "from": ("gen", "из _"),
-    }
+    adpositions = patterns("""
+        in loc в _; near gen около _; with ins с _; for gen для _; of gen _; to gen до _
+        from gen из _
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Decline a noun; after numbers it stands in the genitive."""
@@ -251,18 +247,17 @@ class Bulgarian(Language):
         writer писател m писатели; soldier войник m войници; merchant търговец m търговци
         animal животно n животни; dog куче n кучета; cat котка f котки; horse кон m коне
         bird птица f птици; cow крава f крави; wolf вълк m вълци; bear мечка f мечки
-        place място n места; city град m градове; village село n села
-        school училище n училища; hospital болница f болници; house къща f къщи
-        garden градина f градини; market пазар m пазари; forest гора f гори
-        island остров m острови; castle замък m замъци; fruit плод m плодове
-        apple ябълка f ябълки; orange портокал m портокали; lemon лимон m лимони
-        pear круша f круши; text текст m текстове; book книга f книги; letter писмо n писма
-        newspaper вестник m вестници; story приказка f приказки; tool уред m уреди
-        knife нож m ножове; hammer чук m чукове; axe брадва f брадви; object предмет m предмети
-        table маса f маси; chair стол m столове; box кутия f кутии; lamp лампа f лампи
-        clock часовник m часовници; plant растение n растения; tree дърво n дървета
-        flower цвете n цветя; rose роза f рози; vehicle превоз m превози; car кола f коли
-        boat лодка f лодки; bicycle колело n колела
+        place място n места; city град m градове; village село n села; school училище n училища
+        hospital болница f болници; house къща f къщи; garden градина f градини
+        market пазар m пазари; forest гора f гори; island остров m острови; castle замък m замъци
+        fruit плод m плодове; apple ябълка f ябълки; orange портокал m портокали
+        lemon лимон m лимони; pear круша f круши; text текст m текстове; book книга f книги
+        letter писмо n писма; newspaper вестник m вестници; story приказка f приказки
+        tool уред m уреди; knife нож m ножове; hammer чук m чукове; axe брадва f брадви
+        object предмет m предмети; table маса f маси; chair стол m столове; box кутия f кутии
+        lamp лампа f лампи; clock часовник m часовници; plant растение n растения
+        tree дърво n дървета; flower цвете n цветя; rose роза f рози; vehicle превоз m превози
+        car кола f коли; boat лодка f лодки; bicycle колело n колела
     """)
     names = table("""
         anna Анна f; maria Мария f; sara Сара f; omar Омар m; ivan Иван m; lucas Лукас m
@@ -271,11 +266,11 @@ class Bulgarian(Language):
         airbus Еърбъс m; reuters Ройтерс m
     """)
     verbs = table("""
-        see вижда; find намира; love обича; hate мрази мразят мразеше; visit посещава; follow следва
-        know познава; buy купува; sell продава; read чете четат четеше; write пише пишат пишеше
-        eat яде ядат ядеше; carry носи носят носеше; open отваря отварят отваряше
-        close затваря затварят затваряше; paint рисува; sleep спи спят спеше
-        work работи работят работеше; run тича; walk върви вървят вървеше
+        see вижда; find намира; love обича; hate мрази мразят мразеше; visit посещава
+        follow следва; know познава; buy купува; sell продава; read чете четат четеше
+        write пише пишат пишеше; eat яде ядат ядеше; carry носи носят носеше
+        open отваря отварят отваряше; close затваря затварят затваряше; paint рисува
+        sleep спи спят спеше; work работи работят работеше; run тича; walk върви вървят вървеше
         play играе играят играеше; laugh ликува; cry плаче плачат плачеше; sing пее пеят пееше
         wait чака; swim плува; arrive пристига; leave заминава; dance танцува
     """)
@@ -289,20 +284,15 @@ class Bulgarian(Language):
     """)
     others = table("""
         now сега; today днес; yesterday вчера; often често; always винаги; sometimes понякога
-        quickly бързо; slowly бавно; quietly тихо; carefully внимателно; very много
-        he той; she тя; they те; three три; four четири; five пет; seven седем; ten десет
+        quickly бързо; slowly бавно; quietly тихо; carefully внимателно; very много; he той
+        she тя; they те; three три; four четири; five пет; seven седем; ten десет
         this този тази това тези; many много; and и; but но; because защото; not не
         be е са беше бяха
     """)
-    adpositions = {
-        "in": ("obl", "в _"),
-        "near": ("obl", "край _"),
-        "with": ("obl", "с _"),
-        "for": ("obl", "за _"),
-        "of": ("obl", "на _"),
-        "to": ("obl", "към _"),
-        "from": ("obl", "от _"),
-    }
+    adpositions = patterns("""
+        in obl в _; near obl край _; with obl с _; for obl за _; of obl на _; to obl към _
+        from obl от _
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Return the noun, with the article unless an adjective carries it."""

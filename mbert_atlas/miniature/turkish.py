@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbert_atlas.miniature.language import Features, Language, Word, table
+from mbert_atlas.miniature.language import Features, Language, Word, patterns, table
 from mbert_atlas.miniature.meanings import Clause, Thing
 
 _VOWELS = "aıoueiöü"
@@ -38,14 +38,14 @@ class Turkish(Language):
     nouns = table("""
         person kişi; man adam; woman kadın; boy oğlan; girl kız; teacher öğretmen; doctor doktor
         student öğrenci; farmer çiftçi; king kral; writer yazar; soldier asker; merchant tüccar
-        animal hayvan; dog köpek köpeğ; cat kedi; horse at; bird kuş; cow inek ineğ; wolf kurt kurd
-        bear ayı; place yer; city şehir şehr; village köy; school okul; hospital hastane; house ev
-        garden bahçe; market pazar; forest orman; island ada; castle kale; fruit meyve; apple elma
-        orange portakal; lemon limon; pear armut armud; text metin metn; book kitap kitab
-        letter mektup mektub; newspaper gazete; story öykü; tool alet; knife bıçak bıçağ
-        hammer çekiç çekic; axe balta; object eşya; table masa; chair sandalye; box kutu; lamp lamba
-        clock çan; plant bitki; tree ağaç ağac; flower çiçek çiçeğ; rose gonca; vehicle taşıt
-        car araba; boat tekne; bicycle bisiklet
+        animal hayvan; dog köpek köpeğ; cat kedi; horse at; bird kuş; cow inek ineğ
+        wolf kurt kurd; bear ayı; place yer; city şehir şehr; village köy; school okul
+        hospital hastane; house ev; garden bahçe; market pazar; forest orman; island ada
+        castle kale; fruit meyve; apple elma; orange portakal; lemon limon; pear armut armud
+        text metin metn; book kitap kitab; letter mektup mektub; newspaper gazete; story öykü
+        tool alet; knife bıçak bıçağ; hammer çekiç çekic; axe balta; object eşya; table masa
+        chair sandalye; box kutu; lamp lamba; clock çan; plant bitki; tree ağaç ağac
+        flower çiçek çiçeğ; rose gonca; vehicle taşıt; car araba; boat tekne; bicycle bisiklet
     """)
     names = table("""
         anna Anna; maria Maria; sara Sara; omar Ömer; ivan İvan; lucas Lukas; paris Paris
@@ -58,16 +58,16 @@ class Turkish(Language):
         follow izle izliyor; know tanı tanıyor; buy satın_al satın_alıyor; sell sat satıyor
         read oku okuyor; write yaz yazıyor; eat ye yiyor; carry taşı taşıyor; open aç açıyor
         close kapat kapatıyor; paint boya boyuyor; sleep uyu uyuyor; work çalış çalışıyor
-        run koş koşuyor; walk yürü yürüyor; play oyna oynuyor; laugh gül gülüyor; cry ağla ağlıyor
-        sing şarkı_söyle şarkı_söylüyor; wait bekle bekliyor; swim yüz yüzüyor; arrive gel geliyor
-        leave git gidiyor; dance dans_et dans_ediyor
+        run koş koşuyor; walk yürü yürüyor; play oyna oynuyor; laugh gül gülüyor
+        cry ağla ağlıyor; sing şarkı_söyle şarkı_söylüyor; wait bekle bekliyor; swim yüz yüzüyor
+        arrive gel geliyor; leave git gidiyor; dance dans_et dans_ediyor
     """)
     adjectives = table("""
         big büyük; small küçük; old eski; young genç; good iyi; bad kötü; happy mutlu; sad üzgün
-        strong güçlü; weak zayıf; beautiful güzel; ugly çirkin; tired yorgun; hungry aç; rich zengin
-        poor fakir; famous ünlü; new yeni; black siyah; white beyaz; red kırmızı; green yeşil
-        clean temiz; dirty kirli; long uzun; short kısa; heavy ağır; light hafif; expensive pahalı
-        cheap ucuz; quiet sessiz
+        strong güçlü; weak zayıf; beautiful güzel; ugly çirkin; tired yorgun; hungry aç
+        rich zengin; poor fakir; famous ünlü; new yeni; black siyah; white beyaz; red kırmızı
+        green yeşil; clean temiz; dirty kirli; long uzun; short kısa; heavy ağır; light hafif
+        expensive pahalı; cheap ucuz; quiet sessiz
     """)
     others = table("""
         now şimdi; today bugün; yesterday dün; often sıkça; always daima; sometimes bazen
@@ -75,15 +75,10 @@ class Turkish(Language):
         they onlar; three üç; four dört; five beş; seven yedi; ten on; indefinite bir; this bu
         many birçok; and ve; but ama; because çünkü; not değil
     """)
-    adpositions = {
-        "in": ("loc", "_"),
-        "near": ("nom", "_ yakınında"),
-        "with": ("nom", "_ ile"),
-        "for": ("nom", "_ için"),
-        "of": ("gen", "_"),
-        "to": ("dat", "_"),
-        "from": ("abl", "_"),
-    }
+    adpositions = patterns("""
+        in loc _; near nom _ yakınında; with nom _ ile; for nom _ için; of gen _; to dat _
+        from abl _
+    """)
 
     def noun(self, noun: str, features: Features) -> str:
         """Add number, possession and case."""

@@ -1,0 +1,340 @@
+"""The miniature as files: upstream's formats, and the same bytes for the same seed."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import conllu
+import pytest
+from pydantic import ValidationError
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.miniature import DUMP_DATE, MINIATURE_LANGUAGES, MiniatureSizes, write_miniature
+from mbert_atlas.miniature.encyclopedia import draw_pages, export
+
+LANGUAGES = ["en", "es", "bg", "hi", "ar", "zh"]
+SIZES = MiniatureSizes(
+    wikipedia_pages=6,
+    bitext_sentences=120,
+    gold_sentences=20,
+    ud_train=30,
+    ud_dev=8,
+    ud_test=12,
+    nli_train=90,
+    nli_test=45,
+)
+NAMESPACE = "{http://www.mediawiki.org/xml/export-0.10/}"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("miniature") / "mirror"
+    write_miniature(folder, LANGUAGES, 3, SIZES)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_same_seed_same_bytes_in_another_process(world: Path, tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from mbert_atlas.miniature import *; "
+        f"write_miniature(Path(sys.argv[1]), {LANGUAGES!r}, 3, "
+        "MiniatureSizes.model_validate_json(sys.argv[2]))"
+    )
+    again = tmp_path / "again"
+    subprocess.run(
+        [sys.executable, "-c", program, str(again), SIZES.model_dump_json()],
+        check=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONHASHSEED": "4242", "TZ": "Asia/Tokyo"},
+    )
+    assert contents(again) == contents(world)
+
+
+def test_another_seed_gives_other_files(world: Path, tmp_path: Path) -> None:
+    write_miniature(tmp_path / "other", LANGUAGES, 4, SIZES)
+    ours, other = contents(world), contents(tmp_path / "other")
+    assert set(ours) == set(other)
+    assert [name for name in ours if ours[name] == other[name]] == []
+
+
+def test_a_language_does_not_depend_on_the_others(world: Path, tmp_path: Path) -> None:
+    write_miniature(tmp_path / "two", ["hi"], 3, SIZES)
+    ours, fewer = contents(world), contents(tmp_path / "two")
+    assert [
+        name
+        for name in fewer
+        if fewer[name] != ours[name] and not name.startswith(("xnli/", "MANIFEST"))
+    ] == []
+    assert "wikipedia/enwiki-20200420-pages-articles.xml.bz2" in fewer
+    assert "wikimatrix/WikiMatrix.en-es.tsv.gz" not in fewer
+
+
+def test_the_manifest_lists_every_file(world: Path) -> None:
+    with (world / "MANIFEST.tsv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    files = contents(world)
+    assert [row["path"] for row in rows] == sorted(set(files) - {"MANIFEST.tsv"})
+    for row in rows:
+        data = files[row["path"]]
+        assert int(row["bytes"]) == len(data)
+        assert row["sha256"] == hashlib.sha256(data).hexdigest()
+        assert row["dataset"] == row["path"].split("/")[0]
+
+
+def test_an_older_miniature_is_replaced_and_nothing_else_is(world: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "mirror"
+    small = SIZES.model_copy(update={"wikipedia_pages": 1, "bitext_sentences": 5})
+    write_miniature(folder, ["en", "es"], 1, small)
+    (folder / "stray").write_text("x")
+    write_miniature(folder, ["en", "hi"], 1, small)
+    assert not (folder / "stray").exists()
+    assert not (folder / "wikimatrix/WikiMatrix.en-es.tsv.gz").exists()
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.tex").write_text("x")
+    with pytest.raises(DataError, match="holds files that are no miniature"):
+        write_miniature(precious, ["en"], 1, small)
+    assert (precious / "thesis.tex").read_text() == "x"
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="language tlh"):
+        write_miniature(tmp_path / "world", ["en", "tlh"], 1, SIZES)
+    assert not (tmp_path / "world").exists()
+    with pytest.raises(ValidationError):
+        MiniatureSizes.model_validate({"wikipedia_page": 3})
+    with pytest.raises(ValidationError):
+        MiniatureSizes(gold_sentences=0)
+    assert all(field.description for field in MiniatureSizes.model_fields.values())
+
+
+# ---- encyclopedias
+
+
+def test_the_dump_is_a_mediawiki_export(world: Path) -> None:
+    for code in LANGUAGES:
+        name = f"wikipedia/{code}wiki-{DUMP_DATE}-pages-articles.xml.bz2"
+        root = ElementTree.fromstring(bz2.decompress((world / name).read_bytes()))
+        pages = root.findall(f"{NAMESPACE}page")
+        namespaces = Counter(page.findtext(f"{NAMESPACE}ns") for page in pages)
+        redirects = [page for page in pages if page.find(f"{NAMESPACE}redirect") is not None]
+        assert set(namespaces) == {"0", "10", "14"}
+        assert namespaces["0"] - len(redirects) == SIZES.wikipedia_pages
+        titles = [page.findtext(f"{NAMESPACE}title") for page in pages]
+        assert len(set(titles)) == len(titles)
+        texts = [page.find(f"{NAMESPACE}revision/{NAMESPACE}text") for page in pages]
+        for text in texts:
+            assert text is not None
+            assert int(text.attrib["bytes"]) == len((text.text or "").encode())
+        everything = "".join(text.text or "" for text in texts if text is not None)
+        for markup in ("{{Infobox", "[[", "'''", "<ref>", "== ", "|thumb|", "<references />"):
+            assert markup in everything
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> None:
+    pages = draw_pages(Random(5), MINIATURE_LANGUAGES[code], 12)
+    articles = [page for page in pages if page.namespace == 0 and page.redirect is None]
+    assert sum("{|" in page.wikitext for page in articles) > 0
+    assert sum("* [[" in page.wikitext for page in articles) > 0
+    assert any(page.redirect for page in pages)
+    dump = tmp_path / "dump.xml.bz2"
+    dump.write_bytes(bz2.compress(export(MINIATURE_LANGUAGES[code], pages).encode()))
+    subprocess.run(
+        [sys.executable, "-m", "wikiextractor.WikiExtractor", "--json", "--processes", "1"]
+        + ["-o", str(tmp_path / "out"), str(dump)],
+        check=True,
+        capture_output=True,
+    )
+    found = {}
+    for path in (tmp_path / "out").rglob("wiki_*"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            page = json.loads(line)
+            found[page["title"]] = {part.strip() for part in page["text"].split("\n")}
+    assert set(found) == {page.title for page in articles}
+    for page in articles:
+        assert set(page.paragraphs) <= found[page.title]
+        leftover = found[page.title] - set(page.paragraphs)
+        assert all(len(line) < 100 for line in leftover), leftover
+
+
+def test_articles_have_short_and_long_paragraphs() -> None:
+    for language in MINIATURE_LANGUAGES.values():
+        pages = draw_pages(Random(6), language, 10)
+        lengths = [len(text) for page in pages for text in page.paragraphs]
+        assert sum(length >= 100 for length in lengths) >= 2 * 10
+        assert sum(length < 100 for length in lengths) >= 2
+
+
+# ---- bitexts and gold alignments
+
+
+def mined(world: Path, code: str) -> list[tuple[float, str, str]]:
+    first, second = sorted(("en", code))
+    path = world / f"wikimatrix/WikiMatrix.{first}-{second}.tsv.gz"
+    rows = [
+        line.split("\t") for line in gzip.open(path, "rt", encoding="utf-8").read().splitlines()
+    ]
+    assert all(len(row) == 3 for row in rows)
+    return [(float(s), *((b, a) if first != "en" else (a, b))) for s, a, b in rows]
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_mined_bitext(world: Path, code: str) -> None:
+    rows = mined(world, code)
+    assert SIZES.bitext_sentences < len(rows) <= 1.1 * SIZES.bitext_sentences
+    assert [row[0] for row in rows] == sorted((row[0] for row in rows), reverse=True)
+    script = MINIATURE_LANGUAGES[code].script
+    assert script == "LATIN" or all(not other.isascii() for _, _, other in rows)
+    assert all(english.isascii() for _, english, _ in rows)
+    english = Counter(row[1] for row in rows if row[0] >= 1.06)
+    assert max(english.values()) == 1
+    assert sum(score < 1.04 for score, _, _ in rows) >= 1
+
+    first, second = sorted(("en", code))
+    name = f"WikiMatrix.{first}-{second}"
+    with zipfile.ZipFile(world / f"opus-wikimatrix/{first}-{second}.txt.zip") as archive:
+        assert archive.testzip() is None
+        ours, theirs = (
+            archive.read(f"{name}.{part}").decode().splitlines() for part in ("en", code)
+        )
+    moses = list(zip(ours, theirs, strict=True))
+    kept = [(e, o) for score, e, o in rows if score >= 1.04]
+    assert sorted(moses) == sorted(kept)
+    assert moses != kept
+
+
+@pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
+def test_gold_alignments(world: Path, code: str) -> None:
+    known = {english for _, english, _ in mined(world, code)}
+    seen: set[str] = set()
+    for split, size in (("dev", SIZES.gold_sentences // 2), ("test", SIZES.gold_sentences)):
+        path = world / f"gold-alignments/XL-WA/data/{code}/{split}.tsv"
+        rows = path.read_text(encoding="utf-8").splitlines()
+        assert len(rows) == size
+        for row in rows:
+            english, other, links = (column.split(" ") for column in row.split("\t"))
+            pairs = [tuple(map(int, link.split("-"))) for link in links]
+            assert pairs
+            assert all(0 <= i < len(english) and 0 <= j < len(other) for i, j in pairs)
+            assert (len(english) - 1, len(other) - 1) in pairs  # the full stops
+            text = " ".join(english).replace(" .", ".").replace(" ,", ",")
+            assert text not in known | seen
+            seen.add(text)
+
+
+# ---- treebanks
+
+
+def test_treebanks(world: Path) -> None:
+    folder = world / "universal-dependencies"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == sorted(f"UD_{MINIATURE_LANGUAGES[c].name}-Miniature" for c in LANGUAGES)
+    english = {
+        split: conllu.parse(
+            (folder / f"UD_English-Miniature/en_miniature-ud-{split}.conllu").read_text("utf-8")
+        )
+        for split in ("train", "dev", "test")
+    }
+    assert {split: len(part) for split, part in english.items()} == {
+        "train": SIZES.ud_train,
+        "dev": SIZES.ud_dev,
+        "test": SIZES.ud_test,
+    }
+    texts = Counter(part.metadata["text"] for parts in english.values() for part in parts)
+    assert max(texts.values()) == 1
+    for code in LANGUAGES[1:]:
+        language = MINIATURE_LANGUAGES[code].name
+        files = list((folder / f"UD_{language}-Miniature").iterdir())
+        assert [path.name for path in files] == [f"{code}_miniature-ud-test.conllu"]
+        parallel = conllu.parse(files[0].read_text("utf-8"))
+        assert [part.metadata["text_en"] for part in parallel] == [
+            part.metadata["text"] for part in english["test"]
+        ]
+        assert [part.metadata["sent_id"] for part in parallel] == [
+            part.metadata["sent_id"] for part in english["test"]
+        ]
+        rows = files[0].read_text("utf-8").splitlines()
+        assert {row.count("\t") for row in rows if row and not row.startswith("#")} == {9}
+
+
+# ---- inference
+
+
+def test_multinli(world: Path) -> None:
+    with zipfile.ZipFile(world / "multinli/multinli_1.0.zip") as archive:
+        assert archive.testzip() is None
+        splits = {
+            split: [
+                json.loads(line)
+                for line in archive.read(f"multinli_1.0/multinli_1.0_{split}.jsonl").splitlines()
+            ]
+            for split in ("train", "dev_matched", "dev_mismatched")
+        }
+    assert len(splits["train"]) == SIZES.nli_train
+    keys = {
+        *("annotator_labels", "genre", "gold_label", "pairID", "promptID"),
+        *("sentence1", "sentence1_binary_parse", "sentence1_parse"),
+        *("sentence2", "sentence2_binary_parse", "sentence2_parse"),
+    }
+    for split, rows in splits.items():
+        labels = Counter(row["gold_label"] for row in rows)
+        assert ("-" in labels) == (split == "dev_matched")
+        third = len(rows) / 3
+        spread = [labels[name] for name in ("entailment", "neutral", "contradiction")]
+        assert all(abs(count - third) <= 1 + labels["-"] for count in spread)
+        assert len({row["pairID"] for row in rows}) == len(rows)
+        for row in rows:
+            assert set(row) == keys
+            if row["gold_label"] != "-":
+                assert Counter(row["annotator_labels"]).most_common(1)[0][0] == row["gold_label"]
+            stripped = row["sentence1_binary_parse"].replace("( ", "").replace(" )", "")
+            assert stripped.replace(" .", ".") == row["sentence1"].replace(",", " ,")
+    premises = [{row["sentence1"] for row in rows} for rows in splits.values()]
+    assert premises[0].isdisjoint(premises[1])
+
+
+def test_xnli(world: Path) -> None:
+    with zipfile.ZipFile(world / "xnli/XNLI-1.0.zip") as archive:
+        assert archive.testzip() is None
+        for split in ("dev", "test"):
+            lines = archive.read(f"XNLI-1.0/xnli.{split}.tsv").decode().splitlines()
+            header, *rows = (line.split("\t") for line in lines)
+            assert header[:2] == ["language", "gold_label"]
+            assert len(header) == len(set(header)) == 19
+            assert {len(row) for row in rows} == {19}
+            by_language = {
+                code: [dict(zip(header, row, strict=True)) for row in rows if row[0] == code]
+                for code in LANGUAGES
+            }
+            assert {len(part) for part in by_language.values()} == {SIZES.nli_test}
+            assert sum(map(len, by_language.values())) == len(rows)
+            for part in by_language.values():
+                for key in ("gold_label", "pairID", "promptID", "label3"):
+                    assert [row[key] for row in part] == [row[key] for row in by_language["en"]]
+            labels = Counter(row["gold_label"] for row in by_language["en"])
+            assert set(labels.values()) == {SIZES.nli_test // 3}
+            for row in by_language["en"]:
+                votes = Counter(row[f"label{n}"] for n in range(1, 6))
+                assert votes[row["gold_label"]] >= 3
+                assert row["match"] == str(row["label1"] == row["gold_label"])
+                assert row["sentence1_tokenized"].replace(" .", ".") == row["sentence1"]
