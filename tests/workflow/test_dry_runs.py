@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from conftest import snakemake
+
+from clone import snakemake
 
 pytestmark = pytest.mark.workflow
 TARGETS = [
