@@ -21,6 +21,20 @@ _UNSPACED = re.compile(
 _CHARACTER_LANGUAGES = {"zh", "ja", "th"}
 
 
+class _Moses(MosesTokenizer):  # type: ignore[misc]
+    """The library's tokeniser with sets made once, not for every abbreviation it meets."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__(language)
+        self._alphabetic, self._lower_case = frozenset(self.IsAlpha), frozenset(self.IsLower)
+
+    def isanyalpha(self, text: str) -> bool:
+        return not self._alphabetic.isdisjoint(text)
+
+    def islower(self, text: str) -> bool:
+        return self._lower_case.issuperset(text)
+
+
 class WordTokenizer:
     """Splits text of one language into words, as bitexts are tokenised for word alignment.
 
@@ -34,7 +48,7 @@ class WordTokenizer:
     def __init__(self, language: str) -> None:
         self._single_characters = language in _CHARACTER_LANGUAGES
         # Moses' own Chinese and Japanese would glue "。" to a Latin word before it.
-        self._moses = MosesTokenizer("en" if self._single_characters else language)
+        self._moses = _Moses("en" if self._single_characters else language)
         kept = self._moses.IsAlnum + _marks() + _JOINERS
         self._moses.PAD_NOT_ISALNUM = re.compile(rf"([^{kept}\s\.'\`\,\-])"), r" \1 "
 

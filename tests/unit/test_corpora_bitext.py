@@ -55,11 +55,17 @@ def test_words(language: str, text: str, words: str) -> None:
     assert WordTokenizer(language)(text) == words.split(" ")
 
 
+ABBREVIATIONS = st.lists(
+    st.sampled_from(
+        ["z.", "B.", "a.b.", "U.S.", "No.", "5", "word", "Dr.", "한국.", "한.국.", "г."]
+    ),
+    max_size=6,
+).map(" ".join)
 LETTERS = st.characters(categories=["Lu", "Ll", "Nd", "Po", "Ps", "Pe", "Zs"], max_codepoint=0x24F)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(["en", "es", "ru"]), st.text(LETTERS, max_size=40))
+@given(st.sampled_from(["en", "es", "ru", "ko"]), st.text(LETTERS, max_size=40) | ABBREVIATIONS)
 def test_words_are_those_of_moses_where_no_mark_is_involved(language: str, text: str) -> None:
     expected = MosesTokenizer(language).tokenize(text, escape=False)
     assert WordTokenizer(language)(text) == expected
