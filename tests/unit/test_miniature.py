@@ -159,11 +159,9 @@ def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> N
     assert any(page.redirect for page in pages)
     dump = tmp_path / "dump.xml.bz2"
     dump.write_bytes(bz2.compress(export(MINIATURE_LANGUAGES[code], pages).encode()))
+    program = [sys.executable, "-m", "wikiextractor.WikiExtractor", "--json", "--processes", "1"]
     subprocess.run(
-        [sys.executable, "-m", "wikiextractor.WikiExtractor", "--json", "--processes", "1"]
-        + ["-o", str(tmp_path / "out"), str(dump)],
-        check=True,
-        capture_output=True,
+        [*program, "-o", str(tmp_path / "out"), str(dump)], check=True, capture_output=True
     )
     found = {}
     for path in (tmp_path / "out").rglob("wiki_*"):
@@ -191,9 +189,8 @@ def test_articles_have_short_and_long_paragraphs() -> None:
 def mined(world: Path, code: str) -> list[tuple[float, str, str]]:
     first, second = sorted(("en", code))
     path = world / f"wikimatrix/WikiMatrix.{first}-{second}.tsv.gz"
-    rows = [
-        line.split("\t") for line in gzip.open(path, "rt", encoding="utf-8").read().splitlines()
-    ]
+    text = gzip.decompress(path.read_bytes()).decode()
+    rows = [line.split("\t") for line in text.splitlines()]
     assert all(len(row) == 3 for row in rows)
     return [(float(s), *((b, a) if first != "en" else (a, b))) for s, a, b in rows]
 
@@ -275,6 +272,24 @@ def test_treebanks(world: Path) -> None:
         ]
         rows = files[0].read_text("utf-8").splitlines()
         assert {row.count("\t") for row in rows if row and not row.startswith("#")} == {9}
+
+
+def test_no_sentence_is_said_twice(tmp_path: Path) -> None:
+    small = MiniatureSizes(
+        wikipedia_pages=1,
+        bitext_sentences=1,
+        gold_sentences=1,
+        ud_train=2500,
+        ud_dev=1,
+        ud_test=1,
+        nli_train=3,
+        nli_test=3,
+    )
+    write_miniature(tmp_path / "world", ["en"], 1, small)
+    folder = tmp_path / "world/universal-dependencies/UD_English-Miniature"
+    lines = (folder / "en_miniature-ud-train.conllu").read_text("utf-8").splitlines()
+    texts = [line for line in lines if line.startswith("# text = ")]
+    assert len(texts) == len(set(texts)) == 2500
 
 
 # ---- inference
