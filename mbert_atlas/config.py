@@ -104,7 +104,7 @@ class Dataset(_Model):
         description="language_identification: shares of train, validation, dev and test.",
     )
     minimum_per_language: int = Field(
-        1, ge=1, description="language_identification: a language with fewer paragraphs goes out."
+        10, ge=1, description="language_identification: fewer paragraphs in a language: an error."
     )
     seed: int = Field(0, description="Seed of the sample.")
 

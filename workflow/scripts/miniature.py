@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 from atlas_job import run
@@ -7,8 +8,10 @@ def main(snakemake):
     from mbert_atlas.miniature import MiniatureSizes, write_miniature
 
     specification = snakemake.params.specification
+    folder = Path(snakemake.output.manifest).parent
+    shutil.rmtree(folder)  # Snakemake made it, and leaves files of an older miniature in it
     write_miniature(
-        Path(snakemake.output.manifest).parent,
+        folder,
         languages=specification["languages"],
         seed=specification["seed"],
         sizes=MiniatureSizes(**specification["sizes"]),

@@ -1,18 +1,22 @@
 from pathlib import Path
 
 from atlas_job import run
-from origins import origin, read_languages
+from origins import ROOT, origin, read_languages
 
 
 def main(snakemake):
     from mbert_atlas.corpora.universal_dependencies import read_treebanks, treebanks_in_archive
+
+    from mbert_atlas.languages import Languages
+
+    table = Languages.read(ROOT / "resources/languages.csv")
 
     def read(language, sources, dataset, output, card):
         files = []
         for source in sources:
             path = Path(source["path"])
             if path.suffix == ".tgz":
-                files += treebanks_in_archive(path, language, dataset["split"])
+                files += treebanks_in_archive(path, table[language].ud_code, dataset["split"])
             else:
                 files.append(path)
         read_treebanks(
