@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +19,9 @@ pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
 _TARGET = "results/tiny/measurements/efimov2022/table2.csv"
 _SEED1 = "results/tiny/runs/nli/seed1/predictions.parquet"
 _SEED2 = "results/tiny/runs/nli/seed2/predictions.parquet"
-# Nothing on one machine is slow to appear; asking SLURM early makes the tests short.
-_QUICK = ["--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "10"]
+# Jobs here take 10 to 20 s: SLURM is asked after 5 s and after 20 s, so that none waits for long.
+_QUICK = ["--slurm-init-seconds-before-status-checks", "5", "--latency-wait", "10"]
+_LIMIT = 600.0
 
 
 @dataclass
@@ -31,51 +32,61 @@ class _Job:
     partition: str
     state: str
     resources: str
-    run: str
 
 
 @dataclass
 class _Workflow:
-    """Snakemake with the profile slurm, in a copy of the repository."""
+    """Snakemake with the profile slurm, in a copy of the repository; one start at a time."""
 
     folder: Path
     environment: dict[str, str]
+    process: subprocess.Popen[bytes] | None = None
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "--profile", "slurm", *_QUICK, *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+    def start(self, *arguments: str) -> None:
+        command = [sys.executable, "-m", "snakemake", "--profile", "slurm", *_QUICK, *arguments]
+        with (self.folder / "printed.txt").open("wb") as printed:
+            self.process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=self.environment,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
-    def finish(self, process: subprocess.Popen[str], seconds: float = 400) -> str:
-        """Everything it printed; interrupted, so that it cancels its jobs, if it takes too long."""
+    def printed(self) -> str:
+        return (self.folder / "printed.txt").read_text()
+
+    def wait_for(self, condition: Callable[[], object], what: str) -> None:
+        """Until the condition holds, while Snakemake runs."""
+        assert self.process is not None
+        end = time.monotonic() + _LIMIT
+        while not condition():
+            assert self.process.poll() is None, f"ended before {what}:\n{self.printed()}"
+            assert time.monotonic() < end, f"no {what} in {_LIMIT} s:\n{self.printed()}"
+            time.sleep(0.2)
+
+    def finish(self) -> tuple[int, str]:
+        """Exit status, and everything printed."""
+        assert self.process is not None
         try:
-            return process.communicate(timeout=seconds)[0]
+            return self.process.wait(_LIMIT), self.printed()
         except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGINT)
+            pytest.fail(f"Snakemake did not end in {_LIMIT} s:\n{self.printed()}")
+
+    def stop(self) -> None:
+        """Interrupt it, if it still runs; it cancels its jobs then."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
             try:
-                printed = process.communicate(timeout=60)[0]
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
-                process.kill()
-                printed = process.communicate()[0]
-            pytest.fail(f"Snakemake did not end in {seconds:.0f} s:\n{printed}")
+                self.process.kill()
+                self.process.wait()
 
     def run(self, *arguments: str) -> tuple[int, str]:
-        process = self.start(*arguments)
-        printed = self.finish(process)
-        return process.returncode, printed
-
-    def planned(self, *arguments: str) -> dict[str, int]:
-        """Number of jobs by rule that a dry run announces."""
-        code, printed = self.run("--dry-run", *arguments)
-        assert code == 0, printed
-        table = printed.rpartition("Job stats:")[2].partition("\n\n")[0]
-        return {name: int(n) for name, n in re.findall(r"^(\w+) +(\d+)$", table, re.MULTILINE)}
+        self.start(*arguments)
+        return self.finish()
 
     def slurm(self, *command: str) -> str:
         return subprocess.run(
@@ -95,89 +106,80 @@ class _Workflow:
             comment, partition, state, resources = line.split("|")
             rule = re.match(r"rule_(\w+?)(_wildcards_|$)", comment)
             assert rule is not None, line
-            found.append(_Job(rule[1], partition, state, resources, run_id[1]))
+            found.append(_Job(rule[1], partition, state, resources))
         return found
-
-    def rules_asking_for_gpus(self) -> set[str]:
-        config = yaml.safe_load((self.folder / "config/config.yaml").read_text())
-        return {rule for rule, asked in config["resources"].items() if asked.get("gpu")}
-
-
-@pytest.fixture(scope="module")
-def workflow(cluster: dict[str, str], repository: Path) -> _Workflow:
-    return _Workflow(repository, cluster)
-
-
-def _wait(condition: Callable[[], object], what: str, process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 180
-    while not condition():
-        if process.poll() is not None:
-            pytest.fail(f"Snakemake ended before {what}:\n{process.communicate()[0]}")
-        assert time.monotonic() < end, f"no {what} after three minutes"
-        time.sleep(0.2)
 
 
 _CONFIG = ["--configfile", "config/demo.yaml", "tests/slurm/tiny.yaml"]
 
 
 @pytest.fixture(scope="module")
-def complete(workflow: _Workflow) -> str:
-    """What a run of everything printed; its results lie in the copy afterwards."""
-    code, printed = workflow.run(*_CONFIG, "--", _TARGET)
-    assert code == 0, printed
-    return printed
+def workflow(cluster: dict[str, str], repository: Path) -> Iterator[_Workflow]:
+    workflow = _Workflow(repository, cluster)
+    yield workflow
+    workflow.stop()
 
 
-def test_rules_run_where_their_gpus_are(workflow: _Workflow, complete: str) -> None:
-    jobs = workflow.jobs(complete)
-    with_gpu = workflow.rules_asking_for_gpus()
+@dataclass
+class _Story:
+    """A run in which one job is cancelled, and the next run."""
+
+    printed: str
+    returncode: int
+    left: set[str]
+    printed_next: str
+    returncode_next: int
+    log_next: str
+
+
+@pytest.fixture(scope="module")
+def story(workflow: _Workflow) -> _Story:
+    """Everything from nothing; seed 1 is cancelled while it trains; then everything again."""
+    # No retries: they would submit the cancelled job again in the same run.
+    workflow.start("--retries", "0", *_CONFIG, "--", _TARGET)
+    state = workflow.folder / "results/tiny/state/nli/seed1"
+    workflow.wait_for(lambda: list(state.glob("step-*")), "a checkpoint of seed 1")
+    queue = workflow.slurm("squeue", "-h", "-t", "running", "-o", "%i %k")
+    (job,) = re.findall(r"^(\d+) rule_finetune_wildcards_nli_1$", queue, re.MULTILINE)
+    workflow.slurm("scancel", job)
+    code, printed = workflow.finish()
+    left = {name for name in (_SEED1, _SEED2, _TARGET) if (workflow.folder / name).exists()}
+
+    code_next, printed_next = workflow.run(*_CONFIG, "--", _TARGET)
+    log = workflow.folder / "results/tiny/logs/finetune/nli/seed1.log"
+    return _Story(printed, code, left, printed_next, code_next, log.read_text())
+
+
+def test_cancelled_seed_is_named(story: _Story) -> None:
+    assert story.returncode != 0
+    failures = re.findall(r"Error in rule (\w+):.*?output: ([^\n]*)", story.printed, re.DOTALL)
+    assert [rule for rule, _ in failures] == ["finetune"], story.printed
+    assert _SEED1 in failures[0][1]
+    assert "SLURM status is: 'CANCELLED'" in story.printed
+    assert story.left == {_SEED2}, "the other seed goes on; nothing half-made stays"
+
+
+def test_next_run_resumes_that_seed_only(workflow: _Workflow, story: _Story) -> None:
+    assert story.returncode_next == 0, story.printed_next
+    assert [job.rule for job in workflow.jobs(story.printed_next)] == ["finetune"]
+    done = re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", story.printed_next, re.MULTILINE)
+    assert done == ["finetune", "measure_transfer"]
+    resumed = re.search(r"goes on after step (\d+)", story.log_next)
+    assert resumed is not None, story.log_next
+    assert int(resumed[1]) > 0
+    assert (workflow.folder / _TARGET).stat().st_size > 0
+    assert "Nothing to be done" in workflow.run("--dry-run", *_CONFIG, "--", _TARGET)[1]
+
+
+def test_rules_run_where_their_gpus_are(workflow: _Workflow, story: _Story) -> None:
+    jobs = workflow.jobs(story.printed) + workflow.jobs(story.printed_next)
+    config = yaml.safe_load((workflow.folder / "config/config.yaml").read_text())
+    with_gpu = {rule for rule, asked in config["resources"].items() if asked.get("gpu")}
     rules = {job.rule for job in jobs}
-    assert {"miniature", "read_nli", "encode_examples", "pretrain", "finetune"} <= rules
+    assert {"miniature", "extract_wikipedia", "encode_examples"} <= rules - with_gpu
     assert rules & with_gpu == {"pretrain", "finetune"}
     for job in jobs:
-        assert job.state == "COMPLETED", job
         assert (job.partition == "gpu") == (job.rule in with_gpu), job
         assert ("gres/gpu=1" in job.resources) == (job.rule in with_gpu), job
     assert "measure_transfer" not in rules, "a job of seconds went through SLURM"
-    assert (workflow.folder / _TARGET).stat().st_size > 0
-    assert not workflow.planned(*_CONFIG, "--", _TARGET)
-
-
-def test_cancelled_seed_is_named_and_resumed(workflow: _Workflow, complete: str) -> None:
-    longer = {"optimisation": {"epochs": 60, "checkpoint_seconds": 0.5}}
-    overlay = workflow.folder / "longer.yaml"
-    overlay.write_text(yaml.safe_dump({"runs": {"nli": {"published": longer}}}))
-    config = [*_CONFIG, "longer.yaml"]
-    # One hyperparameter of one run: its two seeds and what depends on them, nothing else.
-    assert workflow.planned(*config, "--", _TARGET) == {
-        "finetune": 2,
-        "measure_transfer": 1,
-        "total": 3,
-    }
-
-    # No retries: they would submit the cancelled job again in the same run.
-    process = workflow.start(*config, "--retries", "0", "--", _TARGET)
-    state = workflow.folder / "results/tiny/state/nli/seed1"
-    _wait(lambda: list(state.glob("step-*")), "a checkpoint of seed 1", process)
-    queue = workflow.slurm("squeue", "-h", "-t", "running", "-o", "%i %k")
-    (job,) = re.findall(r"^(\d+) rule_finetune\S*seed1|^(\d+) rule_finetune\S*1$", queue, re.M)
-    workflow.slurm("scancel", "".join(job))
-    printed = workflow.finish(process)
-    assert process.returncode != 0
-    failures = re.findall(r"Error in rule (\w+):.*?output: ([^\n]*)", printed, re.DOTALL)
-    assert [rule for rule, _ in failures] == ["finetune"], printed
-    assert _SEED1 in failures[0][1]
-    assert "CANCELLED" in printed
-    assert not (workflow.folder / _SEED1).exists()
-    assert (workflow.folder / _SEED2).exists()
-    untouched = (workflow.folder / _SEED2).stat().st_mtime_ns
-
-    code, printed = workflow.run(*config, "--", _TARGET)
-    assert code == 0, printed
-    assert [job.rule for job in workflow.jobs(printed)] == ["finetune"]
-    assert len(re.findall(r"^Finished jobid", printed, re.MULTILINE)) == 2, printed
-    (log,) = (workflow.folder / "results/tiny/logs/finetune/nli").glob("seed1.log")
-    resumed = re.search(r"goes on after step (\d+)", log.read_text())
-    assert resumed is not None, log.read_text()
-    assert int(resumed[1]) > 0
-    assert (workflow.folder / _SEED2).stat().st_mtime_ns == untouched
+    assert sorted(job.state for job in jobs if job.state != "COMPLETED") == ["CANCELLED by 0"]
