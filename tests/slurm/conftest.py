@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from clone import copy_repository
+
 _SCRIPT = Path(__file__).parent / "dev_cluster.sh"
 _NOT_POSSIBLE_HERE = 77
 
@@ -35,17 +36,5 @@ def cluster() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the working tree without what git ignores: no results, no caches."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    copy = tmp_path_factory.mktemp("repository")
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, copy / name)
-    return copy
+    """A copy of the working tree, without results."""
+    return copy_repository(tmp_path_factory.mktemp("repository"))
