@@ -37,8 +37,10 @@ demo: $(INSTALLED) ## the whole workflow in miniature: no network, no GPU, minut
 	@echo "Reported beside reproduced: results/demo/scorecard.html"
 	@echo "Figures and tables:         results/demo/report.html"
 
+small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
 small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the network)
-	$(SNAKEMAKE) --configfile config/small.yaml $(if $(MIRROR),--config mirror=$(abspath $(MIRROR))) -- all
+	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
+	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
 
 test: lint ## lint, then every test, with coverage
 	$(VENV)/bin/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
