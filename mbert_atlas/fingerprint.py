@@ -13,12 +13,13 @@ from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
-# These say how things are told, never what comes out.
+# These say how things are told or set up, never what comes out.
 _IGNORED = {"mbert_atlas.errors", "mbert_atlas.progress"}
+_IGNORED_SIBLINGS = {"atlas_job"}
 
 
 def fingerprint(script: Path | str) -> str:
-    """Return a hash of a script and of every module of this package that it imports, however far.
+    """Return a hash of a script, of the files beside it and the modules of this package it imports.
 
     Args:
         script: path of the Python file to start from.
@@ -26,15 +27,26 @@ def fingerprint(script: Path | str) -> str:
     Returns:
         Sixteen hexadecimal digits.
     """
-    digest = hashlib.sha256(_content(Path(script)).encode())
-    for module in sorted(_closure(Path(script))):
+    scripts = [Path(script), *_siblings(Path(script))]
+    digest = hashlib.sha256("".join(_content(path) for path in scripts).encode())
+    for module in sorted(_closure(scripts)):
         digest.update(f"{module}={_content(_file(module))}".encode())
     return digest.hexdigest()[:16]
 
 
-def _closure(script: Path) -> set[str]:
+def _siblings(script: Path) -> list[Path]:
+    names = {
+        node.module
+        for node in ast.walk(_tree(script))
+        if isinstance(node, ast.ImportFrom) and node.module
+    }
+    beside = [script.with_name(f"{name}.py") for name in sorted(names - _IGNORED_SIBLINGS)]
+    return [path for path in beside if path.is_file()]
+
+
+def _closure(scripts: list[Path]) -> set[str]:
     reached: set[str] = set()
-    waiting = list(_imports(script))
+    waiting = [module for script in scripts for module in _imports(script)]
     while waiting:
         module = waiting.pop()
         if module not in reached and module not in _IGNORED:

@@ -15,6 +15,8 @@ def run(main, snakemake):
     """
     os.environ["RAYON_NUM_THREADS"] = str(snakemake.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
+    # Idle OpenMP threads that spin bring jobs on shared cores down to a fraction of their speed.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if not snakemake.rule.startswith("fetch"):
         os.environ["HF_HUB_OFFLINE"] = "1"
     terminal = os.fdopen(os.dup(2), "w")

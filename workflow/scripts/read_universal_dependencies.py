@@ -6,7 +6,6 @@ from origins import ROOT, origin, read_languages
 
 def main(snakemake):
     from mbert_atlas.corpora.universal_dependencies import read_treebanks, treebanks_in_archive
-
     from mbert_atlas.languages import Languages
 
     table = Languages.read(ROOT / "resources/languages.csv")
