@@ -23,6 +23,7 @@ pathvars:
     downloads=CONFIG.downloads,
 
 
+include: "workflow/rules/cells.smk"
 include: "workflow/rules/efimov2022.smk"
 include: "workflow/rules/tanti2021.smk"
 include: "workflow/rules/sources.smk"

@@ -466,12 +466,12 @@ def _keys_beside(keys: Sequence[str], values: Mapping[str, Any]) -> list[str]:
     annotation: Any = Config
     value: Any = values
     for key in keys[:-1]:
-        kind, inner = next(iter(_models(annotation, value)), ("", None))
-        field = inner.model_fields.get(key) if kind == "model" else None
-        annotation = inner if kind == "mapping" else field and field.annotation
+        for kind, inner in _models(annotation, value)[:1]:
+            field = None if kind == "mapping" else inner.model_fields.get(key)
+            annotation = inner if kind == "mapping" else field and field.annotation
         value = value.get(key) if isinstance(value, Mapping) else None
-    kind, inner = next(iter(_models(annotation, value)), ("", None))
-    return list(inner.model_fields) if kind == "model" else []
+    found = [inner for kind, inner in _models(annotation, value) if kind == "model"]
+    return list(found[0].model_fields) if found else []
 
 
 def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:

@@ -51,7 +51,8 @@ class RunTable:
         self._by_key: dict[tuple[str, str | None, Protocol], Run] = {}
         self._by_id: dict[str, Run] = {}
         for name, family in config.runs.items():
-            for language in family.languages or [None]:
+            languages: list[str | None] = [*family.languages] if family.languages else [None]
+            for language in languages:
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
 

@@ -1,22 +1,6 @@
 # Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids.
 
 
-def gold_dataset(dataset, language):
-    """The gold links that go with a bitext, if that language has some."""
-    name = CONFIG.alignment.gold.get(dataset)
-    return name if name and language in CONFIG.datasets[name].languages else None
-
-
-def gold_files(wildcards):
-    name = gold_dataset(wildcards.dataset, wildcards.language)
-    return source_files(name, wildcards.language) if name else []
-
-
-def gold_sources(wildcards):
-    name = gold_dataset(wildcards.dataset, wildcards.language)
-    return described(name, [wildcards.language])["sources"][wildcards.language] if name else []
-
-
 rule align:
     """Word links of a bitext; the gold sentences are aligned with it and scored."""
     input:
@@ -29,6 +13,8 @@ rule align:
         "<results>/logs/align/{dataset}/{language}.log",
     benchmark:
         "<results>/benchmarks/align/{dataset}/{language}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("align").threads
     resources:
         mem_mb=memory("align"),
@@ -56,6 +42,8 @@ rule encode_word_pairs:
         "<results>/logs/encode_word_pairs/{encoder}/{dataset}/{language}.log",
     benchmark:
         "<results>/benchmarks/encode_word_pairs/{encoder}/{dataset}/{language}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("encode_word_pairs").threads
     resources:
         mem_mb=memory("encode_word_pairs"),

@@ -15,6 +15,8 @@ rule probe_language_identification:
         "<results>/benchmarks/probe_language_identification/{name}/{protocol}/seed{seed}.tsv"
     wildcard_constraints:
         name=either(CONFIG.representations),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("probe_language_identification").threads
     resources:
         mem_mb=memory("probe_language_identification"),
@@ -40,6 +42,8 @@ rule project_languages:
         "<results>/benchmarks/project_languages/{name}.tsv"
     wildcard_constraints:
         name=either(CONFIG.representations),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("project_languages").threads
     resources:
         mem_mb=memory("project_languages"),
@@ -67,6 +71,8 @@ rule measure_transfer:
         "<results>/measurements/efimov2022/table2.csv",
     log:
         "<results>/logs/measure_transfer.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         cells=[{**cell, "path": None} for cell in transfer_cells()],
         model=CONFIG.efimov2022.model,
@@ -83,6 +89,8 @@ rule measure_distances:
         "<results>/measurements/efimov2022/figure1.csv",
     log:
         "<results>/logs/measure_distances.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         model=CONFIG.efimov2022.model,
         code=code("measure_distances"),
@@ -98,6 +106,8 @@ rule measure_tagging:
         "<results>/measurements/tanti2021/table1_udpos.csv",
     log:
         "<results>/logs/measure_tagging.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         cells=[{**cell, "path": None} for cell in tagging_cells()],
         code=code("measure_tagging"),
@@ -114,6 +124,8 @@ rule measure_languages:
         "<results>/measurements/tanti2021/languages.csv",
     log:
         "<results>/logs/measure_languages.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         cells=[{**cell, "path": None} for cell in probe_cells()],
         code=code("measure_languages"),

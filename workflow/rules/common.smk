@@ -1,4 +1,4 @@
-# What every rule needs: the validated config, the tables of runs and languages, and where things lie.
+# What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
 import sys
 from pathlib import Path
@@ -153,6 +153,40 @@ def table(dataset, language=None):
 def encoding_name(run):
     """Name of the encoding of a fine-tuning run."""
     return CONFIG.runs[run.family].encoding
+
+
+def gold_dataset(dataset, language):
+    """The gold links that go with a bitext, if that language has some."""
+    name = CONFIG.alignment.gold.get(dataset)
+    return name if name and language in CONFIG.datasets[name].languages else None
+
+
+def gold_files(wildcards):
+    name = gold_dataset(wildcards.dataset, wildcards.language)
+    return source_files(name, wildcards.language) if name else []
+
+
+def gold_sources(wildcards):
+    name = gold_dataset(wildcards.dataset, wildcards.language)
+    return described(name, [wildcards.language])["sources"][wildcards.language] if name else []
+
+
+def pretraining_texts(wildcards):
+    texts = CONFIG.encoders[wildcards.encoder].scratch.texts
+    return [table(name, language) for name in texts for language in CONFIG.datasets[name].languages]
+
+
+def example_folder(run, dataset):
+    return f"<results>/tokens/{run.base}/examples/{encoding_name(run)}/{dataset}"
+
+
+def caption(name):
+    return f"../report/{name}.rst"
+
+
+def measurement_files():
+    """The measurements of the papers that this run makes."""
+    return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
 
 
 # Every paper's .smk adds its own: target files by artifact, artifacts that are tables, measurements.

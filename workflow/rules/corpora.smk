@@ -14,6 +14,8 @@ rule extract_wikipedia:
         "<results>/benchmarks/extract_wikipedia/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=named("wikipedia"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("extract_wikipedia").threads
     resources:
         mem_mb=memory("extract_wikipedia"),
@@ -43,6 +45,8 @@ rule read_plain_text:
         "<results>/benchmarks/read_plain_text/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=named("plain_text"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         dataset=lambda wildcards: described(wildcards.dataset, [wildcards.language]),
         code=code("read_plain_text"),
@@ -63,6 +67,8 @@ rule read_bitext:
         "<results>/benchmarks/read_bitext/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=named("bitext"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("read_bitext").threads
     resources:
         mem_mb=memory("read_bitext"),
@@ -87,6 +93,8 @@ rule read_universal_dependencies:
         "<results>/benchmarks/read_universal_dependencies/{dataset}.tsv"
     wildcard_constraints:
         dataset=named("universal_dependencies"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("read_universal_dependencies").threads
     resources:
         mem_mb=memory("read_universal_dependencies"),
@@ -111,6 +119,8 @@ rule read_nli:
         "<results>/benchmarks/read_nli/{dataset}.tsv"
     wildcard_constraints:
         dataset=named("nli"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         dataset=lambda wildcards: described(wildcards.dataset),
         code=code("read_nli"),
@@ -135,6 +145,8 @@ rule sample_language_identification:
         "<results>/benchmarks/sample_language_identification/{dataset}.tsv"
     wildcard_constraints:
         dataset=named("language_identification"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("sample_language_identification").threads
     resources:
         mem_mb=memory("sample_language_identification"),

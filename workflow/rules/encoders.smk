@@ -1,11 +1,6 @@
 # Needs: paragraphs. Makes: tokenizers and encoders pretrained from scratch (demo, small, liu2020).
 
 
-def pretraining_texts(wildcards):
-    texts = CONFIG.encoders[wildcards.encoder].scratch.texts
-    return [table(name, language) for name in texts for language in CONFIG.datasets[name].languages]
-
-
 rule train_tokenizer:
     """A cased WordPiece vocabulary over all languages."""
     input:
@@ -16,6 +11,8 @@ rule train_tokenizer:
         "<results>/logs/train_tokenizer/{encoder}.log",
     benchmark:
         "<results>/benchmarks/train_tokenizer/{encoder}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("train_tokenizer").threads
     resources:
         mem_mb=memory("train_tokenizer"),
@@ -40,6 +37,8 @@ rule encode_pretraining_texts:
         "<results>/logs/encode_pretraining_texts/{encoder}.log",
     benchmark:
         "<results>/benchmarks/encode_pretraining_texts/{encoder}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("encode_pretraining_texts").threads
     resources:
         mem_mb=memory("encode_pretraining_texts"),
@@ -64,6 +63,8 @@ rule pretrain:
         "<results>/logs/pretrain/{encoder}.log",
     benchmark:
         "<results>/benchmarks/pretrain/{encoder}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("pretrain").threads
     resources:
         mem_mb=memory("pretrain"),

@@ -10,10 +10,6 @@ localrules:
     cost,
 
 
-def caption(name):
-    return f"../report/{name}.rst"
-
-
 rule plot_distances:
     """Histograms of word pair distances, a panel per model (efimov2022 Figure 1)."""
     input:
@@ -29,6 +25,8 @@ rule plot_distances:
         "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
     log:
         "<results>/logs/plot_distances/{language}.{protocol}.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         panels=list(CONFIG.efimov2022.panels),
         name=lambda wildcards: LANGUAGES[wildcards.language].name,
@@ -54,6 +52,8 @@ rule plot_transfer:
         "<results>/logs/plot_transfer/{paper}/{artifact}.log",
     wildcard_constraints:
         artifact="table2|table1_udpos",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         reported="resources/reported/{paper}.csv",
         reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
@@ -84,17 +84,14 @@ rule plot_languages:
         "<results>/figures/tanti2021/figure4e.png",
     log:
         "<results>/logs/plot_languages.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         names={language.code: language.name for language in LANGUAGES},
         genera={language.code: language.genus for language in LANGUAGES},
         code=code("plot_languages"),
     script:
         "../scripts/plot_languages.py"
-
-
-def measurement_files():
-    """The measurements of the papers that this run makes."""
-    return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
 
 
 rule scorecard:
@@ -122,6 +119,8 @@ rule scorecard:
         ],
     log:
         "<results>/logs/scorecard.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         run=CONFIG.run,
         figures=[
@@ -177,6 +176,8 @@ rule cost:
         "<results>/cost.csv",
     log:
         "<results>/logs/cost.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         benchmarks=f"{RESULTS}/benchmarks",
         rules={

@@ -16,6 +16,8 @@ rule extract_representations:
         "<results>/benchmarks/extract_representations/{name}.tsv"
     wildcard_constraints:
         name=either(CONFIG.representations),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("extract_representations").threads
     resources:
         mem_mb=memory("extract_representations"),
@@ -42,6 +44,8 @@ rule word_pair_distances:
         "<results>/logs/word_pair_distances/{language}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/word_pair_distances/{language}/seed{seed}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("word_pair_distances").threads
     resources:
         mem_mb=memory("word_pair_distances"),

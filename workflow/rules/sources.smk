@@ -31,6 +31,8 @@ if CONFIG.miniature:
             "<results>/logs/miniature.log",
         benchmark:
             "<results>/benchmarks/miniature/all.tsv"
+        conda:
+            "../../envs/mbert-atlas.yaml"
         threads: asked("miniature").threads
         resources:
             mem_mb=memory("miniature"),
@@ -57,6 +59,8 @@ rule fetch_file:
     wildcard_constraints:
         path=r"(?!hf/).+",
     retries: 2
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         mirror=CONFIG.mirror,
         offline=CONFIG.offline,
@@ -71,11 +75,13 @@ rule fetch_encoder:
     log:
         "<results>/logs/fetch/hf/{snapshot}.log",
     retries: 2
+    conda:
+        "../../envs/mbert-atlas.yaml"
     params:
         hub=lambda wildcards: next(
             item.model_dump()
             for item in HUB.values()
-            if f"{item.repository.replace('/', '--')}@{item.revision}" == wildcards.snapshot
+            if snapshot_path(item.repository, item.revision) == f"hf/{wildcards.snapshot}"
         ),
         mirror=CONFIG.mirror,
         offline=CONFIG.offline,

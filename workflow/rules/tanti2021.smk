@@ -1,27 +1,4 @@
-# tanti2021, language-specificity: which runs its artifacts show, and its targets.
-
-
-def tagging_cells():
-    """Every prediction file of the fine-tuned tagger."""
-    run = RUNS.get(CONFIG.tanti2021.tagging, None, "published")
-    return [
-        {"seed": seed, "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet"}
-        for seed in run.seeds
-    ]
-
-
-def probe_cells():
-    """Every prediction file of the language identification probe."""
-    paper = CONFIG.tanti2021
-    return [
-        {
-            "protocol": protocol,
-            "seed": seed,
-            "path": f"<results>/probes/{paper.representation}/{protocol}/seed{seed}.parquet",
-        }
-        for protocol in paper.probe
-        for seed in paper.seeds or CONFIG.seeds
-    ]
+# tanti2021, language-specificity: its artifacts and targets; the runs behind them are in cells.smk.
 
 
 MEASUREMENTS["tanti2021"] = [

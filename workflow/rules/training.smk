@@ -13,6 +13,8 @@ rule encode_examples:
         "<results>/logs/encode_examples/{encoder}/{encoding}/{dataset}.log",
     benchmark:
         "<results>/benchmarks/encode_examples/{encoder}/{encoding}/{dataset}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("encode_examples").threads
     resources:
         mem_mb=memory("encode_examples"),
@@ -41,6 +43,8 @@ rule adjust:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
         run=either(run.id for run in RUNS if run.kind == "adjustment"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("adjust").threads
     resources:
         mem_mb=memory("adjust"),
@@ -52,10 +56,6 @@ rule adjust:
         code=code("adjust"),
     script:
         "../scripts/adjust.py"
-
-
-def example_folder(run, dataset):
-    return f"<results>/tokens/{run.base}/examples/{encoding_name(run)}/{dataset}"
 
 
 rule finetune:
@@ -78,6 +78,8 @@ rule finetune:
         "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
     wildcard_constraints:
         run=either(run.id for run in RUNS if run.kind == "finetuning"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
     threads: asked("finetune").threads
     resources:
         mem_mb=memory("finetune"),
