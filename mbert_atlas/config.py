@@ -581,7 +581,9 @@ def _models(annotation: Any, value: Any) -> list[tuple[str, Any]]:
 
 def _flow(value: Any) -> str:
     value = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=_WIDTH)
+    text = yaml.safe_dump(
+        value, default_flow_style=True, allow_unicode=True, width=_WIDTH, sort_keys=False
+    )
     return text.removesuffix("\n").removesuffix("\n...")
 
 

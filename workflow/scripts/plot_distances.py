@@ -15,10 +15,12 @@ def main(snakemake):
         frame[["panel", "protocols"]] = frame["panel"].str.split(":", expand=True)
         frame["seed"] = int(Path(path).stem.removeprefix("seed"))
         frames.append(frame[frame["protocols"].str.contains(snakemake.wildcards.protocol)])
+    titles = {panel: panel.replace("_", ", then ") for panel in snakemake.params.panels}
+    shown = pd.concat(frames)
     figure = distance_histograms(
-        pd.concat(frames),
+        shown.assign(panel=shown["panel"].map(titles)),
         title=f"{snakemake.params.name} and English, last layer, {snakemake.wildcards.protocol}",
-        panels=snakemake.params.panels,
+        panels=list(titles.values()),
     )
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""))
 
