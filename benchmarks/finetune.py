@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import copy
 import logging
+import os
 import statistics
 import sys
 import tempfile
@@ -19,6 +20,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads leave a busy machine alone
 
 import numpy as np
 import torch

@@ -21,7 +21,7 @@ from transformers import BertConfig, BertForPreTraining
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_tokenizer, save_encoder, tokenizer_digest
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_parquet, sha256_of
+from mbert_atlas.files import sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.specifications import Pretraining
@@ -30,19 +30,6 @@ from mbert_atlas.training.loop import TrainingLog, train
 
 _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
-
-
-def sample_texts(paths: Iterable[Path], texts_per_language: int | None) -> Iterator[str]:
-    """Yield the texts of Parquet files (column ``text``), one file after the other.
-
-    Args:
-        paths: files, each of one language.
-        texts_per_language: most texts of a file, taken at even distances; none: all.
-    """
-    for path in paths:
-        texts = read_parquet(path).column("text")
-        taken = min(len(texts), texts_per_language or len(texts))
-        yield from texts.take(np.arange(taken) * len(texts) // max(1, taken)).to_pylist()
 
 
 def encode_texts(

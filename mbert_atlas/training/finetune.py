@@ -84,6 +84,8 @@ def finetune(
             )
     pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
     model = new_model(encoder, chosen, labels, head or HeadOptions(), seed)
+    for path, store in [(train, training), *((evaluate[name], testing[name]) for name in testing)]:
+        _require_positions(store, path, model.encoder.config.max_position_embeddings, encoder)
     log = loop.train(
         model,
         chosen.examples(training, pad_multiple=pad_multiple),
@@ -143,6 +145,17 @@ def _open(path: Path, task: Task, encoder: Path) -> TokenStore:
             "encode them anew",
         )
     return store
+
+
+def _require_positions(store: TokenStore, path: Path, positions: int, encoder: Path) -> None:
+    longest = int(store.ragged("input_ids").lengths.max())
+    if longest > positions:
+        raise DataError(
+            path,
+            "max_length",
+            f"an example has {longest} pieces, but {encoder} takes {positions} at most",
+            "encode with a smaller max_length",
+        )
 
 
 def _rows_of(

@@ -38,6 +38,8 @@ from mbert_atlas.training.interfaces import Batch, Examples, Objective, Optimisa
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by deterministic cuBLAS
 _logger = logging.getLogger(__name__)
+# Each save would warn that tied weights are stored once; they are restored as tied.
+logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)
 
 Auxiliary = Callable[[Any, int], torch.Tensor]
 """Takes the model and the number of the step, returns a loss to add to the step's."""

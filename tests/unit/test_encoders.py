@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -28,11 +28,9 @@ from mbert_atlas.encoders.pretraining import (
     MaskedLanguageModel,
     encode_texts,
     pretrain,
-    sample_texts,
 )
 from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary, train_wordpiece
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import write_parquet
 from mbert_atlas.specifications import Optimisation, Pretraining
 
 TEXTS = ["low lower lowest", "new newer newest", "wide wider widest", "é 你好 low", "hat hats"] * 4
@@ -162,14 +160,6 @@ def test_missing_weights(tmp_path):
         load_encoder(tmp_path / "no_layer")
 
 
-def test_sampled_texts_come_from_the_whole_file(tmp_path):
-    write_parquet(pa.table({"text": [str(n) for n in range(10)]}), tmp_path / "a.parquet")
-    write_parquet(pa.table({"text": ["x", "y"]}), tmp_path / "b.parquet")
-    paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    assert list(sample_texts(paths, 3)) == ["0", "3", "6", "x", "y"]
-    assert len(list(sample_texts(paths, None))) == 12
-
-
 def test_encoded_texts_lose_no_piece(tmp_path):
     tokenizer_dir = make_tokenizer(tmp_path)
     long = " ".join(["the cat sees dogs"] * 5)
@@ -281,6 +271,38 @@ def test_pretraining_learns_and_writes_an_encoder(tmp_path):
         encoder.embeddings.word_embeddings.weight, first["bert.embeddings.word_embeddings.weight"]
     )
     assert load_tokenizer(tmp_path / "a").tokenize("cats") == ["cat", "##s"]
+
+
+def test_pretraining_goes_on_after_a_stop(tmp_path, monkeypatch):
+    tokenizer_dir = make_tokenizer(tmp_path)
+    encode_texts({"en": ["the cat sees a dog"] * 40}, tokenizer_dir, tmp_path / "s", max_length=16)
+    spec = Pretraining(
+        hidden_size=16,
+        layers=1,
+        heads=2,
+        intermediate_size=16,
+        positions=16,
+        max_length=16,
+        optimisation=Optimisation(batch_size=8, epochs=3, learning_rate=1e-3),
+    )
+
+    def run(name: str, state: Path | None = None) -> bytes:
+        pretrain(spec, tokenizer_dir, tmp_path / "s", tmp_path / name, seed=3, state_dir=state)
+        return (tmp_path / name / "model.safetensors").read_bytes()
+
+    def stopping_loss(self, model, batch, step_weight, loss=MaskedLanguageModel.loss):
+        self.losses = getattr(self, "losses", 0) + 1
+        if self.losses == 7:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return loss(self, model, batch, step_weight)
+
+    whole = run("whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(MaskedLanguageModel, "loss", stopping_loss)
+        with pytest.raises(AtlasError, match="stopped by SIGTERM after step 7 of 15"):
+            run("stopped", tmp_path / "state")
+    # The output embeddings share their weights with the input's, and so must a restored model's.
+    assert run("stopped", tmp_path / "state") == whole
 
 
 def test_pretraining_refuses_a_foreign_store(tmp_path):

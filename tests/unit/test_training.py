@@ -507,4 +507,8 @@ def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
         finetune(**{**small_run, "encoder": foreign})
     with pytest.raises(DataError, match="encoded for tagging, not for inference"):
         finetune(**{**small_run, "task": "inference"})
+    long = sentence_table([["the"] * 90], [["DET"] * 90])
+    tagging.encode(long, tmp_path / "tokenizer", tmp_path / "long", labels=TAGS)
+    with pytest.raises(DataError, match=r"has 92 pieces, but .* takes 64 at most"):
+        finetune(**{**small_run, "evaluate": {"ud": tmp_path / "long"}})
     assert not (tmp_path / "model").exists()
