@@ -100,7 +100,7 @@ def column(number, value, separator="\t"):
 CASES = {
     "truncated bz2": (DUMP, lambda b: b[: len(b) // 2], DUMP_OUT, ["cut short"]),
     "not bz2 at all": (DUMP, lambda b: b"<html>404</html>", DUMP_OUT, [DUMP]),
-    "not MediaWiki": (DUMP, lambda b: bz2.compress(b"<rss></rss>"), DUMP_OUT, ["MediaWiki"]),
+    "not MediaWiki": (DUMP, lambda b: bz2.compress(b"<rss></rss>"), DUMP_OUT, ["<mediawiki>"]),
     "empty file": (UD, lambda b: b"", UD_OUT, ["empty"]),
     "not UTF-8": (UD, lambda b: b.replace(b"text = ", b"text = \xff", 1), UD_OUT, ["UTF-8"]),
     "nine columns": (UD, conllu(lambda t: t.rpartition("\t")[0]), UD_OUT, ["line ", "column"]),
