@@ -1,16 +1,12 @@
 """The config as pydantic models: every key described, unknown keys refused.
 
-``python -m mbert_atlas.config write`` rewrites ``config/config.yaml`` and ``config/papers/*.yaml``
-with the descriptions above their keys, and ``config/schema.json``; a test asserts that they agree.
+``mbert_atlas.config_files`` writes these descriptions into the files of ``config/``.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
-import sys
-import textwrap
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -416,7 +412,7 @@ def load(files: Sequence[Path], root: Path = Path(".")) -> Config:
     files = [*base_files(root), *files]
     merged: dict[str, Any] = {}
     for path in files:
-        merged = merge(merged, _read_yaml(path))
+        merged = merge(merged, read_yaml(path))
     return validate(merged, files)
 
 
@@ -466,11 +462,11 @@ def _keys_beside(keys: Sequence[str], values: Mapping[str, Any]) -> list[str]:
     annotation: Any = Config
     value: Any = values
     for key in keys[:-1]:
-        for kind, inner in _models(annotation, value)[:1]:
+        for kind, inner in models_of(annotation, value)[:1]:
             field = None if kind == "mapping" else inner.model_fields.get(key)
             annotation = inner if kind == "mapping" else field and field.annotation
         value = value.get(key) if isinstance(value, Mapping) else None
-    found = [inner for kind, inner in _models(annotation, value) if kind == "model"]
+    found = [inner for kind, inner in models_of(annotation, value) if kind == "model"]
     return list(found[0].model_fields) if found else []
 
 
@@ -495,7 +491,8 @@ def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:
     return best[1], best[2]
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a config file; a mistake is a :class:`DataError` that names the line."""
     try:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -509,107 +506,15 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return value
 
 
-_WIDTH = 96
-
-
-def documented(values: Mapping[str, Any], seen: set[type[BaseModel]] | None = None) -> str:
-    """Return ``values`` as YAML with every key's description above its first use.
-
-    Args:
-        values: part of a config, as read from YAML.
-        seen: models described already; grows.
-    """
-    return "\n".join(_lines(Config, values, 0, set() if seen is None else seen)) + "\n"
-
-
-def _lines(
-    model: type[BaseModel], values: Mapping[str, Any], depth: int, seen: set[type[BaseModel]]
-) -> Iterator[str]:
-    pad, first = "  " * depth, model not in seen
-    seen.add(model)
-    for key, field in model.model_fields.items():
-        if key not in values:
-            continue
-        if first or depth == 0:
-            yield from _comment(field.description or "", pad)
-        yield from _entry(key, values[key], field.annotation, depth, seen)
-    absent = [
-        f"{key} ({_flow(field.default)})"
-        for key, field in model.model_fields.items()
-        if key not in values and not field.is_required() and depth and _plain(field.default)
-    ]
-    if first and absent:
-        yield from _comment("Left at their defaults: " + ", ".join(absent), pad)
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | tuple | list)
-
-
-def _entry(
-    key: str, value: Any, annotation: Any, depth: int, seen: set[type[BaseModel]]
-) -> Iterator[str]:
-    pad = "  " * depth
-    models = _models(annotation, value)
-    if not isinstance(value, Mapping) or not models:
-        text = _flow(value)
-        if len(pad) + len(key) + 2 + len(text) > _WIDTH and isinstance(value, list):
-            text = text.replace("\n", "\n" + pad)
-        yield f"{pad}{key}: {text}"
-    elif models[0][0] == "mapping":
-        yield f"{pad}{key}:"
-        for name, item in value.items():
-            yield from _entry(str(name), item, models[0][1], depth + 1, seen)
-    else:
-        yield f"{pad}{key}:"
-        yield from _lines(models[0][1], value, depth + 1, seen)
-
-
-def _models(annotation: Any, value: Any) -> list[tuple[str, Any]]:
+def models_of(annotation: Any, value: Any) -> list[tuple[str, Any]]:
     """Say whether an annotation is a model, or a mapping of models, as far as ``value`` decides."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:
-        return [("mapping", arguments[1])] if _models(arguments[1], {}) else []
+        return [("mapping", arguments[1])] if models_of(arguments[1], {}) else []
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         kind = annotation.model_fields.get("kind")
         wanted = value.get("kind") if isinstance(value, Mapping) else None
         if kind and wanted and wanted not in get_args(kind.annotation):
             return []
         return [("model", annotation)]
-    return [found for argument in arguments for found in _models(argument, value)]
-
-
-def _flow(value: Any) -> str:
-    value = list(value) if isinstance(value, tuple) else value
-    text = yaml.safe_dump(
-        value, default_flow_style=True, allow_unicode=True, width=_WIDTH, sort_keys=False
-    )
-    return text.removesuffix("\n").removesuffix("\n...")
-
-
-def _comment(text: str, pad: str) -> list[str]:
-    return [f"{pad}# {line}" for line in textwrap.wrap(text, _WIDTH - len(pad))]
-
-
-def write(root: Path = Path(".")) -> list[Path]:
-    """Regenerate the config files and the JSON schema; return what was written."""
-    written, seen = [], set[type[BaseModel]]()
-    for path in base_files(root):
-        head = (
-            "# Written by `python -m mbert_atlas.config write`: change values here, then run it.\n"
-        )
-        schema = "schema.json" if path.parent.name == "config" else "../schema.json"
-        head += f"# yaml-language-server: $schema={schema}\n\n"
-        path.write_text(head + documented(_read_yaml(path), seen), encoding="utf-8")
-        written.append(path)
-    schema_file = root / "config/schema.json"
-    text = json.dumps(Config.model_json_schema(), indent=1, ensure_ascii=False, sort_keys=True)
-    schema_file.write_text(text + "\n", encoding="utf-8")
-    return [*written, schema_file]
-
-
-if __name__ == "__main__":
-    if sys.argv[1:] != ["write"]:
-        sys.exit("usage: python -m mbert_atlas.config write")
-    for item in write():
-        print(item)
+    return [found for argument in arguments for found in models_of(argument, value)]

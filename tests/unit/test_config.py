@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mbert_atlas.config import Config, base_files, documented, load, merge, validate, write
+from mbert_atlas.config import Config, base_files, load, merge, validate
+from mbert_atlas.config_files import documented, write
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 
@@ -21,7 +22,7 @@ def test_documented_files_and_schema_agree_with_the_models(tmp_path):
     for path in write(tmp_path):
         committed = ROOT / path.relative_to(tmp_path)
         assert path.read_text() == committed.read_text(), (
-            f"run python -m mbert_atlas.config write ({committed})"
+            f"run python -m mbert_atlas.config_files write ({committed})"
         )
 
 
