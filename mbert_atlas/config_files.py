@@ -91,7 +91,7 @@ def write(root: Path = Path(".")) -> list[Path]:
     """Regenerate the config files and the JSON schema; return what was written."""
     written, seen = [], set[type[BaseModel]]()
     for path in base_files(root):
-        head = "# Written by `python -m mbert_atlas.config_files write`: change values, then run it.\n"
+        head = "# Written by `python -m mbert_atlas.config_files write`: change values and rerun.\n"
         schema = "schema.json" if path.parent.name == "config" else "../schema.json"
         head += f"# yaml-language-server: $schema={schema}\n\n"
         path.write_text(head + documented(read_yaml(path), seen), encoding="utf-8")
