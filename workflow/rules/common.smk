@@ -1,6 +1,5 @@
 # What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
-import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -18,6 +17,7 @@ try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
     CONFIG = validate(config, workflow.configfiles, [item.code for item in LANGUAGES])
     RUNS = RunTable(CONFIG)
+    UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
 except AtlasError as error:
     raise WorkflowError(str(error)) from None
 

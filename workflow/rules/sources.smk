@@ -2,7 +2,6 @@
 
 from mbert_atlas.sources import Register, require_available
 
-UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
 HUB = {name: item.hub for name, item in CONFIG.encoders.items() if item.hub}
 
 
