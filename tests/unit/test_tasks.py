@@ -24,6 +24,7 @@ from transformers import BertForSequenceClassification, BertForTokenClassificati
 from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
+from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 from mbert_atlas.tasks.base import (
@@ -263,6 +264,30 @@ def test_tag_table_schema(tmp_path, tokenizer_dir):
     result = task.decode(examples, Ragged(np.array([2]), np.array([0, 1])), TAGS, "ud")
     assert result.schema.equals(TAG_PREDICTIONS)
     assert result.to_pylist()[0]["prediction"] == ["PUNCT"]
+
+
+def test_tagging_drops_sentences_with_unknown_pieces(tmp_path, tokenizer_dir):
+    task, table = tasks.get("tagging"), sentence_table([["the"], ["???"]], [["DET"], ["PUNCT"]])
+    assert task.table_labels(table) == ["DET", "PUNCT"]
+    task.encode(table, tokenizer_dir, tmp_path / "s", labels=TAGS, drop_unknown=True)
+    store = load_arrays(tmp_path / "s")
+    assert store.dense("example_id").tolist() == ["s0"]
+    assert store.meta["dropped"] == {"sentence_with_unknown_piece": 1}
+
+
+def test_non_continuation_needs_word_pieces(tmp_path):
+    vocabulary = tmp_path / "vocabulary.txt"
+    vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n", "utf-8")
+    tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
+    table = sentence_table([["the"]], [["DET"]])
+    with pytest.raises(DataError, match="no piece begins with ##"):
+        tasks.get("tagging").encode(
+            table,
+            tmp_path / "t",
+            tmp_path / "s",
+            labels=TAGS,
+            labelled_pieces="non_continuation",
+        )
 
 
 def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
