@@ -56,14 +56,13 @@ def test_alignment_is_close_to_the_truth(demo):
 
 
 def test_inference_and_tagging_beat_guessing(demo):
-    table = measured(demo, "efimov2022/table2.csv")
-    accuracy = table[table.metric == "accuracy"].astype({"value": float})
-    assert accuracy["value"].mean() > 40
-    predictions = pq.read_table(
-        demo / "results/demo/runs/nli/seed1/predictions.parquet"
-    ).to_pandas()
-    english = predictions[predictions.language == "en"]
-    assert (english.gold == english.prediction).mean() > 0.55
+    right = []
+    for seed in (1, 2):
+        path = demo / f"results/demo/runs/nli/seed{seed}/predictions.parquet"
+        predictions = pq.read_table(path).to_pandas()
+        english = predictions[predictions.language == "en"]
+        right.append((english.gold == english.prediction).mean())
+    assert sum(right) / len(right) > 0.55, right  # three classes
     tagging = measured(demo, "tanti2021/table1_udpos.csv")
     words = tagging[(tagging.metric == "accuracy") & (tagging.target == "en")]
     assert words["value"].astype(float).min() > 90

@@ -32,7 +32,7 @@ def jobs(done):
 @pytest.mark.parametrize("preset", [None, "demo", "small"])
 def test_all_plans(repository, preset):
     config = ["--configfile", f"config/{preset}.yaml"] if preset else []
-    planned = jobs(snakemake(repository, "all", "-n", *config))
+    planned = jobs(snakemake(repository, "all", "-n", "--forceall", *config))
     assert planned["scorecard"] == planned["cost"] == 1
     assert planned["finetune"] >= 3
     if preset is None:
@@ -45,14 +45,16 @@ def test_all_plans(repository, preset):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_plans_in_the_demo(repository, target):
-    planned = jobs(snakemake(repository, target, "-n", "--configfile", "config/demo.yaml"))
+    planned = jobs(
+        snakemake(repository, target, "-n", "--forceall", "--configfile", "config/demo.yaml")
+    )
     assert planned.get("fetch_file", 0) == 0
 
 
 def test_profiles_are_found_as_typed(repository):
     for profile in ("local", "slurm"):
         done = snakemake(
-            repository, "all", "-n", "--profile", profile, "--configfile", "config/demo.yaml"
+            repository, "all", "-nF", "--profile", profile, "--configfile", "config/demo.yaml"
         )
         assert jobs(done)["finetune"] == 12
 
@@ -72,18 +74,6 @@ def test_bad_settings_end_in_one_sentence(repository, settings, sentence):
     assert done.returncode != 0
     assert sentence in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
-
-
-def test_a_changed_hyperparameter_reruns_its_run_and_what_depends_on_it(repository):
-    """Checked in earnest by the demo test; here: the plan names the parameter."""
-    done = snakemake(
-        repository,
-        "results/demo/runs/nli/seed1/predictions.parquet",
-        "-n",
-        "--configfile",
-        "config/demo.yaml",
-    )
-    assert jobs(done)["finetune"] == 1
 
 
 def test_lint(repository):
