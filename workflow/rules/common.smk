@@ -132,7 +132,7 @@ def tokenizer_folder(name):
 
 
 def model_folder(run, seed):
-    """The model that a run leaves, or the encoder it started from if there is no run."""
+    """The model that a run leaves."""
     return f"<results>/runs/{run.id}/seed{seed}/model"
 
 

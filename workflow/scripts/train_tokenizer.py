@@ -14,7 +14,7 @@ def main(snakemake):
         chain.from_iterable(islice(found, pretraining["texts_per_language"]) for found in texts),
         Path(snakemake.output[0]),
         pretraining["vocabulary_size"],
-        limit_alphabet=pretraining["vocabulary_size"] // 4,
+        limit_alphabet=pretraining["alphabet_size"],
     )
 
 
