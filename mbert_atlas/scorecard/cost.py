@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,9 @@ COLUMNS = (
     "jobs_without_reading",
 )
 _NEEDED = ("s", "max_rss", "cpu_time")
+GPU_NOTE = "used {count} GPU(s)"
+"""What a job says in its log at its end if it computed on GPUs."""
+_GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count}"), "([0-9]+)"))
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,10 @@ class RuleCost:
 
     Attributes:
         stage: such as training or alignment.
-        gpus: GPUs that each job held; 0 where the rule ran on CPUs only.
         paper: paper whose account is charged if the path names none.
     """
 
     stage: str
-    gpus: int = 0
     paper: str = "shared"
 
 
@@ -39,6 +41,7 @@ def collect_cost(
     benchmarks: Sequence[Path],
     *,
     root: Path,
+    logs: Path,
     rules: Mapping[str, RuleCost],
     papers: Mapping[str, str],
 ) -> pd.DataFrame:
@@ -47,7 +50,9 @@ def collect_cost(
     Args:
         benchmarks: files ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, plain or extended.
         root: the folder above the rules' folders.
-        rules: rule to stage, GPUs and default paper.
+        logs: the folder of the jobs' logs, with the same paths but for the ending ``.log``. They
+            tell whether a job computed on a GPU; to ask for one is not to get one.
+        rules: rule to stage and default paper.
         papers: part of a path below the rule's folder (a paper or a run's id; of the file name
             the part before its last dot) to the paper that pays. The first match counts.
 
@@ -63,7 +68,8 @@ def collect_cost(
     """
     rows = []
     for path in benchmarks:
-        rule, *parts = path.relative_to(root).with_suffix("").parts
+        place = path.relative_to(root)
+        rule, *parts = place.with_suffix("").parts
         if rule not in rules:
             known = ", ".join(sorted(rules)) or "none"
             raise AtlasError(
@@ -72,6 +78,7 @@ def collect_cost(
             )
         booking = rules[rule]
         paper = next((papers[part] for part in parts if part in papers), booking.paper)
+        gpus = _gpus_used(logs / place.with_suffix(".log"))
         for seconds, megabytes, cpu_seconds in _readings(path):
             rows.append(
                 {
@@ -80,7 +87,7 @@ def collect_cost(
                     "jobs": 1,
                     "wall_hours": seconds / 3600,
                     "cpu_hours": cpu_seconds / 3600,
-                    "gpu_hours": seconds / 3600 * booking.gpus,
+                    "gpu_hours": seconds / 3600 * gpus,
                     "peak_memory_mb": megabytes,
                     "jobs_without_reading": int(math.isnan(cpu_seconds)),
                 }
@@ -94,6 +101,13 @@ def write_cost(frame: pd.DataFrame, path: Path | str) -> None:
     """Write what :func:`collect_cost` returns as CSV, atomically."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _gpus_used(log: Path) -> int:
+    if not log.exists():
+        return 0
+    with open_text(log) as stream:
+        return max((int(note[1]) for note in map(_GPU_NOTE.search, stream) if note), default=0)
 
 
 def _readings(path: Path) -> list[tuple[float, float, float]]:

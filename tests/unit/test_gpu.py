@@ -14,13 +14,13 @@ from tiny_models import NLI_LABELS, make_encoder, make_tokenizer, nli_table
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
-from mbert_atlas.encoders.pretraining import encode_texts, pretrain
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.specifications import Optimisation, Pretraining
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
 from mbert_atlas.training.finetune import finetune, new_model
 from mbert_atlas.training.loop import autocast, predict, train
+from mbert_atlas.training.pretraining import encode_texts, pretrain
 
 pytestmark = [
     pytest.mark.gpu,

@@ -18,7 +18,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import COLUMNS, KEY, compare, write_scorecard
-from mbert_atlas.scorecard.cost import RuleCost, collect_cost, write_cost
+from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_cost
 from mbert_atlas.scorecard.page import FigureLink, write_page
 from mbert_atlas.scorecard.tables import artifact_name, language_name, lay_out, write_tables
 
@@ -489,7 +489,7 @@ HEADER = [
     *("io_in", "io_out", "mean_load", "cpu_time"),
 ]
 RULES = {
-    "finetune": RuleCost("training", gpus=2),
+    "finetune": RuleCost("training"),
     "extract": RuleCost("corpora"),
     "scores": RuleCost("analysis", paper="efimov2022"),
 }
@@ -521,13 +521,21 @@ def test_cost_by_paper_and_stage(tmp_path: Path) -> None:
         ),
         benchmark(tmp_path / "scores" / "x.tsv", {"s": 360, "max_rss": "-", "cpu_time": 36}),
     ]
+    log = tmp_path / "logs" / "finetune" / "nli-hi.published" / "seed1.log"
+    log.parent.mkdir(parents=True)
+    log.write_text(f"INFO root: {GPU_NOTE.format(count=2)}\nINFO root: done in 3600.0 s\n")
+    log.with_name("seed2.log").write_text("INFO root: done in 1800.0 s\n")
     frame = collect_cost(
-        files, root=tmp_path, rules=RULES, papers={"nli-hi.published": "efimov2022"}
+        files,
+        root=tmp_path,
+        logs=tmp_path / "logs",
+        rules=RULES,
+        papers={"nli-hi.published": "efimov2022"},
     )
     by = {(row.paper, row.stage): row for row in frame.itertuples()}
     training = by["efimov2022", "training"]
     assert (training.jobs, training.wall_hours, training.cpu_hours) == (2, 1.5, 2.5)
-    assert (training.gpu_hours, training.peak_memory_mb) == (3.0, 1000)
+    assert (training.gpu_hours, training.peak_memory_mb) == (2.0, 1000)
     corpora = by["shared", "corpora"]
     assert (corpora.jobs, corpora.jobs_without_reading, corpora.gpu_hours) == (2, 1, 0)
     assert corpora.wall_hours == pytest.approx(0.02)
@@ -540,22 +548,30 @@ def test_cost_by_paper_and_stage(tmp_path: Path) -> None:
 
 def test_a_run_id_with_dots_may_be_the_file_name(tmp_path: Path) -> None:
     path = benchmark(tmp_path / "finetune" / "nli-hi.published.tsv", {"s": 3600})
-    frame = collect_cost([path], root=tmp_path, rules=RULES, papers={"nli-hi.published": "p"})
+    frame = collect_cost(
+        [path], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={"nli-hi.published": "p"}
+    )
     assert frame["paper"].tolist() == ["p"]
 
 
 def test_cost_of_nothing_is_an_empty_table(tmp_path: Path) -> None:
-    assert collect_cost([], root=tmp_path, rules=RULES, papers={}).empty
+    assert collect_cost([], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={}).empty
 
 
 def test_bad_benchmarks_are_named(tmp_path: Path) -> None:
     unknown = benchmark(tmp_path / "brew" / "tea.tsv", {})
     with pytest.raises(AtlasError, match="rule 'brew' has no stage"):
-        collect_cost([unknown], root=tmp_path, rules=RULES, papers={})
+        collect_cost([unknown], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={})
     for value in ("NA", "soon"):
         bad = benchmark(tmp_path / "extract" / "bad.tsv", {"s": 1}, {"s": value})
         with pytest.raises(DataError, match=r"bad.tsv, line 3: the running time is missing"):
-            collect_cost([bad], root=tmp_path, rules=RULES, papers={})
+            collect_cost([bad], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={})
     (tmp_path / "extract" / "other.tsv").write_text("a\tb\n")
     with pytest.raises(DataError, match="line 1: no column s, max_rss, cpu_time"):
-        collect_cost([tmp_path / "extract" / "other.tsv"], root=tmp_path, rules=RULES, papers={})
+        collect_cost(
+            [tmp_path / "extract" / "other.tsv"],
+            root=tmp_path,
+            logs=tmp_path / "logs",
+            rules=RULES,
+            papers={},
+        )

@@ -4,6 +4,8 @@ import bz2
 import gzip
 import hashlib
 import io
+import shutil
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -166,6 +168,23 @@ def test_all_missing_files_are_named_at_once_when_offline(repository, tmp_path):
     explain(done, [UD, DUMP, BITEXT, XNLI, "offline"])
 
 
+def test_disk_that_fills_up_in_mid_write(repository, world, tmp_path):
+    disk = repository / "results/bad/data/wikimatrix"
+    run(repository, tmp_path, f"results/bad/{BITEXT_OUT}", world)  # removes what is there
+    shutil.rmtree(disk)
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("no right to mount a small disk")
+    try:
+        (disk / "keeper").touch()  # Snakemake removes empty folders, and can't remove this one
+        done = run(repository, tmp_path, f"results/bad/{BITEXT_OUT}", world, wipe=False)
+        explain(done, [BITEXT_OUT, "no space left"])
+        assert [path.name for path in disk.iterdir()] == ["keeper"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_mirror_that_is_not_there(repository, tmp_path):
     explain(run(repository, tmp_path, "all", tmp_path / "absent"), ["absent"])
 
@@ -194,11 +213,10 @@ def broken(world: Path, tmp_path: Path, path: str, change, listed: bool = True) 
     return mirror
 
 
-def run(repository, tmp_path, target, mirror, *settings):
-    """Run from scratch with a mirror; returns the finished process."""
-    import shutil
-
-    shutil.rmtree(repository / "results/bad", ignore_errors=True)
+def run(repository, tmp_path, target, mirror, *settings, wipe=True):
+    """Run with a mirror, from scratch unless told otherwise; returns the finished process."""
+    if wipe:
+        shutil.rmtree(repository / "results/bad", ignore_errors=True)
     overlay = tmp_path / "bad.yaml"
     overlay.write_text(OVERLAY)
     configs = ["--configfile", "config/demo.yaml", str(overlay)]

@@ -180,8 +180,9 @@ rule cost:
         "../../envs/mbert-atlas.yaml"
     params:
         benchmarks=f"{RESULTS}/benchmarks",
+        logs=f"{RESULTS}/logs",
         rules={
-            rule: {"stage": stage, "gpus": asked(rule).gpu, "paper": PAYERS.get(rule, "shared")}
+            rule: {"stage": stage, "paper": PAYERS.get(rule, "shared")}
             for stage, rules in STAGES.items()
             for rule in rules
         },

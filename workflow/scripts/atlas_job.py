@@ -46,4 +46,9 @@ def run(main, snakemake):
             flush=True,
         )
         sys.exit(1)
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        from mbert_atlas.scorecard.cost import GPU_NOTE
+
+        logging.info(GPU_NOTE.format(count=torch.cuda.device_count()))
     logging.info("done in %.1f s", time.monotonic() - started)

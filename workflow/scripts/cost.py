@@ -10,6 +10,7 @@ def main(snakemake):
     frame = collect_cost(
         sorted(root.rglob("*.tsv")),
         root=root,
+        logs=Path(snakemake.params.logs),
         rules={rule: RuleCost(**item) for rule, item in snakemake.params.rules.items()},
         papers=snakemake.params.papers,
     )

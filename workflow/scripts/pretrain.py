@@ -5,8 +5,8 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.encoders.pretraining import pretrain
     from mbert_atlas.specifications import Pretraining
+    from mbert_atlas.training.pretraining import pretrain
 
     scratch, state = snakemake.params.scratch, Path(snakemake.params.state)
     pretrain(

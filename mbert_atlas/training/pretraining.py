@@ -1,8 +1,4 @@
-"""Masked-language-model pretraining of BERT from scratch.
-
-Pretraining is a training run like any other, so this module reaches down the list of rooms to the
-training loop, which knows nothing of encoders.
-"""
+"""Masked-language-model pretraining of BERT from scratch."""
 
 from __future__ import annotations
 
