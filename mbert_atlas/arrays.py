@@ -6,6 +6,7 @@ A store is a folder with ``meta.json`` and one ``<name>.npy`` per dense array, o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,11 +52,11 @@ class Ragged:
 
     def take(self, rows: npt.NDArray[np.integer[Any]]) -> Ragged:
         """Copy ``rows`` (int, shape ``(m,)``, repeats allowed), in that order."""
-        lengths = self.lengths[rows]
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts  # not of all rows: this runs for every batch
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        shift = self.offsets[:-1][rows] - offsets[:-1]
-        positions = np.arange(offsets[-1]) + np.repeat(shift, lengths)
+        positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         return Ragged(self.values[positions], offsets)
 
     @property
@@ -127,11 +128,26 @@ def save_arrays(
         write_json({"arrays": sorted(arrays), **meta}, folder / "meta.json")
 
 
+def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np.memmap[Any, Any]:
+    """Create a ``.npy`` file to be filled through memory, its space on disk taken at once.
+
+    Writing to a hole of the file on a full disk would kill the process (SIGBUS) without a word.
+
+    Raises:
+        OSError: if the disk is full.
+    """
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if hasattr(os, "posix_fallocate"):  # macOS has none
+        with open(path, "r+b") as stream:
+            os.posix_fallocate(stream.fileno(), 0, path.stat().st_size)
+    return array
+
+
 def load_arrays(path: Path | str) -> TokenStore:
     """Open a token store memory-mapped.
 
     Raises:
-        DataError: if an array named in ``meta.json`` is missing.
+        DataError: if an array named in ``meta.json`` is missing or damaged.
     """
     path = Path(path)
     meta = read_json(path / "meta.json")
@@ -147,7 +163,7 @@ def load_arrays(path: Path | str) -> TokenStore:
                 arrays[name] = Ragged(load(f"{name}.values.npy"), load(f"{name}.offsets.npy"))
             else:
                 arrays[name] = load(f"{name}.npy")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
             raise DataError(
                 path, f"array {name}", str(error), "delete the folder and remake it"
             ) from error

@@ -50,18 +50,22 @@ def _filled(name: str, source: Source, dataset: Dataset, language: Language) -> 
         "tatoeba": language.tatoeba,
         "ud_name": language.ud_name,
     }
-    try:
-        return source.model_copy(
-            update={
-                "path": source.path.format(**values),
-                "partners": [partner.format(**values) for partner in source.partners],
-                "format": source.format or dataset.format,
-            }
-        )
-    except (KeyError, IndexError, ValueError) as error:
-        raise DataError(
-            "config",
-            f"key datasets.{name}",
-            f"{source.path!r} has a placeholder that is not known ({error})",
-            f"use one of {', '.join(values)}",
-        ) from error
+
+    def fill(path: str) -> str:
+        try:
+            return path.format(**values)
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+            raise DataError(
+                "config",
+                f"key datasets.{name}",
+                f"{path!r} has a placeholder that is not known ({error})",
+                f"use one of {', '.join(values)}",
+            ) from error
+
+    return source.model_copy(
+        update={
+            "path": fill(source.path),
+            "partners": [fill(partner) for partner in source.partners],
+            "format": source.format or dataset.format,
+        }
+    )

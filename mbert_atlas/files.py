@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import glob
 import gzip
 import hashlib
 import io
@@ -10,9 +11,10 @@ import json
 import lzma
 import os
 import shutil
+import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -21,8 +23,15 @@ import pyarrow.parquet as pq
 
 from mbert_atlas.errors import AtlasError, DataError
 
+_DAY = 86400.0  # seconds
+
 
 def _temporary_name(path: Path) -> Path:
+    """Return where ``path`` is written to at first; what killed jobs left there a day ago goes."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with suppress(FileNotFoundError):  # another job's, which has just ended
+            if time.time() - left.stat().st_mtime > _DAY:
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
     return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
@@ -73,11 +82,22 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     try:
         with full_disk_in_one_sentence(path):
             yield temporary
-            if path.exists():
-                shutil.rmtree(path)
-            os.replace(temporary, path)
+            replace_directory(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def replace_directory(made: Path, path: Path) -> None:
+    """Rename the folder ``made`` to ``path``; an older folder there is moved away, then deleted.
+
+    Deleting it in place would, if the process is killed, leave a part of it under its name.
+    """
+    old = path.with_name(f".{path.name}.{os.getpid()}.old.partial")
+    shutil.rmtree(old, ignore_errors=True)
+    if path.exists():
+        os.replace(path, old)
+    os.replace(made, path)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def write_parquet(table: pa.Table, path: Path | str) -> None:

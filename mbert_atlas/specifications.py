@@ -41,6 +41,12 @@ class Optimisation(BaseModel):
         300.0, gt=0, description="Seconds between two saves of the resumable state."
     )
 
+    @model_validator(mode="after")
+    def _decay_is_decoupled(self) -> Optimisation:
+        if self.optimiser == "adam" and self.weight_decay > 0:
+            raise ValueError("weight_decay with adam would be an L2 penalty; take adamw or 0")
+        return self
+
 
 _ADJUSTMENT_OPTIMISATION = Optimisation.model_validate(
     {

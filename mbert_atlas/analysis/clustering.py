@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
+from threadpoolctl import threadpool_limits
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.randomness import generator
@@ -68,9 +69,10 @@ def cluster_agreement(
     data = np.ascontiguousarray(vectors, dtype=np.float32)
     measures, amis, chances = [], [], []
     for seed in seeds:
-        clusters = KMeans(
-            k, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed
-        ).fit_predict(data)
+        with threadpool_limits(1):  # several threads add up the centres in no fixed order
+            clusters = KMeans(
+                k, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed
+            ).fit_predict(data)
         measures.append(v_measure_score(codes, clusters))
         amis.append(adjusted_mutual_info_score(codes, clusters))
         shuffled = generator(seed, "clusters", "chance").permutation(codes)

@@ -1,6 +1,7 @@
 """Scores from predictions: accuracy, F1 over items, and seqeval's F1 over spans.
 
-Every score of items (texts or words) comes from one confusion matrix. Values are percentages.
+Every score of items (texts or words) comes from one confusion matrix. Tables give percentages,
+:class:`Confusion` and :class:`SpanScorer` shares from 0 to 1.
 """
 
 from __future__ import annotations

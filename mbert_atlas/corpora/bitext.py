@@ -64,7 +64,7 @@ class BitextSource:
         return [self.path, *([self.target_path] if self.target_path else [])]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # slots: a sample holds millions
 class _Pair:
     line: int
     english: str

@@ -28,10 +28,11 @@ def iter_texts(path: Path | str, format: Format, *, language: str = "en") -> Ite
     Args:
         path: the file; text files may be ``.gz``, ``.bz2`` or ``.xz``.
         format: ``paragraphs``: Parquet with a column ``text`` (paragraphs, language identification
-            examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank;
-            ``vline``: a verse a line, where ``<range>`` says that it is told in the line before;
-            ``manythings``: English and another language, tab-separated, alone or zipped; ``moses``:
-            a zip whose members end in language codes.
+            examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank,
+            without those whose words the release withholds; ``vline``: a verse a line, where
+            ``<range>`` says that it is told in the line before; ``manythings``: English and another
+            language, tab-separated, alone or zipped; ``moses``: a zip whose members end in language
+            codes.
         language: ``moses``: the code of the wanted side; ``manythings``: ``en`` or any other.
 
     Raises:
@@ -47,7 +48,8 @@ def iter_texts(path: Path | str, format: Format, *, language: str = "en") -> Ite
 def _texts(path: Path, format: Format, language: str) -> Iterator[str]:
     if format == "conllu":
         for sentence in parse_conllu(numbered_lines(path), path):
-            yield sentence.text
+            if not sentence.is_withheld:
+                yield sentence.text
     elif format == "manythings":
         member = r"(?!_about)[^/]+\.txt" if path.suffix == ".zip" else None
         side, width = int(language != "en"), 0

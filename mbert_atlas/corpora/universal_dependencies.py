@@ -11,6 +11,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
@@ -58,6 +59,11 @@ class Sentence:
     heads: list[int]
     deprels: list[str]
 
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the release leaves out the words."""
+        return all(form == _WITHHELD for form in self.forms)
+
 
 def treebanks_in_archive(
     archive: Path | str, language_code: str, split: str
@@ -73,22 +79,18 @@ def treebanks_in_archive(
         DataError: if the archive is damaged or has no such file.
     """
     archive = Path(archive)
-    names = [name for name, _ in _members(archive) if _is_of(name, language_code, split)]
+    state = archive.stat() if archive.exists() else None
+    listed = _names(archive, (state.st_size, state.st_mtime_ns) if state else None)
+    names = [name for name in listed if _is_of(name, language_code, split)]
     if not names:
         raise _no_treebank(archive, language_code, split)
     return [ArchiveMember(archive, name) for name in sorted(names)]
 
 
-def treebanks_in_folder(folder: Path | str, language_code: str, split: str) -> list[Path]:
-    """Like :func:`treebanks_in_archive` for a folder of unpacked ``UD_*`` folders."""
-    found = [
-        path
-        for path in Path(folder).rglob("*.conllu*")
-        if _is_of(path.name.removesuffix(".xz"), language_code, split)
-    ]
-    if not found:
-        raise _no_treebank(Path(folder), language_code, split)
-    return sorted(found)
+@lru_cache(maxsize=1)
+def _names(archive: Path, state: tuple[int, int] | None) -> list[str]:
+    """List an archive once, not for every language; ``state`` notices that it has changed."""
+    return [name for name, _ in _members(archive)]
 
 
 def _is_of(name: str, language_code: str, split: str) -> bool:
@@ -160,7 +162,7 @@ def read_treebanks(
         treebank = _treebank(place)
         for sentence in sentences:
             counts["sentences read"] += 1
-            if all(form == _WITHHELD for form in sentence.forms):
+            if sentence.is_withheld:
                 dropped["text withheld from the release"] += 1
                 continue
             identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"

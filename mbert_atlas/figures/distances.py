@@ -83,7 +83,9 @@ def distance_histograms(
     high = max(float(values.max()) for values in pooled)
     if bins is None:
         bins = min(80, round(3 * min(map(len, pooled)) ** (1 / 3)))
-    edges = np.linspace(low, high if high > low else low + 1.0, bins + 1)
+    width = (high - low) / bins or 1.0
+    # A further bin at both ends, empty, shows that nothing is cut off.
+    edges = np.linspace(low - width, high + width, bins + 3)
     columns = min(columns, len(samples))
     rows = -(-len(samples) // columns)
     with house_style():

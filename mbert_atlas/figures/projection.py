@@ -26,6 +26,7 @@ _NAME = "map of languages"
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H")
 _LEGEND_LINES = 44  # that fit into one column
 _ALONE = "one language each"
+_LABEL_RISE = 12.0  # pixels from the edge of a cluster to the middle of its label
 _ANCHOR_SAMPLE = 1000  # points of one language that are compared pairwise to place its label
 
 
@@ -70,23 +71,24 @@ def looks(groups: Mapping[str, str]) -> dict[str, Look]:
     return result
 
 
-def densest_point(points: Floats) -> Floats:
-    """Return the point around which the smallest circle holds half of ``points``.
+def densest_circle(points: Floats) -> tuple[Floats, float]:
+    """Return centre (2,) and radius of the smallest circle around a point that holds half of all.
 
-    Unlike the median it lies inside a cluster even when the points form several.
+    Unlike the median the centre lies inside a cluster even when the points form several.
 
     Args:
         points: shape (n, 2), n at least 1; of more than 1,000 an even subset is searched.
     """
     points = points[:: -(-len(points) // _ANCHOR_SAMPLE)]
     radius = np.partition(cdist(points, points), len(points) // 2, axis=1)[:, len(points) // 2]
-    return np.asarray(points[int(radius.argmin())])
+    centre = int(radius.argmin())
+    return np.asarray(points[centre]), float(radius[centre])
 
 
 def language_map(
     frame: pd.DataFrame, *, title: str, v_measure: float | None = None, ami: float | None = None
 ) -> Figure:
-    """Scatter a projection, with the code of each language written on its densest spot.
+    """Scatter a projection, with the code of each language written above its densest spot.
 
     Args:
         frame: columns ``x``, ``y`` (float) and ``language`` (code); optional ``name`` (English
@@ -146,11 +148,18 @@ def language_map(
         for handle, text in zip(handles, legend.get_texts(), strict=True):
             if isinstance(handle, Patch):  # the name of a group
                 text.set_fontweight("bold")
-        anchors = np.stack([densest_point(points[codes == code]) for code in style])
+        figure.draw_without_rendering()  # settles the layout, so that pixels have a size in data
+        figure.set_layout_engine("none")
+        pixel = 1.0 / axes.transData.get_matrix()[1, 1]
+        anchors, tops = [], []
+        for code in style:
+            anchor, radius = densest_circle(points[codes == code])
+            anchors.append(anchor)
+            tops.append((anchor[0], anchor[1] + 1.5 * radius + _LABEL_RISE * pixel))
         texts = [
             axes.text(
-                float(anchor[0]),
-                float(anchor[1]),
+                float(top[0]),
+                float(top[1]),
                 code,
                 ha="center",
                 va="center",
@@ -159,14 +168,12 @@ def language_map(
                 color=0.65 * np.array(to_rgb(look.colour)),  # darker than the points behind it
                 path_effects=[withStroke(linewidth=2.8, foreground="white")],
             )
-            for anchor, (code, look) in zip(anchors, style.items(), strict=True)
+            for top, (code, look) in zip(tops, style.items(), strict=True)
         ]
-        figure.draw_without_rendering()  # settles the layout, so that text has a size
-        figure.set_layout_engine("none")
         places = spread_labels(axes, texts)
         axes.add_collection(
             LineCollection(
-                list(np.stack([anchors, places], axis=1)),
+                list(np.stack([np.stack(anchors), places], axis=1)),
                 colors="#333333",
                 linewidths=0.7,
                 zorder=2.5,  # above the points, below the labels

@@ -19,7 +19,7 @@ import torch
 from accelerate import PartialState
 from transformers import PreTrainedModel
 
-from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.arrays import Ragged, TokenStore, create_array
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, sha256_of
@@ -210,8 +210,12 @@ class AlignedSentences:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def fingerprint(self, specification: Adjustment, encoder: str) -> str:
-        """Return a digest of the sample, the specification and the digest of the encoder."""
-        digest = hashlib.sha256(f"{specification.model_dump_json()} {encoder}".encode())
+        """Return a digest of the sample, the specification and the digest of the encoder.
+
+        The optimisation is left to the training loop, which knows what of it changes the result.
+        """
+        settings = specification.model_dump_json(exclude={"optimisation"})
+        digest = hashlib.sha256(f"{settings} {encoder}".encode())
         ragged = (self.source_ids, self._target_ids, self.start, self.end, self._pair_source)
         for rows in (*ragged, self._target_start, self._target_end):
             digest.update(np.ascontiguousarray(rows.values).tobytes())
@@ -388,9 +392,7 @@ def _reference(
         model.to(PartialState().device)
         shape = (len(examples.start.values), int(model.config.hidden_size))
         with atomic_path(path) as temporary:
-            out = np.lib.format.open_memmap(
-                temporary, mode="w+", dtype=specification.reference_dtype, shape=shape
-            )
+            out = create_array(temporary, specification.reference_dtype, shape)
             examples.compute_reference(model, specification.aggregation, out)
             out.flush()
     vectors: npt.NDArray[np.floating[Any]] = np.load(path, mmap_mode="r", allow_pickle=False)

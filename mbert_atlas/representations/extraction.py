@@ -19,7 +19,7 @@ import torch
 from accelerate import PartialState
 from transformers import PreTrainedModel
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
+from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_parquet, write_json
@@ -300,9 +300,7 @@ def _vectors_on_disk(
     """Yield the file to fill; the folder gets its name once the block has ended well."""
     shape = (layers, n, int(model.config.hidden_size))
     with atomic_directory(output) as folder:
-        vectors = np.lib.format.open_memmap(
-            folder / "vectors.npy", mode="w+", dtype=dtype, shape=shape
-        )
+        vectors = create_array(folder / "vectors.npy", dtype, shape)
         yield vectors
         vectors.flush()
         for name, array in (extra or {}).items():

@@ -120,6 +120,8 @@ class ResumingDownloader:
                     "download it by hand into a mirror folder",
                 )
             total = self._expected(response, have)
+            if status == 206 and "If-Range" in headers:
+                self._refuse_another_version(response, headers["If-Range"])
             version = response.headers.get("ETag", "")
             if not version or version.startswith("W/"):  # If-Range wants a strong one
                 version = response.headers.get("Last-Modified", "")
@@ -138,9 +140,16 @@ class ResumingDownloader:
             return int(length) if length else None
         match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
         if match is None or int(match[1]) != have:
-            self.part.unlink()
+            self.part.unlink(missing_ok=True)
             raise _BrokenOff("the server sent another range than asked for")
         return None if match[2] == "*" else int(match[2])
+
+    def _refuse_another_version(self, response: requests.Response, version: str) -> None:
+        """Throw the part away if the server sent the rest of another version: some do."""
+        kind = "ETag" if version.startswith('"') else "Last-Modified"
+        if response.headers.get(kind, version) != version:
+            self.part.unlink()
+            raise _BrokenOff("the file on the server has changed")
 
     def _blocks(self, response: requests.Response, total: int | None) -> Iterator[bytes]:
         left = None if total is None else math.ceil((total - self._have()) / _MEBIBYTE)

@@ -5,10 +5,16 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_directory, full_disk_in_one_sentence, sha256_of
+from mbert_atlas.files import (
+    atomic_directory,
+    full_disk_in_one_sentence,
+    replace_directory,
+    sha256_of,
+)
 from mbert_atlas.sources.download import download
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
@@ -177,7 +183,10 @@ def check_snapshot(folder: Path | str) -> None:
         DataError: if one of them is missing, or the folder holds pickled weights or code.
     """
     folder = Path(folder)
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    _check_names({path.name for path in folder.iterdir()} if folder.is_dir() else set(), folder)
+
+
+def _check_names(names: set[str], folder: Path) -> None:
     missing = [name for name in ("config.json", "model.safetensors") if name not in names]
     if not names & {"tokenizer.json", "vocab.txt"} and not any(n.endswith(".model") for n in names):
         missing.append("tokenizer.json or vocab.txt or *.model")
@@ -228,15 +237,21 @@ def fetch_snapshot(
             ``offline``.
         AtlasError: if the disk is full.
     """
-    path = snapshot_path(repository, revision)
+    path, patterns = snapshot_path(repository, revision), list(allow_patterns)
     destination = Path(destination)
     shelf = None if mirror is None else Mirror.read(mirror)
     if shelf is not None and shelf.holds_folder(path):
         _logger.info("%s: from the mirror %s", repository, shelf.folder)
+        held = [file.removeprefix(path + "/") for file in shelf.files_under(path)]
+        names = {
+            name
+            for name in held
+            if "/" not in name and any(fnmatchcase(name, pattern) for pattern in patterns)
+        }
+        _check_names(names, shelf.folder / path)  # here, to name the folder that stays
         with atomic_directory(destination) as folder:
-            for file in shelf.files_under(path):
-                shelf.copy(file, folder / file.removeprefix(path + "/"))
-            check_snapshot(folder)
+            for name in sorted(names):
+                shelf.copy(f"{path}/{name}", folder / name)
         return destination
     if offline:
         elsewhere = f"the mirror {shelf.folder} lacks {path}" if shelf else "no mirror is set"
@@ -256,7 +271,7 @@ def fetch_snapshot(
                 repository,
                 revision=revision,
                 local_dir=part,
-                allow_patterns=list(allow_patterns),
+                allow_patterns=patterns,
                 ignore_patterns=["*/*"],
                 endpoint=endpoint,
             )
@@ -272,7 +287,5 @@ def fetch_snapshot(
             ) from error
     check_snapshot(part)
     shutil.rmtree(part / ".cache", ignore_errors=True)  # the client's record of what is whole
-    if destination.exists():
-        shutil.rmtree(destination)
-    part.replace(destination)
+    replace_directory(part, destination)
     return destination

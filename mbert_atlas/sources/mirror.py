@@ -95,20 +95,18 @@ class Mirror:
 
     def holds_folder(self, path: str) -> bool:
         """Say whether the mirror holds at least one file under the folder ``path``."""
-        folder = self.folder / checked_path(path)
-        return folder.is_dir() and any(file.is_file() for file in folder.rglob("*"))
+        return bool(_visible_files(self.folder / checked_path(path)))
 
     def files_under(self, path: str) -> list[str]:
         """Return the paths of the files under the folder ``path``, without any added ``.xz``.
 
+        Hidden files are passed over, as in :func:`write_manifest`; Snakemake leaves one in every
+        folder that is an output.
+
         Raises:
             DataError: if one of them is not in the manifest.
         """
-        names = sorted(
-            file.relative_to(self.folder).as_posix()
-            for file in (self.folder / checked_path(path)).rglob("*")
-            if file.is_file()
-        )
+        names = [f"{path}/{name}" for name in _visible_files(self.folder / checked_path(path))]
         for name in names:
             self.holder(name)
         return [name.removesuffix(".xz") for name in names]
@@ -154,6 +152,14 @@ class Mirror:
                 ) from damage
 
 
+def _visible_files(folder: Path) -> list[str]:
+    """Return the relative paths of the files under ``folder``, hidden ones left out, sorted."""
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return [
+        file.as_posix() for file in files if not any(part.startswith(".") for part in file.parts)
+    ]
+
+
 def _origin(name: str, register: Register) -> tuple[str, str, str, str, str]:
     """Return dataset, source, commit, licence and note of a file in a mirror folder."""
     if name.startswith(SNAPSHOT_FOLDER + "/"):
@@ -187,15 +193,10 @@ def write_manifest(folder: Path | str, register: Register) -> int:
 
     Raises:
         DataError: if a file's path is unknown to the register.
+        AtlasError: if there is no file.
     """
     folder = Path(folder)
-    files = sorted(
-        path.relative_to(folder)
-        for path in folder.rglob("*")
-        if path.is_file() and not any(p.startswith(".") for p in path.relative_to(folder).parts)
-    )
-    names = [file.as_posix() for file in files]
-    names = [name for name in names if name not in {MANIFEST, "README.md"}]
+    names = [name for name in _visible_files(folder) if name not in {MANIFEST, "README.md"}]
     lines = ["\t".join(_COLUMNS)]
     for name in track(names, "hashing the mirror"):
         size = (folder / name).stat().st_size

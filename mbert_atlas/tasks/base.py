@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -46,10 +46,6 @@ class Task(ABC):
     unit: ClassVar[Unit]
     """What is classified: whole texts, through the pooler, or tokens, by their last state."""
     prediction_schema: ClassVar[pa.Schema]
-
-    @abstractmethod
-    def table_labels(self, table: pa.Table) -> list[str]:
-        """Return the labels that occur in a table, sorted."""
 
     @abstractmethod
     def encode(
@@ -332,22 +328,36 @@ def require_columns(table: pa.Table, names: Sequence[str], origin: Path | str) -
             )
 
 
-def label_numbers(names: pa.Array, labels: Sequence[str]) -> npt.NDArray[np.int32]:
-    """Turn label names into numbers; an unknown name becomes -1."""
-    numbers = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
-    result: npt.NDArray[np.int32] = numbers.to_numpy(zero_copy_only=False)
-    return result
+def row_name(table: pa.Table, row: int) -> str:
+    """Return how messages name a row."""
+    return f"row {row + 1} (id {table.column('id')[row].as_py()})"
 
 
-def unknown_label(label: str, place: str, labels: Sequence[str], origin: Path | str) -> DataError:
-    """Return the error for a label that is not among the task's."""
-    known = ", ".join(labels)
-    return DataError(
-        origin,
-        place,
-        f"unknown label {label!r}; the known ones are {known}",
-        "correct the data or the list of labels",
-    )
+def label_numbers(
+    names: pa.Array, labels: Sequence[str], place: Callable[[int], str], origin: Path | str
+) -> npt.NDArray[np.int32]:
+    """Turn label names into numbers.
+
+    Args:
+        names: the label of each text or word.
+        labels: the task's.
+        place: says in which row the name of a given number stands.
+        origin: where the table comes from.
+
+    Raises:
+        DataError: at the first name that is not among ``labels``.
+    """
+    found = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
+    numbers: npt.NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
+    if (numbers < 0).any():
+        first = int(np.argmax(numbers < 0))
+        raise DataError(
+            origin,
+            place(first),
+            f"unknown label {names[first].as_py()!r}; the known ones are {', '.join(labels)}",
+            "correct the data or the list of labels",
+        )
+    return numbers
 
 
 def in_chunks(table: pa.Table, description: str) -> Iterator[tuple[int, pa.Table]]:

@@ -26,7 +26,7 @@ from mbert_atlas.tasks.base import (
     in_chunks,
     label_numbers,
     require_columns,
-    unknown_label,
+    row_name,
     write_store,
 )
 
@@ -41,10 +41,6 @@ class Tagging(Task):
     unit = "token"
     prediction_schema = TAG_PREDICTIONS
     tag_column = "upos"
-
-    def table_labels(self, table: pa.Table) -> list[str]:
-        """Return the tags that occur in a table, sorted."""
-        return sorted(set(pc.list_flatten(table.column(self.tag_column)).unique().to_pylist()))
 
     def encode(
         self,
@@ -141,17 +137,15 @@ class Tagging(Task):
         if (row := pc.index(unequal, True).as_py()) >= 0:
             raise DataError(
                 origin,
-                f"row {row + 1} (id {table.column('id')[row].as_py()})",
+                row_name(table, row),
                 f"{len(forms[row])} words but {len(column[row])} tags",
                 "remake the table",
             )
-        names = pc.list_flatten(column)
-        numbers = label_numbers(names, labels)
-        if (numbers < 0).any():
-            place = int(np.argmax(numbers < 0))
-            row = pc.list_parent_indices(column)[place].as_py()
-            where = f"row {row + 1} (id {table.column('id')[row].as_py()})"
-            raise unknown_label(names[place].as_py(), where, labels, origin)
+
+        def place(number: int) -> str:
+            return row_name(table, pc.list_parent_indices(column)[number].as_py())
+
+        numbers = label_numbers(pc.list_flatten(column), labels, place, origin)
         offsets = np.zeros(len(column) + 1, dtype=np.int64)
         np.cumsum(pc.list_value_length(column).to_numpy(zero_copy_only=False), out=offsets[1:])
         return Ragged(numbers, offsets)

@@ -22,7 +22,7 @@ from mbert_atlas.tasks.base import (
     in_chunks,
     label_numbers,
     require_columns,
-    unknown_label,
+    row_name,
     write_store,
 )
 
@@ -35,10 +35,6 @@ class TextClassification(Task):
     text_columns: ClassVar[tuple[str, ...]]
     """One column, or two that are encoded as a pair."""
     label_column: ClassVar[str]
-
-    def table_labels(self, table: pa.Table) -> list[str]:
-        """Return the labels that occur in a table, sorted."""
-        return sorted(set(table.column(self.label_column).unique().to_pylist()))
 
     def encode(
         self,
@@ -73,12 +69,7 @@ class TextClassification(Task):
         """
         require_columns(table, ["id", "language", *self.text_columns, self.label_column], origin)
         names = table.column(self.label_column).combine_chunks()
-        numbers = label_numbers(names, labels)
-        if (numbers < 0).any():
-            row = int(np.argmax(numbers < 0))
-            place = f"row {row + 1} (id {table.column('id')[row].as_py()})"
-            raise unknown_label(names[row].as_py(), place, labels, origin)
-
+        numbers = label_numbers(names, labels, lambda row: row_name(table, row), origin)
         tokenizer = load_tokenizer(tokenizer_dir)
         kept: list[int] = []
         input_ids: list[npt.NDArray[np.int32]] = []

@@ -95,7 +95,7 @@ def finetune(
         state_dir=state_dir,
         description=title,
         auxiliary=auxiliary,
-        fingerprint=store_digest(train),
+        fingerprint=f"{store_digest(train)} {model.dropout.p}",  # no weight shows the dropout
     )
     predictions = []
     for name, store in testing.items():
@@ -127,11 +127,11 @@ def new_model(
 
 
 def store_digest(path: Path) -> str:
-    """Return what tells a store's examples and labels from others'."""
+    """Return what tells a store's examples, labels and options from others'."""
     return "".join(
         sha256_of(file)
-        for file in sorted(path.glob("*.npy"))
-        if file.name.startswith(("input_ids.", "labels.", "segment_start."))
+        for file in sorted(path.iterdir())
+        if file.name.startswith(("input_ids.", "labels.", "segment_start.", "meta."))
     )
 
 

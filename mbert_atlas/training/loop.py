@@ -245,7 +245,7 @@ def default_parameter_groups(model: nn.Module, optimisation: Optimisation) -> li
 
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:
     """Return the context in which forward passes run: bf16 where asked for or, by default, able."""
-    able = device.type == "cuda" and torch.cuda.is_bf16_supported()
+    able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     wanted = precision == "bf16" or (precision == "auto" and able)
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
 
@@ -355,7 +355,7 @@ class _States:
         return f"the state is saved in {self.folder} and the next run goes on from there"
 
     def restore(self, accelerator: Accelerator, description: str) -> tuple[TrainingLog, float]:
-        """Load the newest state that belongs to this run; remove all others."""
+        """Load the newest state that belongs to this run; remove those of other runs."""
         restored = (TrainingLog(), 0.0)
         if self.folder is None or not self.folder.is_dir():
             return restored

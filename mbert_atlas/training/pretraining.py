@@ -143,7 +143,8 @@ def pretrain(
         seed=seed,
         state_dir=state_dir,
         description="pretraining",
-        fingerprint=sha256_of(Path(store) / "input_ids.values.npy"),
+        fingerprint=sha256_of(Path(store) / "input_ids.values.npy")
+        + spec.model_dump_json(exclude={"optimisation"}),
     )
     save_encoder(model.cpu(), tokenizer_dir, output_dir)
     return log

@@ -14,9 +14,11 @@ from scipy import stats
 from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn import metrics
+from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 from toy_representations import toy_encoder, toy_pairs
 
 from mbert_atlas.analysis.clustering import cluster_agreement
@@ -281,6 +283,21 @@ def test_clusters_against_labels_and_chance() -> None:
     assert abs(cluster_agreement(vectors, noise).ami) < 0.05
     with pytest.raises(AtlasError, match="cannot make 5 clusters"):
         cluster_agreement(vectors[:4], languages[:4], k=5)
+
+
+def test_clusters_are_made_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[int] = set()
+
+    class Spy(KMeans):
+        def fit_predict(self, *arguments: Any) -> Any:
+            seen.update(pool["num_threads"] for pool in threadpool_info())
+            return super().fit_predict(*arguments)
+
+    monkeypatch.setattr("mbert_atlas.analysis.clustering.KMeans", Spy)
+    with threadpool_limits(3):
+        assert 3 in {pool["num_threads"] for pool in threadpool_info()}
+        cluster_agreement(*_clouds(clouds=2), seeds=[1])
+    assert seen == {1}
 
 
 @given(

@@ -81,6 +81,11 @@ def overlay(tmp_path, text):
             "line 4",
             "should be a valid number",
         ),
+        (
+            "runs:\n  adjusted:\n    published:\n      optimisation: {weight_decay: 0.1}\n",
+            "line 4",
+            "weight_decay with adam would be an L2 penalty",
+        ),
         ("papers: [efimow2022]\n", "", "did you mean 'efimov2022'?"),
         ("datasets:\n  xnli: {languages: [en, xz]}\n", "", "'xz' is not defined"),
         ("encoders:\n  mbert: {folder: here}\n", "", "exactly one of hub, folder, scratch"),

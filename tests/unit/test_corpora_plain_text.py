@@ -37,7 +37,8 @@ def test_paragraphs(tmp_path: Path) -> None:
 
 def test_conllu(tmp_path: Path) -> None:
     path = tmp_path / "x.conllu"
-    path.write_text("# text = Go on!\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n")
+    withheld = "1\t_\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+    path.write_text("# text = Go on!\n1\tGo\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n" + withheld)
     assert list(iter_texts(path, "conllu")) == ["Go on!"]
 
 

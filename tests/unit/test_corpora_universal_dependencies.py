@@ -3,7 +3,9 @@
 import io
 import os
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import conllu
 import pyarrow.parquet as pq
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mbert_atlas.corpora import universal_dependencies
 from mbert_atlas.corpora.universal_dependencies import (
     UPOS,
     ArchiveMember,
@@ -18,7 +21,6 @@ from mbert_atlas.corpora.universal_dependencies import (
     parse_conllu,
     read_treebanks,
     treebanks_in_archive,
-    treebanks_in_folder,
 )
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json
@@ -241,13 +243,24 @@ def test_all_treebanks_of_a_code_from_a_release(release: Path, tmp_path: Path) -
     ]
 
 
-def test_folder_gives_the_same_treebanks(tmp_path: Path) -> None:
-    for name in NAMES:
-        treebank(tmp_path, name, SAMPLE)
-    found = treebanks_in_folder(tmp_path, "fr", "test")
-    assert [path.name for path in found] == ["fr_gsd-ud-test.conllu", "fr_pud-ud-test.conllu"]
-    with pytest.raises(DataError, match=r"xx_\*-ud-test"):
-        treebanks_in_folder(tmp_path, "xx", "test")
+def test_a_release_is_listed_once_for_all_languages_and_again_when_it_changes(
+    release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[Path] = []
+    members = universal_dependencies._members
+
+    def counted(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+        passes.append(path)
+        return members(path)
+
+    monkeypatch.setattr(universal_dependencies, "_members", counted)
+    assert len(treebanks_in_archive(release, "fr", "test")) == 2
+    assert len(treebanks_in_archive(release, "fro", "test")) == 1
+    assert passes == [release]
+    with tarfile.open(release, "w:gz") as archive:
+        archive.addfile(tarfile.TarInfo("UD_Dutch-Alpino/nl_alpino-ud-test.conllu"))
+    assert len(treebanks_in_archive(release, "nl", "test")) == 1
+    assert passes == [release] * 2
 
 
 def test_release_without_the_language_or_the_member(release: Path, tmp_path: Path) -> None:

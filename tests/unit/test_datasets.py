@@ -40,6 +40,9 @@ def test_missing_files_and_unknown_placeholders_name_the_key():
         sources("mine", dataset(files_by_language={"es": []}), "en", LANGUAGES)
     with pytest.raises(DataError, match=r"key datasets\.mine: '\{code\}' has a placeholder"):
         sources("mine", dataset(files="{code}"), "en", LANGUAGES)
+    own = {"es": [Source(path="a-{language}", partners=["{language.name}"])]}
+    with pytest.raises(DataError, match=r"key datasets\.mine: '\{language\.name\}' has a placeh"):
+        sources("mine", dataset(files_by_language=own), "es", LANGUAGES)
 
 
 @pytest.mark.parametrize("preset", ["demo", "small", None])

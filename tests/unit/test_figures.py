@@ -14,7 +14,7 @@ from matplotlib.patches import StepPatch
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.distances import distance_histograms, separation
-from mbert_atlas.figures.projection import densest_point, language_map, looks
+from mbert_atlas.figures.projection import densest_circle, language_map, looks
 from mbert_atlas.figures.style import GREY, save_figure
 from mbert_atlas.figures.transfer import transfer_plot
 
@@ -98,7 +98,8 @@ def test_distance_panels_share_bins_and_axes_and_carry_their_numbers() -> None:
     assert len({axes.get_ylim() for axes in panels}) == 1
     assert [axes.get_xlabel() for axes in panels[2:]] == ["L2 distance"] * 2
     assert panels[0].get_ylabel() == "share of pairs (%)"
-    edges = np.linspace(frame["distance"].min(), frame["distance"].max(), 21)
+    low, high = frame["distance"].min(), frame["distance"].max()
+    edges = np.linspace(low - (high - low) / 20, high + (high - low) / 20, 23)
     for axes, panel in zip(panels, PANELS, strict=True):
         steps = [patch.get_data() for patch in axes.patches if isinstance(patch, StepPatch)]
         assert len(steps) == 6  # for either kind: fill, line, band over seeds
@@ -178,12 +179,18 @@ def test_languages_differ_in_colour_or_marker_and_relatives_share_a_colour() -> 
     assert GREY not in {look.colour for look in few.values()}
 
 
-def test_densest_point_lies_in_the_larger_of_two_clusters() -> None:
+def test_densest_circle_lies_in_the_larger_of_two_clusters() -> None:
     rng = np.random.default_rng(3)
     points = np.concatenate([rng.normal(0, 1, (60, 2)), rng.normal(50, 1, (40, 2))])
-    assert np.linalg.norm(densest_point(points)) < 2
-    assert densest_point(np.ones((1, 2))).tolist() == [1, 1]
-    assert np.abs(densest_point(rng.normal(0, 1, (5001, 2)))).max() < 1.5
+    centre, radius = densest_circle(points)
+    assert np.linalg.norm(centre) < 2
+    assert radius < 5
+    centre, radius = densest_circle(np.ones((1, 2)))
+    assert (centre.tolist(), radius) == ([1, 1], 0)
+    centre, radius = densest_circle(rng.normal(0, 1, (5001, 2)))
+    assert np.abs(centre).max() < 1.5
+    # Half of a standard normal lies within the square root of 2 ln 2.
+    assert radius == pytest.approx((2 * np.log(2)) ** 0.5, rel=0.1)
 
 
 @pytest.mark.parametrize("spread", [20.0, 0.0])

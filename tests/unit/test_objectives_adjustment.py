@@ -431,6 +431,9 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
         raise AssertionError("the original's vectors were computed again")
 
     monkeypatch.setattr(AlignedSentences, "compute_reference", no_second_reference)
+    # How often a state is saved may be changed meanwhile.
+    patient = optimisation.model_copy(update={"checkpoint_seconds": 100.0})
+    arguments["specification"] = Adjustment.published(sentences=24, optimisation=patient)
     adjust(**arguments, output=tmp_path / "resumed")
     assert len(calls) == 4 + 3  # six steps: three were saved
     whole, resumed = (

@@ -18,7 +18,7 @@ from toy_representations import (
     toy_tokenizer_digest,
 )
 
-from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_parquet
@@ -267,6 +267,31 @@ def test_refusals(encoder: Path, store: Path, tmp_path: Path) -> None:
             words=(np.array([2]), np.array([1])),
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_vectors_take_their_space_on_disk_at_once(
+    encoder: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = create_array(tmp_path / "a.npy", "float32", (1000, 1000))
+    assert (tmp_path / "a.npy").stat().st_blocks * 512 >= array.nbytes  # no holes
+    assert not array.any()
+    (tmp_path / "a.npy").unlink()
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(AtlasError, match="no space left"):
+        extract_texts(encoder=encoder, store=store, output=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY"])
+def test_damaged_arrays_are_named(store: Path, tmp_path: Path, content: bytes) -> None:
+    copy = _copy(store, tmp_path / "copy")
+    (copy / "input_ids.values.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"array input_ids: .*delete the folder"):
+        load_arrays(copy)
 
 
 def test_an_interrupted_extraction_leaves_nothing(

@@ -47,6 +47,7 @@ class Upstream:
     break_off: int = 0  # how many answers stop half-way
     statuses: list[int] = field(default_factory=list)  # sent first, one per request
     ranges: bool = True
+    if_range: bool = True
     etag: str | None = '"one"'
     headers: dict[str, str] = field(default_factory=dict)
     asked: list[tuple[str, str | None]] = field(default_factory=list)
@@ -71,7 +72,7 @@ def upstream():
                 self.send_error(404)
                 return
             content, start, status = state.files[self.path], 0, 200
-            fresh = self.headers.get("If-Range") in (None, state.etag)
+            fresh = not state.if_range or self.headers.get("If-Range") in (None, state.etag)
             if state.ranges and wanted and fresh:
                 start, status = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]), 206
                 if start >= len(content):
@@ -217,6 +218,16 @@ def test_halves_of_two_versions_are_never_joined(tmp_path, upstream, version):
         (tmp_path / ".file.bin.part.version").write_text(version)
     download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
+
+
+def test_a_server_that_sends_the_rest_of_another_version_makes_it_start_over(tmp_path, upstream):
+    upstream.files["/file.bin"] = CONTENT
+    upstream.if_range = False
+    (tmp_path / ".file.bin.part").write_bytes(b"x" * 1000)
+    (tmp_path / ".file.bin.part.version").write_text('"zero"')
+    download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
+    assert (tmp_path / "file.bin").read_bytes() == CONTENT
+    assert [asked for _, asked in upstream.asked] == ["bytes=1000-", None]
 
 
 def test_a_server_that_ignores_ranges_makes_it_start_over(tmp_path, upstream, register):
@@ -599,6 +610,38 @@ def test_a_snapshot_comes_from_the_mirror(tmp_path):
     with pytest.raises(DataError, match=r"MANIFEST\.tsv, .*extra\.json"):
         fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=mirror)
     assert not (tmp_path / "n").exists()
+
+
+def test_a_downloads_folder_of_snakemake_becomes_a_mirror(tmp_path, register):
+    path = snapshot_path("org/name", REVISION)
+    folder = tmp_path / "downloads" / path
+    folder.mkdir(parents=True)
+    (folder / ".snakemake_timestamp").touch()  # Snakemake's, in every folder that is an output
+    (tmp_path / "downloads" / "data").mkdir()
+    (tmp_path / "downloads/data/a").write_bytes(b"a")
+    write_manifest(tmp_path / "downloads", register)
+    assert not Mirror.read(tmp_path / "downloads").holds_folder(path)
+    for name, content in SNAPSHOT.items():
+        (folder / name).write_bytes(content)
+    write_manifest(tmp_path / "downloads", register)
+    made = fetch_snapshot(
+        "org/name", REVISION, tmp_path / "m", mirror=tmp_path / "downloads", offline=True
+    )
+    assert {file.name: file.read_bytes() for file in made.iterdir()} == SNAPSHOT
+
+
+def test_only_wanted_files_of_a_mirrors_snapshot_are_taken(tmp_path):
+    path = snapshot_path("org/name", REVISION)
+    more = {"pytorch_model.bin": b"pickle", "run.py": b"", "onnx/config.json": b"{}"}
+    files = {f"{path}/{name}": content for name, content in {**SNAPSHOT, **more}.items()}
+    mirror = make_mirror(tmp_path / "mirror", files)
+    made = fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=mirror)
+    assert {file.name for file in made.iterdir()} == set(SNAPSHOT)
+    (mirror / path / "model.safetensors").unlink()
+    whole = f"{mirror / path}: not a whole encoder, without model.safetensors"
+    with pytest.raises(DataError, match=re.escape(whole)):
+        fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=mirror)
+    assert left_in(tmp_path) == ["m", "mirror"]
 
 
 def test_a_snapshot_needs_a_pinned_revision_and_a_network(tmp_path):

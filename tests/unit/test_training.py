@@ -392,6 +392,43 @@ def test_after_kill_9_the_result_is_byte_identical(tmp_path):
         assert (folder / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
+@pytest.mark.parametrize("change", ["none", "head", "store"])
+def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, change, monkeypatch):
+    tokenizer, task = make_tokenizer(tmp_path), tasks.get("inference")
+
+    def encode(segment_ids):
+        task.encode(
+            nli_table(12), tokenizer, tmp_path / "s", labels=NLI_LABELS, segment_ids=segment_ids
+        )
+
+    encode(True)
+    arguments = {
+        "task": "inference",
+        "encoder": make_encoder(tmp_path, tokenizer),
+        "train": tmp_path / "s",
+        "evaluate": {},
+        "optimisation": Optimisation(batch_size=4, epochs=2),
+        "seed": 1,
+        "output_model": tmp_path / "model",
+        "output_predictions": tmp_path / "predictions.parquet",
+        "state_dir": tmp_path / "state",
+    }
+
+    class Stopped(CrossEntropy):
+        def loss(self, model, batch, step_weight):
+            os.kill(os.getpid(), signal.SIGTERM)
+            return super().loss(model, batch, step_weight)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mbert_atlas.training.finetune.CrossEntropy", Stopped)
+        with pytest.raises(AtlasError, match="stopped by SIGTERM after step 1 of 6"):
+            finetune(**arguments, head=HeadOptions(dropout=0.1))
+    if change == "store":
+        encode(False)  # the same pieces, other token types
+    log = finetune(**arguments, head=HeadOptions(dropout=0.3 if change == "head" else 0.1))
+    assert (log.steps, log.resumptions) == (6, int(change == "none"))
+
+
 # Prediction and fine-tuning
 
 
