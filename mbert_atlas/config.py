@@ -58,7 +58,7 @@ class Source(_Model):
         [],
         description="Files that belong to it: other side of a line-parallel pair, labels, links.",
     )
-    limit: int | None = Field(None, ge=1, description="Keep at most this many items.")
+    limit: int | None = Field(None, ge=1, description="bitext: keep at most this many pairs.")
 
 
 class Dataset(_Model):
@@ -111,6 +111,13 @@ class Dataset(_Model):
             raise ValueError("language_identification needs `paragraphs` and `encoder`")
         if not sampled and self.files is None and self.files_by_language is None:
             raise ValueError("give `files` or `files_by_language`")
+        if self.limit and self.corpus in ("wikipedia", "gold_alignment"):
+            raise ValueError(f"{self.corpus} is read whole: drop `limit`")
+        for language, sources in (self.files_by_language or {}).items():
+            if self.corpus in ("wikipedia", "nli") and len(sources) > 1:
+                raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")
+            if self.corpus != "bitext" and any(source.limit for source in sources):
+                raise ValueError(f"only a bitext has a `limit` per file ({language})")
         return self
 
 
@@ -191,6 +198,7 @@ class AdjustmentRuns(_RunFamily):
     """Cross-lingual adjustment of an encoder (efimov2022, Eq. 1)."""
 
     kind: Literal["adjustment"] = Field(description="Kind of runs.")
+    languages: list[str] = Field(min_length=1, description="One run per language of the bitext.")
     bitext: str = Field(description="Bitext dataset whose word pairs are pulled together.")
     published: Adjustment = Field(description="What the authors' code does.")
     corrected: Adjustment | None = Field(
@@ -335,55 +343,132 @@ class Config(_Model):
     @model_validator(mode="after")
     def _names_exist(self, info: ValidationInfo) -> Config:
         codes = (info.context or {}).get("languages") or ()
-
-        def check(place: str, name: str | None, known: Iterable[str]) -> None:
-            known = sorted(known)
-            if name is not None and name not in known:
-                near = difflib.get_close_matches(name, known, 1)
-                few = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-                hint = f"did you mean {near[0]!r}?" if near else f"known: {few}"
-                raise ValueError(f"at {place}, {name!r} is not defined; {hint}")
-
         for name, dataset in self.datasets.items():
-            for code in dataset.languages if codes else []:
-                check(f"datasets.{name}.languages", code, codes)
-            check(f"datasets.{name}.paragraphs", dataset.paragraphs, self.datasets)
-            check(f"datasets.{name}.encoder", dataset.encoder, self.encoders)
+            at = f"datasets.{name}"
+            texts = self._datasets("wikipedia", "plain_text")
+            _check(f"{at}.paragraphs", dataset.paragraphs, texts, " as running text")
+            _check(f"{at}.encoder", dataset.encoder, self.encoders)
+            for code in dataset.languages:
+                _check(f"{at}.languages", code, codes or [code])
+                if dataset.paragraphs:
+                    self._check_language(f"{at}.languages", code, dataset.paragraphs)
+                elif self.miniature:
+                    written = ["en", *self.miniature.languages]
+                    _check(f"{at}.languages", code, written, " in the miniature")
         for name, encoder in self.encoders.items():
             for text in encoder.scratch.texts if encoder.scratch else []:
-                check(f"encoders.{name}.scratch.texts", text, self.datasets)
+                texts = self._datasets("wikipedia", "plain_text")
+                _check(f"encoders.{name}.scratch.texts", text, texts, " as running text")
         for name, item in self.representations.items():
-            check(f"representations.{name}.encoder", item.encoder, self.encoders)
-            check(f"representations.{name}.encoding", item.encoding, self.encodings)
-            check(f"representations.{name}.dataset", item.dataset, self.datasets)
+            at = f"representations.{name}"
+            _check(f"{at}.encoder", item.encoder, self.encoders)
+            self._check_encoding(at, item.encoding, {"dataset": [item.dataset]})
         for name, family in self.runs.items():
+            at = f"runs.{name}"
             starts = [*self.encoders, *(other for other in self.runs if other != name)]
-            check(f"runs.{name}.encoder", family.encoder, starts)
+            _check(f"{at}.encoder", family.encoder, starts)
             if isinstance(family, AdjustmentRuns):
-                check(f"runs.{name}.bitext", family.bitext, self.datasets)
-            else:
-                check(f"runs.{name}.encoding", family.encoding, self.encodings)
-                check(f"runs.{name}.train", family.train, self.datasets)
-                for test in family.evaluate:
-                    check(f"runs.{name}.evaluate", test, self.datasets)
+                _check(f"{at}.bitext", family.bitext, self._datasets("bitext"), " as a bitext")
+                for code in family.languages:
+                    self._check_language(f"{at}.languages", code, family.bitext)
+                continue
+            encoded = {"train": [family.train], "evaluate": [*family.evaluate]}
+            self._check_encoding(at, family.encoding, encoded)
+            for test, languages in family.evaluate.items():
+                for code in languages:
+                    for own in family.languages or [code]:
+                        filled = code.replace("{language}", own)
+                        self._check_language(f"{at}.evaluate.{test}", filled, test)
         for bitext, gold in self.alignment.gold.items():
-            check("alignment.gold", bitext, self.datasets)
-            check(f"alignment.gold.{bitext}", gold, self.datasets)
+            _check("alignment.gold", bitext, self._datasets("bitext"), " as a bitext")
+            golds = self._datasets("gold_alignment")
+            _check(f"alignment.gold.{bitext}", gold, golds, " as gold_alignment")
+        for rule in self.resources:
+            _check(f"resources.{rule}", rule, RULES, " as a rule that takes resources")
         for paper in self.papers:
-            check("papers", paper, PAPERS)
-        check("tanti2021.representation", self.tanti2021.representation, self.representations)
-        check("tanti2021.tagging", self.tanti2021.tagging, self.runs)
-        check("efimov2022.model", self.efimov2022.model, self.encoders)
-        check("efimov2022.bitext", self.efimov2022.bitext, self.datasets)
-        check("efimov2022.xnli", self.efimov2022.xnli, self.datasets)
-        for condition in self.efimov2022.conditions.values():
-            check("efimov2022.conditions", condition, self.runs)
-        for panel in self.efimov2022.panels.values():
-            check("efimov2022.panels", panel, [*self.encoders, *self.runs])
+            _check("papers", paper, PAPERS)
         return self
 
+    @model_validator(mode="after")
+    def _cells_have_runs(self) -> Config:
+        tuned = [name for name, item in self.runs.items() if isinstance(item, FinetuningRuns)]
+        tanti, efimov = self.tanti2021, self.efimov2022
+        _check("tanti2021.representation", tanti.representation, self.representations)
+        _check("tanti2021.tagging", tanti.tagging, tuned, " as fine-tuning")
+        _check("efimov2022.model", efimov.model, self.encoders)
+        _check("efimov2022.bitext", efimov.bitext, self._datasets("bitext"), " as a bitext")
+        _check("efimov2022.xnli", efimov.xnli, self._datasets("nli"), " as nli")
+        for family in efimov.conditions.values():
+            _check("efimov2022.conditions", family, tuned, " as fine-tuning")
+        for panel, name in efimov.panels.items():
+            _check(f"efimov2022.panels.{panel}", name, [*self.encoders, *self.runs])
+            base, seen = name, set[str]()
+            while base in self.runs and base not in seen:
+                seen.add(base)
+                base = self.runs[base].encoder
+            if base in self.encoders and base != efimov.model:  # its pieces would mean other words
+                raise _Mistake(
+                    f"efimov2022.panels.{panel}",
+                    f"{name!r} goes back to the encoder {base!r}, and efimov2022.model is "
+                    f"{efimov.model!r}",
+                    "make them the same",
+                )
+        for key, languages, families in (
+            ("languages", efimov.languages, efimov.conditions),
+            ("figure1_languages", efimov.figure1_languages, efimov.panels),
+        ):
+            for name in families.values() if "efimov2022" in self.papers else ():
+                known = self.runs[name].languages if name in self.runs else None
+                for code in languages if known else ():
+                    _check(f"efimov2022.{key}", code, known or (), f" in runs.{name}.languages")
+        return self
 
+    def _datasets(self, *corpora: str) -> list[str]:
+        return [name for name, item in self.datasets.items() if item.corpus in corpora]
+
+    def _check_language(self, place: str, code: str, dataset: str) -> None:
+        known = self.datasets[dataset].languages
+        _check(place, code, known, f" in datasets.{dataset}.languages")
+
+    def _check_encoding(
+        self, place: str, encoding: str, datasets: Mapping[str, Sequence[str]]
+    ) -> None:
+        _check(f"{place}.encoding", encoding, self.encodings)
+        task = self.encodings[encoding].task
+        known = self._datasets(_CORPUS_OF.get(task, task))
+        for key, names in datasets.items():
+            for name in names:
+                _check(f"{place}.{key}", name, known, f" as data for {task}")
+
+
+_CORPUS_OF = {"inference": "nli", "tagging": "universal_dependencies"}
 PAPERS = ("efimov2022", "tanti2021")
+RULES = (
+    *("miniature", "extract_wikipedia", "read_bitext", "read_universal_dependencies"),
+    *("sample_language_identification", "align", "encode_word_pairs", "train_tokenizer"),
+    *("encode_pretraining_texts", "encode_examples", "pretrain", "adjust", "finetune"),
+    *("extract_representations", "word_pair_distances", "probe_language_identification"),
+    "project_languages",
+)
+"""Rules whose jobs ask for what ``resources`` says."""
+
+
+class _Mistake(ValueError):
+    """Something that only the whole config shows; pydantic knows no key for it."""
+
+    def __init__(self, place: str, problem: str, mend: str) -> None:
+        super().__init__(f"at {place}, {problem}; {mend}")
+        self.place, self.problem, self.mend = place, problem, mend
+
+
+def _check(place: str, name: str | None, known: Iterable[str], role: str = "") -> None:
+    """Refuse a name that is not among the ``known`` ones; ``role`` says what they are."""
+    known = sorted(known)
+    if name is not None and name not in known:
+        near = difflib.get_close_matches(name, known, 1)
+        few = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {few or 'none'}"
+        raise _Mistake(place, f"{name!r} is not defined{role}", hint)
 
 
 def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -417,7 +502,10 @@ def load(files: Sequence[Path], root: Path = Path(".")) -> Config:
 
 
 def validate(
-    values: Mapping[str, Any], files: Sequence[Path | str] = (), languages: Collection[str] = ()
+    values: Mapping[str, Any],
+    files: Sequence[Path | str] = (),
+    languages: Collection[str] = (),
+    typed: Collection[str] = (),
 ) -> Config:
     """Turn merged config values into a :class:`Config`.
 
@@ -425,6 +513,7 @@ def validate(
         values: the merged mapping.
         files: the files it came from, last one wins; used to say where a mistake stands.
         languages: the language codes that a dataset may name.
+        typed: top-level keys that were given on the command line, over all files.
 
     Raises:
         DataError: names the file and the line of the first mistake, the key and the mend.
@@ -434,10 +523,16 @@ def validate(
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
         first = min(mistakes, key=lambda item: len(item["loc"]) == 0)
-        keys = [str(key) for key in first["loc"] if str(key) not in ("adjustment", "finetuning")]
+        cause = first.get("ctx", {}).get("error")
+        loc = cause.place.split(".") if isinstance(cause, _Mistake) else first["loc"]
+        keys = [str(key) for key in loc if str(key) not in ("adjustment", "finetuning")]
         path, line = _locate(keys, [Path(file) for file in files])
+        if keys and keys[0] in typed:
+            path, line = "--config", ""
         place = ", ".join(filter(None, [line, f"key {'.'.join(keys)}" if keys else ""]))
         more = f" ({len(mistakes) - 1} more mistakes follow)" if len(mistakes) > 1 else ""
+        if isinstance(cause, _Mistake):
+            raise DataError(path, place, cause.problem + more, cause.mend) from error
         raise DataError(path, place, _problem(first) + more, _mend(first, keys, values)) from error
 
 

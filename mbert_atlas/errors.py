@@ -22,7 +22,7 @@ class DataError(AtlasError):
     def __init__(self, path: Path | str, where: str, problem: str, mend: str) -> None:
         self.path, self.where, self.problem, self.mend = str(path), where, problem, mend
         place = f"{path}, {where}" if where else str(path)
-        super().__init__(f"{place}: {problem}; {mend}.")
+        super().__init__(f"{place}: {problem}; {mend}{'' if mend.endswith('?') else '.'}")
 
     def __reduce__(self) -> tuple[type[DataError], tuple[str, str, str, str]]:
         """Survive the trip back from a worker process."""

@@ -75,7 +75,8 @@ class RunTable:
         """Return the run of a family for a language (none if the family has no languages).
 
         Raises:
-            AtlasError: if the family does not run that language, or families start from each other.
+            AtlasError: if the family does not run that language, families start from each other, or
+                two runs would have one name.
         """
         spec = self._config.runs[family]
         language = language if spec.languages else None
@@ -92,7 +93,11 @@ class RunTable:
             if _content(other) == _content(run):
                 run = other
                 break
-        self._by_id.setdefault(run.id, run)
+        if self._by_id.setdefault(run.id, run) is not run:
+            raise AtlasError(
+                f"config, key runs.{family}: its run {run.id!r} has the name of another run of "
+                f"runs.{self._by_id[run.id].family}; rename one of the two families."
+            )
         self._by_key[key] = run
         return run
 

@@ -1,13 +1,14 @@
 """The config: documented defaults agree with the models, mistakes are named with file and line."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
 
-from mbert_atlas.config import Config, base_files, load, merge, validate
+from mbert_atlas.config import RULES, Config, base_files, load, merge, validate
 from mbert_atlas.config_files import documented, write
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
@@ -59,6 +60,13 @@ def test_default_is_the_paper_preset():
     assert config.encoders["mbert"].hub is not None
 
 
+def test_every_rule_that_asks_for_resources_is_known_and_stated():
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    asking = set(re.findall(r'asked\("(\w+)"\)', rules))
+    assert asking == set(RULES)
+    assert asking == set(load([], ROOT).resources)
+
+
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
     merged = merge({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
     assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
@@ -86,10 +94,47 @@ def overlay(tmp_path, text):
             "line 4",
             "weight_decay with adam would be an L2 penalty",
         ),
-        ("papers: [efimow2022]\n", "", "did you mean 'efimov2022'?"),
-        ("datasets:\n  xnli: {languages: [en, xz]}\n", "", "'xz' is not defined"),
+        ("run: x\npapers: [efimow2022]\n", "line 2", "did you mean 'efimov2022'?"),
+        ("datasets:\n  xnli: {languages: [en, xz]}\n", "line 2", "'xz' is not defined"),
         ("encoders:\n  mbert: {folder: here}\n", "", "exactly one of hub, folder, scratch"),
-        ("runs:\n  nli: {train: multinly}\n", "", "did you mean 'multinli'?"),
+        ("runs:\n  nli: {train: multinly}\n", "line 2", "did you mean 'multinli'?"),
+        ("runs:\n  nli: {train: udpos-train}\n", "line 2", "not defined as data for inference"),
+        (
+            "runs:\n  nli:\n    evaluate: {xnli: [en, fi]}\n",
+            "line 3",
+            "'fi' is not defined in datasets.xnli.languages",
+        ),
+        ("runs:\n  adjusted: {bitext: xnli}\n", "line 2", "'xnli' is not defined as a bitext"),
+        (
+            "runs:\n  adjusted: {languages: [es, tr]}\n",
+            "line 2",
+            "'tr' is not defined in datasets.wikimatrix.languages",
+        ),
+        ("runs:\n  adjusted: {languages: null}\n", "line 2", "should be a valid list"),
+        ("datasets:\n  wikipedia: {limit: 9}\n", "line 2", "wikipedia is read whole: drop `limit`"),
+        (
+            "datasets:\n  wikipedia: {files_by_language: {es: [{path: a}, {path: b}]}}\n",
+            "line 2",
+            "wikipedia takes one file, not 2 (es)",
+        ),
+        (
+            "datasets:\n  xnli: {files_by_language: {es: [{path: a, limit: 9}]}}\n",
+            "line 2",
+            "only a bitext has a `limit` per file (es)",
+        ),
+        ("datasets:\n  wikipedia-languages: {languages: [sw]}\n", "line 2", "'sw' is not defined"),
+        ("resources:\n  finetunes: {threads: 2}\n", "line 2", "did you mean 'finetune'?"),
+        ("tanti2021: {tagging: adjusted}\n", "line 1", "not defined as fine-tuning"),
+        (
+            "efimov2022:\n  figure1_languages: [de]\n",
+            "line 2",
+            "'de' is not defined in runs.adjusted.languages",
+        ),
+        (
+            "encoders:\n  other: {folder: here}\nefimov2022:\n  model: other\n",
+            "",
+            "'mbert' goes back to the encoder 'mbert', and efimov2022.model is 'other'",
+        ),
         ("run: ../elsewhere\n", "line 1", "String should match pattern"),
     ],
 )

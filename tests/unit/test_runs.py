@@ -52,6 +52,27 @@ def test_families_with_the_same_content_are_one_run():
     assert runs.get("other", None, "published").id == "other"
 
 
+def test_two_runs_with_one_name_are_refused():
+    twin = {
+        "kind": "adjustment",
+        "paper": "efimov2022",
+        "encoder": "mbert",
+        "languages": ["hi"],
+        "bitext": "wikimatrix",
+        "published": {"sentences": 7},
+    }
+    other = {
+        "kind": "finetuning",
+        "paper": "efimov2022",
+        "encoder": "mbert",
+        "encoding": "inference",
+        "train": "multinli",
+        "evaluate": {"xnli": ["hi"]},
+    }
+    with pytest.raises(AtlasError, match="'twin-hi' has the name of another run"):
+        table(runs={"twin": twin, "twin-hi": other})
+
+
 def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
     before = {run.id: run.specification for run in table()}
     after = {

@@ -168,6 +168,16 @@ def test_all_missing_files_are_named_at_once_when_offline(repository, tmp_path):
     explain(done, [UD, DUMP, BITEXT, XNLI, "offline"])
 
 
+def test_another_mirror_fetches_nothing_again(repository, world, tmp_path):
+    target = f"results/bad/{UD_OUT}"
+    done = run(repository, tmp_path, target, world)
+    assert done.returncode == 0, done.stdout + done.stderr
+    other = shutil.copytree(world, tmp_path / "other")
+    done = run(repository, tmp_path, target, other, wipe=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Nothing to be done" in done.stdout + done.stderr
+
+
 def test_disk_that_fills_up_in_mid_write(repository, world, tmp_path):
     disk = repository / "results/bad/data/wikimatrix"
     run(repository, tmp_path, f"results/bad/{BITEXT_OUT}", world)  # removes what is there

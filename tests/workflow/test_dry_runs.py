@@ -62,7 +62,7 @@ def test_profiles_are_found_as_typed(repository):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        (["seeds=[]"], "key seeds"),
+        (["seeds=[]"], "--config, key seeds: "),
         (["mirrors=there"], "did you mean 'mirror'?"),
         (["papers=[liang2021]"], "'liang2021' is not defined"),
     ],
@@ -74,6 +74,23 @@ def test_bad_settings_end_in_one_sentence(repository, settings, sentence):
     assert done.returncode != 0
     assert sentence in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_a_mistake_is_found_in_the_preset_and_not_in_the_file_below(repository, tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("run: mine\nseeds: [1, 1]\n")
+    done = snakemake(repository, "all", "-n", "--configfile", "config/demo.yaml", str(mine))
+    assert done.returncode != 0
+    assert f"{mine}, line 2, key seeds: the same seed twice" in done.stderr + done.stdout
+
+
+def test_one_artifact_needs_nothing_of_the_others(repository):
+    config = ["--configfile", "config/demo.yaml"]
+    table2 = jobs(snakemake(repository, "efimov2022_table2", "-n", "--forceall", *config))
+    assert "word_pair_distances" not in table2  # Figure 1
+    assert "probe_language_identification" not in table2  # the other paper
+    figure4 = jobs(snakemake(repository, "tanti2021_figure4", "-n", "--forceall", *config))
+    assert "finetune" not in figure4
 
 
 def test_lint(repository):

@@ -6,7 +6,7 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas import datasets
 from mbert_atlas.config import PROTOCOLS, Resources as Request, validate
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
 from mbert_atlas.languages import Languages
@@ -15,9 +15,20 @@ from mbert_atlas.sources import snapshot_path
 
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
-    CONFIG = validate(config, workflow.configfiles, [item.code for item in LANGUAGES])
+    # Snakemake lists the presets of the command line first, although they are laid over the others.
+    presets = len(workflow.overwrite_configfiles)
+    CONFIG = validate(
+        config,
+        [*workflow.configfiles[presets:], *workflow.configfiles[:presets]],
+        [item.code for item in LANGUAGES],
+        typed=workflow.config_settings.config,
+    )
     RUNS = RunTable(CONFIG)
     UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
+    for name, encoder in CONFIG.encoders.items():
+        if encoder.folder and not Path(encoder.folder).is_dir():
+            place, mend = f"key encoders.{name}.folder", "correct the path"
+            raise DataError("config", place, f"{encoder.folder} is not a folder", mend)
 except AtlasError as error:
     raise WorkflowError(str(error)) from None
 
@@ -189,7 +200,8 @@ def measurement_files():
     return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
 
 
-# Every paper's .smk adds its own: target files by artifact, artifacts that are tables, measurements.
+# Every paper's .smk adds its own: target files by artifact, measurements behind each of its tables,
+# measurements for the scorecard.
 ARTIFACTS = {}
 TABLES = {}
 MEASUREMENTS = {}

@@ -5,7 +5,7 @@ MEASUREMENTS["efimov2022"] = [
     "<results>/measurements/efimov2022/table2.csv",
     "<results>/measurements/efimov2022/figure1.csv",
 ]
-TABLES["efimov2022"] = ["table2"]
+TABLES["efimov2022"] = {"table2": ["<results>/measurements/efimov2022/table2.csv"]}
 ARTIFACTS["efimov2022"] = {
     "figure1": expand(
         "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",

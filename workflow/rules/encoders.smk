@@ -20,7 +20,9 @@ rule train_tokenizer:
     params:
         pretraining=lambda wildcards: CONFIG.encoders[
             wildcards.encoder
-        ].scratch.pretraining.model_dump(mode="json", exclude={"optimisation"}),
+        ].scratch.pretraining.model_dump(
+            mode="json", include={"vocabulary_size", "alphabet_size", "texts_per_language"}
+        ),
         code=code("train_tokenizer"),
     script:
         "../scripts/train_tokenizer.py"
@@ -46,7 +48,7 @@ rule encode_pretraining_texts:
     params:
         pretraining=lambda wildcards: CONFIG.encoders[
             wildcards.encoder
-        ].scratch.pretraining.model_dump(mode="json", exclude={"optimisation"}),
+        ].scratch.pretraining.model_dump(mode="json", include={"max_length", "texts_per_language"}),
         code=code("encode_pretraining_texts"),
     script:
         "../scripts/encode_pretraining_texts.py"

@@ -43,6 +43,8 @@ if CONFIG.miniature:
             "../scripts/miniature.py"
 
 
+# Where a file comes from is no parameter of these rules, as its checksum says what is in it: with
+# another mirror, or offline, nothing is fetched again.
 localrules:
     fetch_file,
     fetch_encoder,
@@ -60,9 +62,6 @@ rule fetch_file:
     retries: 2
     conda:
         "../../envs/mbert-atlas.yaml"
-    params:
-        mirror=CONFIG.mirror,
-        offline=CONFIG.offline,
     script:
         "../scripts/fetch_file.py"
 
@@ -82,8 +81,6 @@ rule fetch_encoder:
             for item in HUB.values()
             if snapshot_path(item.repository, item.revision) == f"hf/{wildcards.snapshot}"
         ),
-        mirror=CONFIG.mirror,
-        offline=CONFIG.offline,
     script:
         "../scripts/fetch_encoder.py"
 

@@ -5,7 +5,10 @@ MEASUREMENTS["tanti2021"] = [
     "<results>/measurements/tanti2021/table1_udpos.csv",
     "<results>/measurements/tanti2021/languages.csv",
 ]
-TABLES["tanti2021"] = ["table1", "figure4"]
+TABLES["tanti2021"] = {
+    "table1": MEASUREMENTS["tanti2021"],
+    "figure4": ["<results>/measurements/tanti2021/languages.csv"],
+}
 ARTIFACTS["tanti2021"] = {
     "table1": [
         "<results>/tables/tanti2021/table1.html",

@@ -8,8 +8,8 @@ def main(snakemake):
         snakemake.params.hub["repository"],
         snakemake.params.hub["revision"],
         snakemake.output[0],
-        mirror=snakemake.params.mirror,
-        offline=snakemake.params.offline,
+        mirror=snakemake.config.get("mirror"),
+        offline=snakemake.config["offline"],
     )
 
 

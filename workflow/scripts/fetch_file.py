@@ -9,8 +9,8 @@ def main(snakemake):
         snakemake.wildcards.path,
         snakemake.output[0],
         register=Register.read(ROOT / "resources/sources.yaml"),
-        mirror=snakemake.params.mirror,
-        offline=snakemake.params.offline,
+        mirror=snakemake.config.get("mirror"),
+        offline=snakemake.config["offline"],
     )
 
 

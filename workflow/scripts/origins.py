@@ -35,7 +35,11 @@ def read_languages(snakemake, read):
         for language, sources in track(list(dataset["sources"].items()), "languages"):
             read(language, sources, dataset, table, card)
             found = read_parquet(table)
-            tables.append(found.slice(0, dataset["limit"]) if dataset["limit"] else found)
+            kept = found.slice(0, dataset["limit"]) if dataset["limit"] else found
+            tables.append(kept)
             cards[language] = read_json(card)
+            if len(kept) < len(found):
+                cards[language]["counts"]["kept"] = len(kept)
+                cards[language]["dropped"]["beyond the limit"] = len(found) - len(kept)
     write_json(cards, snakemake.output.card)
     write_parquet(pa.concat_tables(tables), snakemake.output.table)

@@ -11,7 +11,6 @@ def main(snakemake):
     import mbert_atlas
     from mbert_atlas.scorecard.compare import compare, write_scorecard
     from mbert_atlas.scorecard.page import FigureLink, write_page
-    from mbert_atlas.scorecard.tables import write_tables
 
     frame = compare(
         list(map(Path, snakemake.input)),
@@ -36,16 +35,6 @@ def main(snakemake):
             for item in snakemake.params.figures
         ],
     )
-    for table in map(Path, snakemake.output.tables):
-        write_tables(
-            frame,
-            table.parent.name,
-            table.stem,
-            csv_path=table.with_suffix(".csv"),
-            html_path=table,
-            names=snakemake.params.names,
-            comparable=snakemake.params.comparable,
-        )
 
 
 run(main, snakemake)
