@@ -17,7 +17,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from mbert_atlas.config import Config, base_files, models_of, read_yaml
+from mbert_atlas.config import Config
+from mbert_atlas.config_reading import base_files, models_of, read_yaml
 
 _WIDTH = 96
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mbert_atlas.config import RULES, Config, base_files, load, merge, validate
+from mbert_atlas.config import RULES, Config
 from mbert_atlas.config_files import documented, write
+from mbert_atlas.config_reading import base_files, load, merge, validate
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mbert_atlas.config import base_files, merge, validate
+from mbert_atlas.config_reading import base_files, merge, validate
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.runs import RunTable
 

@@ -5,7 +5,8 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from mbert_atlas import datasets
-from mbert_atlas.config import PROTOCOLS, Resources as Request, validate
+from mbert_atlas.config import PROTOCOLS, Resources as Request
+from mbert_atlas.config_reading import validate
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
