@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import re
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, BinaryIO, cast
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import open_bytes
@@ -79,6 +81,60 @@ def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO
         raise DataError(
             archive, "", f"the archive is cut short or damaged ({error})", "fetch it again"
         ) from error
+
+
+@contextmanager
+def open_tar_member(
+    archive: Path | str | IO[bytes], place: Path | str, pattern: str
+) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open the first file of a gzipped tar whose path matches ``pattern``, without unpacking.
+
+    Args:
+        archive: the archive's path, or a stream of its bytes (an archive inside an archive).
+        place: what to call it in errors.
+        pattern: regular expression for the end of the member's path, see :func:`open_zip_member`.
+
+    Yields:
+        The member's path in the archive and a stream of its bytes. What follows it in the archive
+        is not read, so damage there goes unnoticed.
+
+    Raises:
+        DataError: if the archive is missing or damaged, or has no such file.
+    """
+    wanted = re.compile(rf"(?:^|/){pattern}$")
+    names: list[str] = []
+    try:
+        with (
+            _opened_gzip(archive) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as opened,
+        ):
+            for member in opened:
+                content = opened.extractfile(member) if member.isfile() else None
+                if content is not None and wanted.search(member.name):
+                    yield member.name, content
+                    return
+                names.append(member.name)
+    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise DataError(
+            place, "", f"the archive is cut short or damaged ({error})", "fetch it again"
+        ) from error
+    raise DataError(
+        place,
+        "member " + pattern.replace("\\", ""),
+        f"found no such member among {_short_list(names)}",
+        "fetch the archive again or correct the source's format and language",
+    )
+
+
+@contextmanager
+def _opened_gzip(archive: Path | str | IO[bytes]) -> Iterator[BinaryIO]:
+    # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
+    if isinstance(archive, Path | str):
+        with open_bytes(archive) as stream:
+            yield stream
+    else:
+        with gzip.open(archive) as inner:
+            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, inner), 1 << 16))
 
 
 def numbered_lines(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,12 +14,14 @@ import pyarrow as pa
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import header_columns, numbered_lines, split_columns
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import read_parquet, write_parquet
+from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import NLI_PAIRS
 
 Format = Literal["multinli", "xnli", "xtreme", "taxinli"]
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
+ENGLISH = "en"
 
 
 @dataclass(frozen=True)
@@ -229,6 +231,92 @@ def _pair_of(number: int, row: dict[str, str]) -> _Pair:
     return _Pair(
         number, row["id"], row["premise"], row["hypothesis"], row["label"], row["genre"] or None
     )
+
+
+def write_mixed_language(
+    pairs: Path | str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    seed: int,
+    languages: Sequence[str] | None = None,
+    source: Source = None,
+) -> None:
+    """Write the mixed-language XNLI of efimov2022 (section 4.2): one side of each pair in English.
+
+    A fair coin says for each pair whether the premise or the hypothesis is replaced by the English
+    one. The coin depends on the seed and the pair's id alone: neither on the order of the rows nor
+    on the other pairs, and it falls alike in all languages.
+
+    Args:
+        pairs: Parquet file with the columns of ``schemas.NLI_PAIRS``, English and other languages;
+            rows of one split and id are translations of each other, as in XNLI.
+        output: Parquet file with the same columns and ids; ``language`` is that of the other side.
+        card: JSON file for the dataset card.
+        seed: seed of the frozen file.
+        languages: languages to mix with English; all others of ``pairs`` if not given.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: if English or one of ``languages`` is missing, an English pair is there twice,
+            a pair has another label in English, or none has an English counterpart.
+    """
+    table = read_parquet(pairs, NLI_PAIRS)
+    rows = table.to_pylist()
+    english: dict[tuple[str, str], dict[str, str]] = {}
+    present = list(dict.fromkeys(row["language"] for row in rows))
+    wanted = [code for code in (present if languages is None else languages) if code != ENGLISH]
+    for code in (ENGLISH, *wanted):
+        if code not in present:
+            raise DataError(
+                pairs, f"language {code}", "no pair in it", "add it to the dataset's languages"
+            )
+    if not wanted:
+        raise DataError(pairs, "", "it holds English only", "add a language to mix it with")
+    for row in rows:
+        if row["language"] == ENGLISH:
+            key = (row["split"], row["id"])
+            if key in english:
+                raise DataError(pairs, f"pair {row['id']}", "is there twice", "remove one of them")
+            english[key] = row
+    counts, dropped = Counter[str](), Counter[str]()
+    mixed = []
+    for row in rows:
+        if row["language"] not in wanted:
+            continue
+        other = english.get((row["split"], row["id"]))
+        if other is None:
+            dropped["no English counterpart"] += 1
+            continue
+        if other["label"] != row["label"]:
+            raise DataError(
+                pairs,
+                f"pair {row['id']}",
+                f"is labelled {row['label']} in {row['language']}, but {other['label']} in English",
+                "use a dataset whose ids say which pairs are translations",
+            )
+        side = english_side(seed, row["id"])
+        counts[f"{row['language']}: {side} in English"] += 1
+        mixed.append({**row, side: other[side]})
+    if not mixed:
+        raise DataError(pairs, "", "no pair has an English one of its id", "use a parallel dataset")
+    counts["pairs"] = len(mixed)
+    write_parquet(pa.Table.from_pylist(mixed, NLI_PAIRS), output)
+    write_card(
+        card,
+        dataset="mixed-language XNLI",
+        language=" ".join(wanted),
+        files=[pairs],
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=[f"premise or hypothesis replaced by the English one, p = 0.5, seed {seed}"],
+    )
+
+
+def english_side(seed: int, identifier: str) -> Literal["premise", "hypothesis"]:
+    """Return which side of the pair of that id is in English; see :func:`write_mixed_language`."""
+    return "premise" if derive_seed(seed, "mixed-language", identifier) % 2 else "hypothesis"
 
 
 _READERS: dict[str, Callable[[Path, str, str], Iterator[_Pair]]] = {

@@ -15,6 +15,9 @@ class Arabic(Language):
     clause_order, fronted_order, subordinate_order = "NCVSAOMPT", "TNCVSAOMP", "SNCVAOMPT"
     phrase_order = "XQHGA"
     comma = "،"
+    question_marks = "", "؟"
+    interrogatives = table("who من من; what ماذا ماذا; where أين")
+    question_orders = "SVOMPT", "OVSMPT", "TVSOMP"
     intensifier_after = True
 
     nouns = table("""

@@ -38,6 +38,8 @@ NAMES = frozenset((*PEOPLE, *LOCATIONS, *ORGANISATIONS))
 
 PRONOUNS = {"he": ("m", False), "she": ("f", False), "they": ("m", True)}
 """Pronoun -> gender and whether it is plural."""
+INTERROGATIVES = ("who", "what", "where")
+"""What questions ask with; never drawn as part of a statement."""
 NUMERALS = ("three", "four", "five", "seven", "ten")
 DETERMINERS = ("definite", "indefinite", "this", "many")
 ADPOSITIONS = ("in", "near", "with", "for", "of", "to", "from")

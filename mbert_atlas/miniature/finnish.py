@@ -15,6 +15,8 @@ class Finnish(Language):
     subordinate_order = clause_order
     phrase_order = "GXQAH"
     head_final = True
+    interrogatives = table("who kuka kenet; what mikä minkä; where missä")
+    question_orders = clause_order, "OSVMPT", "TSVOMP"
 
     # nominative, stem of the genitive, partitive; the latter two only if not regular
     nouns = table("""

@@ -6,13 +6,15 @@ import bz2
 import gzip
 import io
 import json
+import tarfile
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mbert_atlas.miniature.language import Sentence, align
 
 _EPOCH = (2020, 4, 20, 12, 0, 0)
+_EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 
 
 def write_bz2(path: Path, text: str) -> None:
@@ -33,8 +35,8 @@ def write_plain(path: Path, text: str) -> None:
     path.write_bytes(text.encode())
 
 
-def write_zip(path: Path, members: dict[str, str]) -> None:
-    """Write a zip of UTF-8 texts by member name, all with one fixed date."""
+def write_zip(path: Path, members: Mapping[str, str | bytes]) -> None:
+    """Write a zip of UTF-8 texts or bytes by member name, all with one fixed date."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
@@ -44,6 +46,18 @@ def write_zip(path: Path, members: dict[str, str]) -> None:
             archive.writestr(member, text)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(buffer.getvalue())
+
+
+def tar_gzip(members: Mapping[str, str]) -> bytes:
+    """Return a gzipped tar of UTF-8 texts by member name, all with one fixed date and no owner."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, text in members.items():
+            content = text.encode()
+            member = tarfile.TarInfo(name)
+            member.size, member.mtime = len(content), _EPOCH_SECONDS
+            archive.addfile(member, io.BytesIO(content))
+    return gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def lines(rows: Iterable[str]) -> str:
@@ -98,6 +112,43 @@ def gold_row(source: Sentence, target: Sentence) -> str:
 def units(sentence: Sentence) -> list[str]:
     """Return the forms of the units that word aligners see."""
     return [form for form, _ in sentence.aligned_units()]
+
+
+def wikiann_rows(language: str, sentences: Iterable[Iterable[tuple[str, str]]]) -> str:
+    """Return sentences of (word, tag) pairs in the layout of Rahimi et al.'s WikiANN."""
+    return "".join(
+        lines(f"{language}:{word}\t{tag}" for word, tag in sentence) + "\n"
+        for sentence in sentences
+    )
+
+
+def asked(identifier: str, question: str, answers: Iterable[tuple[str, int]]) -> dict[str, object]:
+    """Return a question of SQuAD 1.1 with its answers, each a text and where it starts."""
+    return {
+        "id": identifier,
+        "question": question,
+        "answers": [{"text": text, "answer_start": start} for text, start in answers],
+    }
+
+
+def squad_json(
+    articles: Iterable[tuple[str, Iterable[tuple[str, Sequence[dict[str, object]]]]]],
+) -> str:
+    """Return a file in the layout of SQuAD 1.1.
+
+    Args:
+        articles: title and paragraphs of each, these as context and questions (:func:`asked`).
+    """
+    data = [
+        {
+            "title": title,
+            "paragraphs": [
+                {"context": context, "qas": list(questions)} for context, questions in paragraphs
+            ],
+        }
+        for title, paragraphs in articles
+    ]
+    return json.dumps({"version": "1.1", "data": data})
 
 
 def bracketing(sentence: Sentence) -> tuple[str, str]:

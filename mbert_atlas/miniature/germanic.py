@@ -17,6 +17,8 @@ class English(Language):
     clause_order, fronted_order = "SXCNVAOMPT", "TSXCNVAOMP"
     subordinate_order = clause_order
     phrase_order = "XDQAHG"
+    interrogatives = table("who who who; what what what; where where")
+    question_orders = clause_order, "OXSVMPT", "TXSVOMP"
 
     nouns = table("""
         person person people; man man men; woman woman women; boy; girl; teacher; doctor; student
@@ -81,16 +83,18 @@ class English(Language):
     def verbal(
         self, clause: Clause, features: Features, path: str
     ) -> tuple[dict[str, list[Word]], Word]:
-        """Return the verb, with ``do`` and ``not`` if negated."""
+        """Return the verb, with ``do`` if negated or asked about, and ``not`` if negated."""
         third, past = self.verbs[clause.predicate]
         finite = past if clause.past else clause.predicate if features.plural else third
-        form = clause.predicate if clause.negated else finite
+        supported = clause.negated or clause.asked in ("object", "place")
+        form = clause.predicate if supported else finite
         source = (path + ".predicate",)
         head = Word(form, clause.predicate, "VERB", "", source)
         slots = {"V": [head]}
-        if clause.negated:
+        if supported:
             do = "did" if clause.past else "do" if features.plural else "does"
             slots["X"] = [Word(do, "do", "AUX", "aux", source, head)]
+        if clause.negated:
             slots["N"] = [self.negation(path, head)]
         return slots, head
 
@@ -126,6 +130,8 @@ class German(Language):
     articles = True
     clause_order, fronted_order, subordinate_order = "SCVOTNAMP", "TCVSONAMP", "SOTNMPAVC"
     phrase_order = "XDQAHG"
+    interrogatives = table("who wer wen; what was was; where wo")
+    question_orders = clause_order, "OVSTMP", "TVSOMP"
     contractions = contracted("in dem im; zu dem zum; zu der zur; von dem vom; bei dem beim")
 
     nouns = table("""

@@ -20,6 +20,7 @@ class Hindi(Language):
     phrase_order = "GXDQAH"
     full_stop = "।"
     head_final = True
+    interrogatives = table("who कौन किसको; what क्या क्या; where कहाँ")
 
     nouns = table("""
         person व्यक्ति m; man आदमी m; woman औरत f; boy लड़का m; girl लड़की f; teacher शिक्षक m

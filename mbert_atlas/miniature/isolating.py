@@ -15,6 +15,8 @@ class Chinese(Language):
     clause_order, fronted_order = "STPMNCVXAO", "TSPMNCVXAO"
     subordinate_order = clause_order
     phrase_order = "GXDQAH"
+    interrogatives = table("who 谁 谁; what 什么 什么; where 在哪里")
+    question_marks = "", "？"
     full_stop, comma = "。", "，"
     spaced = False
     head_final = True
@@ -173,6 +175,7 @@ class Vietnamese(TenseByWord):
     code, name, script = "vi", "Vietnamese", "LATIN"
     namespaces = ("Tập tin", "Bản mẫu", "Thể loại")
     phrase_order = "DQHAXG"
+    interrogatives = table("who ai ai; what cái_gì cái_gì; where ở_đâu")
     past_marker = "đã"
 
     # noun and classifier, if it has one
@@ -250,6 +253,7 @@ class Indonesian(TenseByWord):
     code, name, script = "id", "Indonesian", "LATIN"
     namespaces = ("Berkas", "Templat", "Kategori")
     phrase_order = "DQHAXG"
+    interrogatives = table("who siapa siapa; what apa apa; where di_mana")
     past_marker = "telah"
 
     nouns = table("""

@@ -20,17 +20,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, get_args
 
 from mbert_atlas.miniature.concepts import (
     ANIMATE,
     FEMININE,
     HUMAN,
+    INTERROGATIVES,
     NAMES,
     NUMERALS,
     PRONOUNS,
 )
-from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing, is_adjective
+from mbert_atlas.miniature.meanings import (
+    Asked,
+    Circumstance,
+    Clause,
+    Meaning,
+    Thing,
+    is_adjective,
+)
 
 
 def table(text: str) -> dict[str, tuple[str, ...]]:
@@ -215,7 +223,15 @@ class Language:
     subordinate_order: ClassVar[str]
     phrase_order: ClassVar[str] = "XDQBHAG"
 
+    interrogatives: ClassVar[dict[str, tuple[str, ...]]]
+    """``who`` and ``what`` as subject and as object, and ``where``."""
+    question_orders: ClassVar[tuple[str, str, str] | None] = None
+    """Order of clauses that ask for the subject, the object or the place (in slot T); that of
+    statements where question words stay in their place."""
+
     full_stop: ClassVar[str] = "."
+    question_marks: ClassVar[tuple[str, str]] = ("", "?")
+    """What stands before and after a question."""
     comma: ClassVar[str] = ","
     spaced: ClassVar[bool] = True
     articles: ClassVar[bool] = False
@@ -267,8 +283,9 @@ class Language:
         return self.names[noun] if noun in NAMES else self.nouns[noun]
 
     def other(self, concept: str, form: int = 0) -> str:
-        """Return a form of an adverb, pronoun, numeral or connective."""
-        return self.others[concept][form]
+        """Return a form of an adverb, pronoun, numeral, connective or question word."""
+        entries = self.interrogatives if concept in INTERROGATIVES else self.others
+        return entries[concept][form]
 
     def gender(self, noun: str) -> str:
         """Return the grammatical gender; by default that of the person meant."""
@@ -311,7 +328,10 @@ class Language:
     def features(self, thing: Thing, case: str) -> Features:
         """Return what agrees with ``thing``."""
         noun = thing.noun
-        gender = PRONOUNS[noun][0] if noun in PRONOUNS else self.gender(noun)
+        if noun in INTERROGATIVES:
+            gender = "m"
+        else:
+            gender = PRONOUNS[noun][0] if noun in PRONOUNS else self.gender(noun)
         return Features(
             gender,
             thing.plural,
@@ -348,8 +368,8 @@ class Language:
         """Return a noun phrase without its partner; see :meth:`phrase`."""
         features = self.features(thing, case)
         noun = thing.noun
-        if noun in PRONOUNS:
-            form = self.other(noun)
+        if noun in PRONOUNS or noun in INTERROGATIVES:
+            form = self.other(noun, noun in INTERROGATIVES and path.endswith(".object"))
             words = self.lexeme(form, form, "PRON", (path + ".noun",))
             return words, self.head_of(words), features
         upos = "PROPN" if noun in NAMES else "NOUN"
@@ -512,6 +532,23 @@ class Language:
         words.append(Word(self.full_stop, self.full_stop, "PUNCT", "punct", ("full stop",), root))
         self.sandhi(words)
         return self.finished(words)
+
+    def question(self, clause: Clause) -> str:
+        """Return the text of a question.
+
+        Args:
+            clause: an affirmative clause with a verb; what it asks for (``clause.asked``) is
+                ``who`` or ``what`` there, or ``where`` as its time.
+        """
+        assert clause.asked is not None
+        orders = self.question_orders or (self.clause_order,) * 3
+        words, root = self.clause(clause, "1", orders[get_args(Asked).index(clause.asked)])
+        root.relation = "root"
+        before, after = self.question_marks
+        words[-1].joined = "glued"
+        words.append(Word(after, after, "PUNCT", "punct", (), root))
+        self.sandhi(words)
+        return before + self.finished(words).text
 
     def title(self, thing: Thing) -> str:
         """Return the text of a noun phrase on its own, capitalised."""

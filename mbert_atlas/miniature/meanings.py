@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Literal
 
 from mbert_atlas.miniature.concepts import (
     ADJECTIVES,
@@ -25,6 +26,8 @@ from mbert_atlas.miniature.concepts import (
     VERBS,
     adjectives_of,
 )
+
+Asked = Literal["subject", "object", "place"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Clause:
         past: whether it is over.
         intensified: whether an adjective predicate is very much so.
         time_first: whether the sentence opens with the time; changes the order, not the sense.
+        asked: what a question asks for: ``subject``, ``object`` or ``place``; None in statements.
     """
 
     subject: Thing
@@ -86,6 +90,7 @@ class Clause:
     past: bool = False
     intensified: bool = False
     time_first: bool = False
+    asked: Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)

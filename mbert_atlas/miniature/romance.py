@@ -49,6 +49,9 @@ class Spanish(Romance):
     """Marks human objects with ``a``; ``de`` and ``a`` contract with ``el``."""
 
     code, name, script = "es", "Spanish", "LATIN"
+    interrogatives = table("who quién a_quién; what qué qué; where dónde")
+    question_orders = Romance.clause_order, "OVSMPT", "TVSOMP"
+    question_marks = "¿", "?"
     namespaces = ("Archivo", "Plantilla", "Categoría")
     contractions = contracted("de el del; a el al")
 
@@ -130,7 +133,7 @@ class Spanish(Romance):
 
 
 _SILENT_H = ("hom", "hôp", "hist", "horl", "heur")
-_ELIDED = {"le": "l'", "la": "l'", "de": "d'", "ne": "n'"}
+_ELIDED = {"le": "l'", "la": "l'", "de": "d'", "ne": "n'", "que": "qu'"}
 _BEFORE_VOWEL = {"ce": "cet", "vieux": "vieil", "nouveau": "nouvel", "beau": "bel"}
 
 
@@ -138,6 +141,10 @@ class French(Romance):
     """Elision, two-part negation, a few adjectives before the noun."""
 
     code, name, script = "fr", "French", "LATIN"
+    interrogatives = table(
+        "who qui qui_est-ce_que; what qu'est-ce_qui qu'est-ce_que; where où_est-ce_que"
+    )
+    question_orders = Romance.clause_order, "OSVMPT", "TSVOMP"
     namespaces = ("Fichier", "Modèle", "Catégorie")
     contractions = contracted("de le du; de les des; à le au; à les aux")
     early_adjectives = frozenset(

@@ -24,3 +24,16 @@ class MiniatureSizes(BaseModel):
     nli_test: int = Field(
         300, ge=3, description="pairs of each language's test set; dev sets have as many"
     )
+    ner_train: int = Field(
+        1500, ge=1, description="sentences with named entities of each language's training set"
+    )
+    ner_test: int = Field(
+        150,
+        ge=1,
+        description="sentences with named entities of each language's test set; dev sets have as "
+        "many",
+    )
+    qa_train: int = Field(1500, ge=1, description="English questions for training")
+    qa_test: int = Field(
+        100, ge=1, description="questions of every test set and, but for MLQA's, dev set"
+    )

@@ -16,6 +16,8 @@ class Russian(Language):
     clause_order, fronted_order = "SNCVAOMPT", "TSNCVAOMP"
     subordinate_order = clause_order
     phrase_order = "XDQAHG"
+    interrogatives = table("who кто кого; what что что; where где")
+    question_orders = clause_order, "OSVMPT", "TSVOMP"
 
     # after the gender: s= oblique stem, p= nominative plural, g= genitive plural
     nouns = table("""
@@ -239,6 +241,8 @@ class Bulgarian(Language):
     clause_order, fronted_order = "SNCVAOMPT", "TSNCVAOMP"
     subordinate_order = clause_order
     phrase_order = "XDQAHG"
+    interrogatives = table("who кой кого; what какво какво; where къде")
+    question_orders = clause_order, "OVSMPT", "TVSOMP"
 
     nouns = table("""
         person човек m хора; man мъж m мъже; woman жена f жени; boy момче n момчета

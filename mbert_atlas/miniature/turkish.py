@@ -33,6 +33,7 @@ class Turkish(Language):
     clause_order, fronted_order, subordinate_order = "STPMOAVNC", "TSPMOAVNC", "STPMOAVNC"
     phrase_order = "GXQADH"
     head_final = True
+    interrogatives = table("who kim kimi; what ne neyi; where nerede")
 
     # a second form is the stem before vowels
     nouns = table("""

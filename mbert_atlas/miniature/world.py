@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, sha256_of
 from mbert_atlas.miniature import formats
+from mbert_atlas.miniature.concepts import NOUNS
 from mbert_atlas.miniature.encyclopedia import draw_pages, export
+from mbert_atlas.miniature.entities import draw_named_meaning, tagged
 from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.language import Language, Sentence
-from mbert_atlas.miniature.languages import miniature_language
-from mbert_atlas.miniature.meanings import Clause, Meaning, draw_meaning
+from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES, miniature_language
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning
+from mbert_atlas.miniature.reading import (
+    Passage,
+    Reading,
+    answers_are_unique,
+    draw_passage,
+    read_passage,
+)
 from mbert_atlas.miniature.sizes import MiniatureSizes
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
@@ -24,6 +35,12 @@ _NOISE = 0.1
 """Mined pairs that are no translations, as a share of those that are."""
 _TRAINING_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 _MISMATCHED_GENRES = ("facetoface", "letters", "nineeleven", "oup", "verbatim")
+_MLQA = ("en", "ar", "de", "es", "hi", "vi", "zh")
+_TYDIQA = {"en": "english", "ar": "arabic", "fi": "finnish", "id": "indonesian", "ru": "russian"}
+_QUESTIONS_OF_A_PASSAGE = 3
+_PASSAGES_OF_AN_ARTICLE = 5
+_MISPLACED = 0.02
+"""Answers of the translated SQuAD whose offset is wrong, as alignment by machine leaves some."""
 _XNLI_GENRES = tuple(sorted(_TRAINING_GENRES + _MISMATCHED_GENRES))
 
 
@@ -58,6 +75,11 @@ def write_miniature(
         world.write_treebanks()
         world.write_multinli()
         world.write_xnli()
+        world.write_wikiann()
+        world.write_squad()
+        world.write_xquad()
+        world.write_mlqa()
+        world.write_tydiqa()
         world.write_manifest()
 
 
@@ -257,6 +279,178 @@ class _World:
             members[f"XNLI-1.0/xnli.{split}.tsv"] = formats.lines(rows)
         formats.write_zip(self.folder / "xnli/XNLI-1.0.zip", members)
 
+    def write_wikiann(self) -> None:
+        """Write WikiANN, in each language sentences of its own."""
+        members = {}
+        for language in track(self.languages, "miniature: named entities"):
+            test = self.sizes.ner_test
+            sizes = {"dev": test, "test": test, "train": self.sizes.ner_train}
+            texts = {}
+            for split, size in sizes.items():
+                rng = self.rng("wikiann", language.code, split)
+                meanings = [draw_named_meaning(rng) for _ in range(size)]
+                texts[split] = formats.wikiann_rows(
+                    language.code,
+                    (tagged(language.sentence(meaning), meaning) for meaning in meanings),
+                )
+            members[f"{language.code}.tar.gz"] = formats.tar_gzip(texts)
+        formats.write_zip(self.folder / "wikiann/panx_dataset.zip", members)
+
+    def articles(
+        self, rng: Random, languages: Sequence[Language], count: int, most: int
+    ) -> list[tuple[str, list[Passage]]]:
+        """Return titles and passages with ``count`` questions in all.
+
+        Args:
+            rng: source of randomness.
+            languages: languages in which every answer must stand once in its passage.
+            count: number of questions.
+            most: most questions of a passage.
+        """
+        articles: list[tuple[str, list[Passage]]] = []
+        while count > 0:
+            if not articles or len(articles[-1][1]) == _PASSAGES_OF_AN_ARTICLE:
+                title = self.english.title(Thing(rng.choice(NOUNS), "indefinite", True))
+                articles.append((f"{title}_{len(articles) + 1}", []))
+            passage = draw_passage(rng, languages, min(most, count))
+            count -= len(passage.questions)
+            articles[-1][1].append(passage)
+        return articles
+
+    def in_language(
+        self,
+        articles: Sequence[tuple[str, Sequence[Passage]]],
+        language: Language,
+    ) -> list[tuple[str, list[Reading]]]:
+        """Tell the passages of ``articles`` in one language."""
+        return [
+            (title, [read_passage(language, passage) for passage in passages])
+            for title, passages in articles
+        ]
+
+    def squad(
+        self,
+        name: str,
+        digits: int,
+        contexts: Sequence[tuple[str, Sequence[Reading]]],
+        questions: Sequence[tuple[str, Sequence[Reading]]],
+    ) -> str:
+        """Return a file in SQuAD's layout.
+
+        Args:
+            name: from which ids are made; parallel files share it.
+            digits: hexadecimal digits of an id.
+            contexts: articles in the language of the contexts.
+            questions: the same articles in the language of the questions.
+        """
+        number = 0
+        written = []
+        for (title, told), (_, asked) in zip(contexts, questions, strict=True):
+            paragraphs = []
+            for context, other in zip(told, asked, strict=True):
+                rows = []
+                for question, answer in zip(other.questions, context.answers, strict=True):
+                    number += 1
+                    identifier = _identifier(f"{name}-{number}", digits)
+                    rows.append(formats.asked(identifier, question, [answer]))
+                paragraphs.append((context.text, rows))
+            written.append((title, paragraphs))
+        return formats.squad_json(written)
+
+    def write_squad(self) -> None:
+        """Write SQuAD in English, and its translation in the languages that MLQA has it in."""
+        translated: dict[str, dict[str, str]] = {}
+        for split, count in (("train", self.sizes.qa_train), ("dev", self.sizes.qa_test)):
+            articles = self.articles(
+                self.rng("squad", split), [self.english], count, _QUESTIONS_OF_A_PASSAGE
+            )
+            told = self.in_language(articles, self.english)
+            name = f"squad-{split}"
+            text = self.squad(name, 24, told, told)
+            formats.write_plain(self.folder / f"squad/{split}-v1.1.json", text)
+            for language in track(self.languages[1:], "miniature: translated questions"):
+                if language.code in _MLQA:
+                    file = f"{language.code}_squad-translate-train-{split}-v1.1.json"
+                    translated.setdefault(language.code, {})[f"mlqa-translate-train/{file}"] = (
+                        self.translated(name, self.in_language(articles, language), language)
+                    )
+        if translated:
+            members = {name: text for files in translated.values() for name, text in files.items()}
+            path = self.folder / "mlqa/mlqa-translate-train.tar.gz"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(formats.tar_gzip(members))
+
+    def translated(
+        self, name: str, articles: Sequence[tuple[str, Sequence[Reading]]], language: Language
+    ) -> str:
+        """Return a translation of SQuAD: without answers that stand twice, some misplaced."""
+        rng = self.rng(name, "translated", language.code)
+        number = 0
+        written = []
+        for title, told in articles:
+            paragraphs = []
+            for reading in told:
+                rows = []
+                for question, answer in zip(reading.questions, reading.answers, strict=True):
+                    number += 1
+                    start = answer.start + 1 if rng.random() < _MISPLACED else answer.start
+                    if answers_are_unique(replace(reading, answers=(answer,))):
+                        identifier = _identifier(f"{name}-{number}", 24)
+                        rows.append(formats.asked(identifier, question, [(answer.text, start)]))
+                if rows:
+                    paragraphs.append((reading.text, rows))
+            written.append((title, paragraphs))
+        return formats.squad_json(written)
+
+    def write_xquad(self) -> None:
+        """Write XQuAD: the same passages and questions in all languages."""
+        everyone = list(MINIATURE_LANGUAGES.values())
+        articles = self.articles(
+            self.rng("xquad"), everyone, self.sizes.qa_test, _QUESTIONS_OF_A_PASSAGE
+        )
+        for language in track(self.languages, "miniature: parallel questions"):
+            told = self.in_language(articles, language)
+            text = self.squad("xquad", 24, told, told)
+            formats.write_plain(self.folder / f"xquad/xquad.{language.code}.json", text)
+
+    def write_mlqa(self) -> None:
+        """Write MLQA: a file for each pair of languages of context and question."""
+        members = {}
+        everyone = [MINIATURE_LANGUAGES[code] for code in _MLQA]
+        for split, count in (
+            ("dev", (self.sizes.qa_test + 1) // 2),
+            ("test", self.sizes.qa_test),
+        ):
+            articles = self.articles(self.rng("mlqa", split), everyone, count, 1)
+            told = {
+                language.code: self.in_language(articles, language)
+                for language in self.languages
+                if language.code in _MLQA
+            }
+            for context, contexts in told.items():
+                for question, questions in told.items():
+                    file = f"MLQA_V1/{split}/{split}-context-{context}-question-{question}.json"
+                    members[file] = self.squad(f"mlqa-{split}", 40, contexts, questions)
+        formats.write_zip(self.folder / "mlqa/MLQA_V1.zip", members)
+
+    def write_tydiqa(self) -> None:
+        """Write the gold passages of TyDi QA's dev set: each language has its own."""
+        written = []
+        for language in self.languages:
+            if language.code not in _TYDIQA:
+                continue
+            rng = self.rng("tydiqa", language.code)
+            for _ in range(self.sizes.qa_test):
+                passage = draw_passage(rng, [language], 1)
+                reading = read_passage(language, passage)
+                answers = [reading.answers[0], reading.phrases[0]][: rng.randint(1, 2)]
+                identifier = f"{_TYDIQA[language.code]}-{rng.getrandbits(63)}-{rng.randrange(100)}"
+                row = formats.asked(identifier, reading.questions[0], answers)
+                title = language.title(Thing(rng.choice(NOUNS), "indefinite", True))
+                written.append((title, [(reading.text, [row])]))
+        text = formats.squad_json(written)
+        formats.write_plain(self.folder / "tydiqa/tydiqa-goldp-v1.1-dev.json", text)
+
     def write_manifest(self) -> None:
         """List every file with its size and checksum."""
         header = ["path", "bytes", "sha256", "dataset", "source", "commit", "licence", "note"]
@@ -280,3 +474,8 @@ class _World:
                     "",
                 )
                 yield "\t".join(map(str, row))
+
+
+def _identifier(name: str, digits: int) -> str:
+    """Return hexadecimal digits that depend on ``name`` alone."""
+    return hashlib.sha256(name.encode()).hexdigest()[:digits]

@@ -6,14 +6,15 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mbert_atlas.corpora.nli import LABELS, read_nli
+from mbert_atlas.corpora.nli import LABELS, english_side, read_nli, write_mixed_language
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json
+from mbert_atlas.files import read_json, write_parquet
 from mbert_atlas.schemas import NLI_PAIRS
 
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
@@ -243,6 +244,91 @@ def test_a_table_is_read_whole_or_not_at_all(
             read(path, "xtreme")
 
 
+def parallel(ids: list[str], languages: tuple[str, ...] = ("en", "es", "hi")) -> list[Any]:
+    return [
+        {
+            "id": one,
+            "language": language,
+            "split": "test",
+            "premise": f"{language} premise {one}",
+            "hypothesis": f"{language} hypothesis {one}",
+            "label": LABELS[len(one) % 3],
+            "genre": None,
+        }
+        for language in languages
+        for one in ids
+    ]
+
+
+def mixed(folder: Path, rows: list[Any], seed: int = 1, **more: Any) -> tuple[list[Any], Any]:
+    write_parquet(pa.Table.from_pylist(rows, NLI_PAIRS), folder / "xnli.parquet")
+    output, card = folder / "o.parquet", folder / "c.json"
+    write_mixed_language(folder / "xnli.parquet", output, card, seed=seed, **more)
+    table = pq.read_table(output)
+    assert table.schema.equals(NLI_PAIRS)
+    return table.to_pylist(), read_json(card)
+
+
+def test_one_side_of_each_pair_becomes_english(tmp_path: Path) -> None:
+    ids = [str(number) for number in range(400)]
+    rows, card = mixed(tmp_path, parallel(ids))
+    assert [(row["language"], row["id"]) for row in rows] == [
+        (language, one) for language in ("es", "hi") for one in ids
+    ]
+    sides = []
+    for row in rows:
+        english = [side for side in ("premise", "hypothesis") if row[side].startswith("en ")]
+        assert len(english) == 1
+        assert english[0] == english_side(1, row["id"])
+        sides += english
+        assert row == {
+            **parallel([row["id"]], (row["language"],))[0],
+            english[0]: f"en {english[0]} {row['id']}",
+        }
+    assert sides[:400] == sides[400:]
+    # binomial: six standard deviations of 10 about 200
+    assert 140 < sides[:400].count("premise") < 260
+    assert card["counts"]["pairs"] == 800
+    assert card["counts"]["es: premise in English"] == sides[:400].count("premise")
+    other, _ = mixed(tmp_path, parallel(ids), seed=2)
+    assert 140 < sum(one != two for one, two in zip(rows, other, strict=True)) / 2 < 260
+    spanish, _ = mixed(tmp_path, parallel(ids), languages=["en", "es"])
+    assert spanish == rows[:400]
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.permutations(parallel([str(n) for n in range(6)])), st.sets(st.integers(0, 5)))
+def test_the_coin_knows_neither_order_nor_the_other_pairs(
+    tmp_path: Path, shuffled: list[Any], left_out: set[int]
+) -> None:
+    whole, _ = mixed(tmp_path, parallel([str(n) for n in range(6)]))
+    kept = [row for row in shuffled if int(row["id"]) not in left_out]
+    if not kept:
+        return
+    rows, _ = mixed(tmp_path, kept)
+    expected = [row for row in whole if int(row["id"]) not in left_out]
+    key = lambda row: (row["language"], row["id"])  # noqa: E731
+    assert sorted(rows, key=key) == sorted(expected, key=key)
+
+
+def test_pairs_that_cannot_be_mixed(tmp_path: Path) -> None:
+    rows = parallel(["1", "2"])
+    _, card = mixed(tmp_path, rows[1:])
+    assert card["dropped"] == {"no English counterpart": 2}
+    for bad, more, message in (
+        (rows[2:], {}, "language en: no pair in it"),
+        (rows, {"languages": ["vi"]}, "language vi: no pair in it"),
+        (rows[:2], {}, "it holds English only"),
+        ([*rows, rows[0]], {}, "pair 1: is there twice"),
+        ([rows[0], rows[3]], {}, "no pair has an English one of its id"),
+        ([rows[0], {**rows[2], "label": "entailment"}], {}, "pair 1: is labelled entailment in"),
+    ):
+        with pytest.raises(DataError, match=message):
+            mixed(tmp_path, bad, **more)
+
+
 @needs_mirror
 @pytest.mark.parametrize("language", ["es", "zh"])
 def test_real_xnli_has_equal_labels_in_all_languages(tmp_path: Path, language: str) -> None:
@@ -276,3 +362,21 @@ def test_real_files(tmp_path: Path, path: str, format: Any, language: str, pairs
     output, card = tmp_path / "o.parquet", tmp_path / "c.json"
     read_nli(Path(str(MIRROR), path), format, language, "dev", output, card)
     assert read_json(card)["counts"]["pairs"] == pq.read_metadata(output).num_rows == pairs
+
+
+@needs_mirror
+def test_real_xnli_mixed(tmp_path: Path) -> None:
+    rows = []
+    for language in ("en", "ru"):
+        (path,) = Path(str(MIRROR), "xnli/xtreme").glob(f"dev-{language}.tsv*")
+        read_nli(path, "xtreme", language, "dev", tmp_path / "o.parquet", tmp_path / "c.json")
+        rows += pq.read_table(tmp_path / "o.parquet").to_pylist()
+    made, card = mixed(tmp_path, rows)
+    assert len(made) == 2490
+    counts = card["counts"]
+    # binomial: four standard deviations of 25 about 1,245
+    assert 1145 < counts["ru: premise in English"] < 1345
+    assert counts["ru: premise in English"] + counts["ru: hypothesis in English"] == 2490
+    cyrillic = [any("а" <= letter <= "я" for letter in row["premise"].lower()) for row in made]
+    russian = [english_side(1, row["id"]) == "hypothesis" for row in made]
+    assert sum(one == two for one, two in zip(cyrillic, russian, strict=True)) > 2480

@@ -6,6 +6,7 @@ import bz2
 import csv
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import subprocess
@@ -15,12 +16,17 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import conllu
+import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from mbert_atlas.corpora.ner import read_ner
+from mbert_atlas.corpora.question_answering import read_question_answering
 from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json
 from mbert_atlas.miniature import DUMP_DATE, MINIATURE_LANGUAGES, MiniatureSizes, write_miniature
 from mbert_atlas.miniature.encyclopedia import draw_pages, export
 
@@ -34,7 +40,13 @@ SIZES = MiniatureSizes(
     ud_test=12,
     nli_train=90,
     nli_test=45,
+    ner_train=40,
+    ner_test=15,
+    qa_train=30,
+    qa_test=9,
 )
+TOGETHER = ("xnli/", "wikiann/", "mlqa/", "tydiqa/")
+"""Upstream has several languages in one file there."""
 NAMESPACE = "{http://www.mediawiki.org/xml/export-0.10/}"
 
 
@@ -82,8 +94,16 @@ def test_a_language_does_not_depend_on_the_others(world: Path, tmp_path: Path) -
     assert [
         name
         for name in fewer
-        if fewer[name] != ours[name] and not name.startswith(("xnli/", "MANIFEST"))
+        if fewer[name] != ours[name] and not name.startswith((*TOGETHER, "MANIFEST"))
     ] == []
+    for name in ("wikiann/panx_dataset.zip", "mlqa/MLQA_V1.zip"):
+        with (
+            zipfile.ZipFile(world / name) as whole,
+            zipfile.ZipFile(tmp_path / "two" / name) as part,
+        ):
+            assert len(part.namelist()) > 1
+            for member in part.namelist():
+                assert part.read(member) == whole.read(member)
     assert "wikipedia/enwiki-20200420-pages-articles.xml.bz2" in fewer
     assert "wikimatrix/WikiMatrix.en-es.tsv.gz" not in fewer
 
@@ -284,6 +304,10 @@ def test_no_sentence_is_said_twice(tmp_path: Path) -> None:
         ud_test=1,
         nli_train=3,
         nli_test=3,
+        ner_train=1,
+        ner_test=1,
+        qa_train=1,
+        qa_test=1,
     )
     write_miniature(tmp_path / "world", ["en"], 1, small)
     folder = tmp_path / "world/universal-dependencies/UD_English-Miniature"
@@ -353,3 +377,90 @@ def test_xnli(world: Path) -> None:
                 assert votes[row["gold_label"]] >= 3
                 assert row["match"] == str(row["label1"] == row["gold_label"])
                 assert row["sentence1_tokenized"].replace(" .", ".") == row["sentence1"]
+
+
+# ---- named entities and question answering, through the parsers that read the real files
+
+
+def test_wikiann(world: Path, tmp_path: Path) -> None:
+    path = world / "wikiann/panx_dataset.zip"
+    with zipfile.ZipFile(path) as archive:
+        assert sorted(archive.namelist()) == sorted(f"{code}.tar.gz" for code in LANGUAGES)
+    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
+    for code in LANGUAGES:
+        for split in ("train", "dev", "test"):
+            read_ner(path, "rahimi", code, split, output, card)
+            rows = pq.read_table(output).to_pylist()
+            assert len(rows) == (SIZES.ner_train if split == "train" else SIZES.ner_test)
+            tags = Counter(tag for row in rows for tag in row["ner_tags"])
+            assert all(tags[f"B-{name}"] for name in ("PER", "LOC", "ORG"))
+            assert sum(tags[f"I-{name}"] for name in ("PER", "LOC", "ORG"))
+            assert "I- tags that continue no entity" not in read_json(card)["counts"]
+
+
+def qa(tmp_path: Path, path: Path, *arguments: Any, **more: Any) -> tuple[list[Any], Any]:
+    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
+    read_question_answering(path, *arguments, output=output, card=card, **more)
+    return pq.read_table(output).to_pylist(), read_json(card)
+
+
+def test_squad_and_its_translation(world: Path, tmp_path: Path) -> None:
+    sizes = {"train": SIZES.qa_train, "dev": SIZES.qa_test}
+    kept, misplaced = 0, 0
+    for split, size in sizes.items():
+        rows, _ = qa(tmp_path, world / f"squad/{split}-v1.1.json", "squad", "en", split)
+        assert len({row["id"] for row in rows}) == len(rows) == size
+        english = {row["id"]: row for row in rows}
+        for code in ("es", "hi", "ar", "zh"):
+            path = world / "mlqa/mlqa-translate-train.tar.gz"
+            other, card = qa(tmp_path, path, "mlqa-translate-train", code, split)
+            assert {row["id"] for row in other} <= set(english)
+            kept += len(other)
+            misplaced += card["dropped"].get("answer not at its place in the context", 0)
+    assert kept > 0.6 * 4 * sum(sizes.values())
+    assert 0 < misplaced < 20
+
+
+def test_xquad(world: Path, tmp_path: Path) -> None:
+    told = {
+        code: qa(tmp_path, world / f"xquad/xquad.{code}.json", "squad", code, "test")[0]
+        for code in LANGUAGES
+    }
+    for code, rows in told.items():
+        assert [row["id"] for row in rows] == [row["id"] for row in told["en"]]
+        assert len(rows) == SIZES.qa_test
+        for row in rows:
+            assert row["context"].count(row["answer_text"][0]) == 1
+            assert row["question"][-1] in "?？؟"
+            assert row["question"].startswith("¿") == (code == "es")
+    assert {row["context"] for row in told["hi"]}.isdisjoint(row["context"] for row in told["en"])
+
+
+def test_mlqa(world: Path, tmp_path: Path) -> None:
+    path = world / "mlqa/MLQA_V1.zip"
+    spoken = ["en", "es", "hi", "ar", "zh"]
+    with zipfile.ZipFile(path) as archive:
+        assert len(archive.namelist()) == 2 * len(spoken) ** 2
+    for context, question in itertools.product(spoken, spoken):
+        pair = context, "test"
+        rows, _ = qa(tmp_path, path, "mlqa", *pair, question_language=question)
+        contexts, _ = qa(tmp_path, path, "mlqa", *pair, question_language=context)
+        questions, _ = qa(tmp_path, path, "mlqa", question, "test", question_language=question)
+        assert len(rows) == SIZES.qa_test
+        for row, one, two in zip(rows, contexts, questions, strict=True):
+            assert row == {
+                **one,
+                "question": two["question"],
+                "question_language": question,
+            }
+
+
+def test_tydiqa(world: Path, tmp_path: Path) -> None:
+    write_miniature(tmp_path / "world", ["ru"], 3, SIZES)
+    name = "tydiqa/tydiqa-goldp-v1.1-dev.json"
+    rows, _ = qa(tmp_path, tmp_path / "world" / name, "tydiqa", "ru", "dev")
+    assert len(rows) == SIZES.qa_test
+    assert {len(row["answer_text"]) for row in rows} == {1, 2}
+    assert all(row["id"].startswith("russian-") for row in rows)
+    _, card = qa(tmp_path, world / name, "tydiqa", "ar", "dev")
+    assert card["counts"]["questions in other languages"] == SIZES.qa_test

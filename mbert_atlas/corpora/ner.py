@@ -1,0 +1,201 @@
+"""Named entities: WikiANN with the splits of Rahimi et al. (2019), to one row a sentence."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+import pyarrow as pa
+
+from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.corpora.lines import (
+    decoded_lines,
+    numbered_lines,
+    open_tar_member,
+    open_zip_member,
+    split_columns,
+)
+from mbert_atlas.corpora.samples import limited
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import TAGGED_SENTENCES
+
+Format = Literal["rahimi", "panx"]
+OUTSIDE = "O"
+TYPES = ("LOC", "ORG", "PER")
+TAGS = (OUTSIDE, *(f"{part}-{name}" for name in TYPES for part in "BI"))
+
+
+@dataclass
+class TaggedSentence:
+    """A sentence with a tag for each word; ``line`` is where it begins in the file."""
+
+    line: int
+    forms: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+
+    @property
+    def stray(self) -> int:
+        """How many ``I-`` tags continue no entity of their type, against IOB2."""
+        before = (OUTSIDE, *self.tags)
+        return sum(
+            tag.startswith("I-") and last[2:] != tag[2:]
+            for last, tag in zip(before, self.tags, strict=False)
+        )
+
+
+def read_ner(
+    source_path: Path | str,
+    format: Format,
+    language: str,
+    split: str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    code: str | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    source: Source = None,
+) -> None:
+    """Read the sentences of one language and split.
+
+    Tags are kept as they are. The Chinese and Japanese parts hold some ``I-`` tags that continue
+    nothing (about one in 500 words); the card counts them, and seqeval takes each for the
+    beginning of an entity, as the CoNLL script does.
+
+    Args:
+        source_path: a file in one of the formats below.
+        format: ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a
+            file, or the file named by ``split`` in ``<language>.tar.gz``, alone or inside
+            ``panx_dataset.zip``. ``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME).
+        language: our language code.
+        split: name of the split for the rows; selects the member of an archive.
+        output: Parquet file with the columns of ``schemas.TAGGED_SENTENCES``; ids are the numbers
+            of the sentences in the file, from 1.
+        card: JSON file for the dataset card.
+        code: upstream's code of the language, if it differs from ours.
+        limit: most sentences to keep; all if none.
+        seed: seed for a random sample of ``limit`` sentences; without one, the first are kept.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: for a wrong number of columns, an empty word, a tag that is not IOB2 of LOC, ORG
+            or PER, the prefix of another language, a missing member, or no sentence; names file
+            and line.
+    """
+    path = Path(source_path)
+    if format not in get_args(Format):
+        raise DataError(path, f"format {format}", "unknown", f"use {' or '.join(get_args(Format))}")
+    if format == "rahimi":
+        sentences = list(
+            parse_tagged(*_rahimi_lines(path, code or language, split), code or language)
+        )
+    else:
+        sentences = list(parse_tagged(numbered_lines(path), path))
+    if not sentences:
+        raise DataError(
+            path, "", "there is no sentence in it", "fetch it again or correct the format"
+        )
+    numbers = range(1, len(sentences) + 1)
+    columns = {
+        "id": [str(number) for number in numbers],
+        "language": [language for _ in numbers],
+        "split": [split for _ in numbers],
+        "forms": [sentence.forms for sentence in sentences],
+        "ner_tags": [sentence.tags for sentence in sentences],
+    }
+    table = pa.table(columns, schema=TAGGED_SENTENCES)
+    kept = limited(table, limit, seed, "ner", language, split)
+    tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
+    counts = Counter({"sentences read": len(sentences), "sentences": kept.num_rows})
+    counts["words"] = tags.total()
+    for name in TYPES:
+        counts[f"{name}: entities begun"] = tags[f"B-{name}"]
+    strays = sum(sentences[int(number) - 1].stray for number in kept["id"].to_pylist())
+    notes = [_sampled(limit, seed)] if kept.num_rows < len(sentences) else []
+    if strays:
+        counts["I- tags that continue no entity"] = strays
+        notes.append("I- tags that continue no entity are kept; seqeval begins an entity there")
+    write_parquet(kept, output)
+    write_card(
+        card,
+        dataset="WikiANN",
+        language=language,
+        files=[path],
+        counts=counts,
+        dropped={},
+        source=source,
+        notes=notes,
+    )
+
+
+def _sampled(limit: int | None, seed: int | None) -> str:
+    return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
+
+
+def _rahimi_lines(
+    path: Path, code: str, split: str
+) -> tuple[Iterable[tuple[int, str]], Path | str]:
+    """Return the numbered lines of the split, read whole, and what to call their file."""
+    if path.suffix != ".zip" and not path.name.endswith((".tar.gz", ".tgz")):
+        return numbered_lines(path), path
+    member = re.escape(split)
+    if path.suffix != ".zip":
+        with open_tar_member(path, path, member) as (name, content):
+            return list(decoded_lines(content, f"{path}:{name}")), f"{path}:{name}"
+    with open_zip_member(path, rf"{re.escape(code)}\.tar\.gz") as (inner, archive):
+        place = f"{path}:{inner}"
+        with open_tar_member(archive, place, member) as (name, content):
+            return list(decoded_lines(content, f"{place}:{name}")), f"{place}:{name}"
+
+
+def parse_tagged(
+    lines: Iterable[tuple[int, str]], path: Path | str, prefix: str | None = None
+) -> Iterator[TaggedSentence]:
+    """Parse ``word<TAB>tag`` lines with blank lines between sentences.
+
+    Args:
+        lines: (number, line without its end).
+        path: for errors.
+        prefix: language code that stands before every word, with a colon; taken off.
+
+    Raises:
+        DataError: see :func:`read_ner`.
+    """
+    sentence: TaggedSentence | None = None
+    for number, line in lines:
+        if not line:
+            if sentence is not None:
+                yield sentence
+            sentence = None
+            continue
+        word, tag = split_columns(line, 2, path, number)
+        if prefix is not None:
+            found, colon, word = word.partition(":")
+            if not colon or found != prefix:
+                raise DataError(
+                    path,
+                    f"line {number}",
+                    f"{line!r} does not begin with {prefix}:",
+                    "correct the source's format or language",
+                )
+        word = word.strip()  # as XTREME's preparation does
+        if not word:
+            raise DataError(path, f"line {number}", "an empty word", "remove the line")
+        if tag not in TAGS:
+            raise DataError(
+                path,
+                f"line {number}",
+                f"{tag!r} is not one of {', '.join(TAGS)}",
+                "correct the tag",
+            )
+        if sentence is None:
+            sentence = TaggedSentence(number)
+        sentence.forms.append(word)
+        sentence.tags.append(tag)
+    if sentence is not None:
+        yield sentence

@@ -1,0 +1,222 @@
+"""Words with entity tags out of WikiANN's two layouts."""
+
+import gzip
+import io
+import lzma
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from seqeval.metrics.sequence_labeling import get_entities
+
+from mbert_atlas.corpora.ner import TAGS, parse_tagged, read_ner
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json
+from mbert_atlas.schemas import TAGGED_SENTENCES
+
+MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
+needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+
+
+def read(path: Path, format: Any, language: str = "en", split: str = "test", **more: Any) -> Any:
+    """Rows and card of ``path``; nothing may be left behind when it fails."""
+    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
+    output.unlink(missing_ok=True)
+    try:
+        read_ner(path, format, language, split, output, card, **more)
+    except DataError:
+        assert not output.exists()
+        raise
+    table = pq.read_table(output)
+    assert table.schema.equals(TAGGED_SENTENCES)
+    return table.to_pylist(), read_json(card)
+
+
+RAHIMI = "en:Anna\tB-PER\nen:saw\tO\nen::\tO\n\nen:10:30\tO\nen:New\tB-LOC\nen:York\tI-LOC\n\n"
+
+
+def tar_gzip(members: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, text in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text.encode())
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    path = tmp_path / "panx_dataset.zip"
+    inner = tar_gzip({"dev": "en:x\tO\n\n", "./test": RAHIMI, "train": "en:y\tO\n\n"})
+    with zipfile.ZipFile(path, "w") as opened:
+        opened.writestr("en.tar.gz", inner)
+        opened.writestr("zh-min-nan.tar.gz", tar_gzip({"test": "zh-min-nan:x\tO\n\n"}))
+    return path
+
+
+def test_rahimi_in_all_its_packings(tmp_path: Path, archive: Path) -> None:
+    rows, card = read(archive, "rahimi")
+    assert rows == [
+        {
+            "id": "1",
+            "language": "en",
+            "split": "test",
+            "forms": ["Anna", "saw", ":"],
+            "ner_tags": ["B-PER", "O", "O"],
+        },
+        {
+            **rows[0],
+            "id": "2",
+            "forms": ["10:30", "New", "York"],
+            "ner_tags": ["O", "B-LOC", "I-LOC"],
+        },
+    ]
+    assert card["counts"] == {
+        "sentences read": 2,
+        "sentences": 2,
+        "words": 6,
+        "LOC: entities begun": 1,
+        "ORG: entities begun": 0,
+        "PER: entities begun": 1,
+    }
+    (tmp_path / "en.tar.gz").write_bytes(tar_gzip({"test": RAHIMI}))
+    assert read(tmp_path / "en.tar.gz", "rahimi")[0] == rows
+    (tmp_path / "test.gz").write_bytes(gzip.compress(RAHIMI.encode()))
+    assert read(tmp_path / "test.gz", "rahimi")[0] == rows
+    assert [row["forms"] for row in read(archive, "rahimi", split="dev")[0]] == [["x"]]
+    rows, _ = read(archive, "rahimi", language="nan", code="zh-min-nan")
+    assert rows[0]["language"] == "nan"
+
+
+def test_missing_members(tmp_path: Path, archive: Path) -> None:
+    with pytest.raises(DataError, match=r"member ru\.tar\.gz: found 0 such members"):
+        read(archive, "rahimi", language="ru")
+    with pytest.raises(DataError, match=r"en\.tar\.gz, member extra: found no such member among"):
+        read(archive, "rahimi", split="extra")
+    whole = tar_gzip({"dev": "x" * 10_000, "test": RAHIMI})
+    (tmp_path / "en.tar.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"en\.tar\.gz: the archive is cut short or damaged"):
+        read(tmp_path / "en.tar.gz", "rahimi")
+
+
+def test_panx(tmp_path: Path) -> None:
+    path = tmp_path / "dev-zh.tsv.xz"
+    text = "里\tI-LOC\n里\tI-LOC\n\n\na\tB-PER\nb\tI-ORG\nc\tI-ORG"
+    path.write_bytes(lzma.compress(text.encode()))
+    rows, card = read(path, "panx", "zh")
+    assert [row["ner_tags"] for row in rows] == [["I-LOC", "I-LOC"], ["B-PER", "I-ORG", "I-ORG"]]
+    assert card["counts"]["I- tags that continue no entity"] == 2
+    assert "seqeval begins an entity there" in card["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "message"),
+    [
+        ("a\tO\nb\n", "panx", "line 2: 1 tab-separated columns where 2"),
+        ("a\tO\nb\tO\tx\n", "panx", "line 2: 3 tab-separated columns where 2"),
+        ("a\tO\n \n", "panx", "line 2: 1 tab-separated columns"),
+        ("a\tO\n\nb\tB-MISC\n", "panx", "line 3: 'B-MISC' is not one of O, B-LOC"),
+        ("a\tO\n \tO\n", "panx", "line 2: an empty word"),
+        ("en:a\tO\nru:b\tO\n", "rahimi", "line 2: 'ru:b.tO' does not begin with en:"),
+        ("en:a\tO\nb\tO\n", "rahimi", "line 2: .* does not begin with en:"),
+        ("en:\tO\n", "rahimi", "line 1: an empty word"),
+        ("\n\n", "panx", "x.tsv: there is no sentence in it"),
+        ("", "panx", "x.tsv: the file is empty"),
+        ("a\tO\n", "conll", "format conll: unknown"),
+    ],
+)
+def test_bad_files_name_the_line(tmp_path: Path, text: str, format: Any, message: str) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read(path, format)
+
+
+def test_limits(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("".join(f"w{n}\tO\n\n" for n in range(50)))
+    first, card = read(path, "panx", limit=5)
+    assert [row["id"] for row in first] == ["1", "2", "3", "4", "5"]
+    assert card["counts"]["sentences"] == 5
+    assert card["counts"]["sentences read"] == 50
+    drawn = [[row["id"] for row in read(path, "panx", limit=5, seed=s)[0]] for s in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0] == sorted(drawn[0], key=int)
+    assert len(read(path, "panx", limit=99, seed=1)[0]) == 50
+
+
+words = st.text(st.characters(exclude_categories=("Cc", "Cs", "Z")), min_size=1, max_size=5)
+tagged = st.lists(
+    st.lists(st.tuples(words, st.sampled_from(TAGS)), min_size=1, max_size=6), min_size=1
+)
+
+
+@given(tagged, st.sampled_from(["", "en:", "zh-yue:"]))
+def test_what_is_written_is_read(sentences: list[list[tuple[str, str]]], prefix: str) -> None:
+    text = "".join("".join(f"{prefix}{w}\t{t}\n" for w, t in s) + "\n" for s in sentences)
+    lines = list(enumerate(text.split("\n"), 1))
+    read_back = list(parse_tagged(lines, "x", prefix.removesuffix(":") or None))
+    assert [list(zip(s.forms, s.tags, strict=True)) for s in read_back] == sentences
+    starts = [line for line, before in zip(lines, [(0, ""), *lines], strict=False) if not before[1]]
+    assert [s.line for s in read_back] == [number for number, line in starts if line]
+
+
+@given(st.lists(st.sampled_from(TAGS), min_size=1, max_size=8))
+def test_strays_are_what_seqeval_begins_without_b(tags: list[str]) -> None:
+    (sentence,) = parse_tagged([(n, f"w\t{tag}") for n, tag in enumerate(tags, 1)], "x")
+    begun = sum(tags[start].startswith("I-") for _, start, _ in get_entities(tags))
+    assert sentence.stray == begun
+
+
+cells = st.text(st.sampled_from("ab:\t "), max_size=4)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.tuples(cells, st.sampled_from([*TAGS, "", "X"])), min_size=1, max_size=6))
+def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path, lines: list[tuple[str, str]]) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text("".join(f"{word}\t{tag}\n" for word, tag in lines))
+    if all(word.strip() and "\t" not in word and tag in TAGS for word, tag in lines):
+        rows, card = read(path, "panx")
+        assert [rows[0]["forms"], rows[0]["ner_tags"]] == [
+            [word.strip() for word, _ in lines],
+            [tag for _, tag in lines],
+        ]
+        assert card["counts"]["words"] == len(lines)
+    else:
+        with pytest.raises(DataError):
+            read(path, "panx")
+
+
+@needs_mirror
+@pytest.mark.parametrize(
+    ("name", "sentences", "words", "strays"),
+    [
+        ("train-en", 20_000, 160_394, 0),
+        ("train-hi", 5_000, 29_443, 0),
+        ("dev-es", 10_000, 64_329, 0),
+        ("dev-ru", 10_000, 70_279, 0),
+        ("dev-vi", 10_000, 64_222, 0),
+        ("dev-ja", 10_000, 300_844, 501),
+        ("dev-zh", 10_000, 213_682, 476),
+        ("dev-yo", 100, 489, 0),
+    ],
+)
+def test_real_files(tmp_path: Path, name: str, sentences: int, words: int, strays: int) -> None:
+    split, language = name.split("-")
+    (path,) = Path(str(MIRROR), "wikiann/panx").glob(f"{name}.tsv*")
+    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
+    read_ner(path, "panx", language, split, output, card)
+    counts = read_json(card)["counts"]
+    assert (counts["sentences"], counts["words"]) == (sentences, words)
+    assert counts.get("I- tags that continue no entity", 0) == strays
+    assert pq.read_metadata(output).num_rows == sentences

@@ -1,0 +1,381 @@
+"""Questions, contexts and answers out of files in SQuAD's layout."""
+
+import io
+import json
+import lzma
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mbert_atlas.corpora.question_answering import (
+    cross_language,
+    read_question_answering,
+    write_cross_language,
+)
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json, write_parquet
+from mbert_atlas.schemas import QA_EXAMPLES
+
+MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
+needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+
+
+def read(path: Path, format: Any, language: str = "en", split: str = "train", **more: Any) -> Any:
+    """Rows and card of ``path``; nothing may be left behind when it fails."""
+    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
+    output.unlink(missing_ok=True)
+    try:
+        read_question_answering(path, format, language, split, output, card, **more)
+    except DataError:
+        assert not output.exists()
+        raise
+    table = pq.read_table(output)
+    assert table.schema.equals(QA_EXAMPLES)
+    return table.to_pylist(), read_json(card)
+
+
+CONTEXT = "😀 Anna lives in Köln. "
+
+
+def question(identifier: str, *answers: tuple[str, int], text: str = " Who? ") -> dict[str, Any]:
+    rows = [{"text": answer, "answer_start": start} for answer, start in answers]
+    return {"id": identifier, "question": text, "answers": rows, "is_impossible": False}
+
+
+def squad(*questions: dict[str, Any], context: str = CONTEXT) -> str:
+    paragraphs = [{"context": context, "qas": list(questions)}]
+    return json.dumps({"version": "1.1", "data": [{"title": "A", "paragraphs": paragraphs}]})
+
+
+GOOD = question("q1", ("Anna", 2), ("Anna lives", 2))
+
+
+def test_squad(tmp_path: Path) -> None:
+    path = tmp_path / "train-v1.1.json"
+    path.write_text("\ufeff" + squad(GOOD, question("q2", ("Köln", 16))), encoding="utf-8")
+    rows, card = read(path, "squad")
+    assert rows == [
+        {
+            "id": "q1",
+            "language": "en",
+            "question_language": "en",
+            "split": "train",
+            "context": CONTEXT,
+            "question": "Who?",
+            "answer_text": ["Anna", "Anna lives"],
+            "answer_start": [2, 2],
+        },
+        {**rows[0], "id": "q2", "answer_text": ["Köln"], "answer_start": [16]},
+    ]
+    counts = {"questions read": 2, "questions": 2, "contexts": 1, "answers": 3}
+    assert card["counts"] == counts
+    assert card["dropped"] == {}
+    archive = tmp_path / "dummy_data.zip"
+    with zipfile.ZipFile(archive, "w") as opened:
+        opened.writestr("dummy_data/train-v1.1.json", path.read_bytes())
+        opened.writestr("dummy_data/dev-v1.1.json", squad(question("q9", ("Anna", 2))))
+    assert read(archive, "squad")[0] == rows
+    assert [row["id"] for row in read(archive, "squad", split="dev")[0]] == ["q9"]
+    (tmp_path / "x.json.xz").write_bytes(lzma.compress(path.read_bytes()))
+    assert read(tmp_path / "x.json.xz", "squad")[0] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (squad(question("q", ("Anna", 3))), "question q: answer not at its place"),
+        (squad(question("q", ("Anna", -21))), "question q: answer not at its place"),
+        (squad(question("q", ("Anna", 2), ("Köln", 15))), "question q: answer not at its place"),
+        (squad(question("q", ("", 2))), "question q: answer not at its place"),
+        (squad(question("q")), "question q: no answer; use a copy with answers"),
+        (squad(GOOD, GOOD), "question q1: repeated id"),
+        (squad(), "language en: no question left of 0"),
+        (squad(question("q", ("Anna", 2), text=" ")), r"no question left of 1 \({'empty question'"),
+        ('{"data": [', "x.json: not in the layout of SQuAD 1.1 .*EOF"),
+        ('{"data": [{"title": "A"}]}', r"key data\.0\.paragraphs: not in the layout .*required"),
+        ("[]", "not in the layout of SQuAD"),
+        (squad({**GOOD, "id": 7}), r"key data\.0\.paragraphs\.0\.qas\.0\.id: .*string"),
+    ],
+)
+def test_bad_files_name_the_question(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read(path, "squad")
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    path = tmp_path / "dev-context-en-question-es.json"
+    path.write_text(squad(GOOD))
+    with pytest.raises(DataError, match="format drop: unknown"):
+        read(path, "drop")
+    with pytest.raises(DataError, match="question_language es: files of format squad are in one"):
+        read(path, "squad", question_language="es")
+    with pytest.raises(DataError, match="holds contexts in en and questions in es, not in en and "):
+        read(path, "mlqa", split="dev")
+    with pytest.raises(DataError, match="language vi: TyDi QA gold passages do not have it"):
+        read(path, "tydiqa", language="vi")
+    rows, card = read(path, "mlqa", split="dev", question_language="es")
+    assert (rows[0]["language"], rows[0]["question_language"]) == ("en", "es")
+    assert card["language"] == "en es"
+    assert card["notes"] == ["contexts in en, questions in es"]
+
+
+def test_mlqa_zip(tmp_path: Path) -> None:
+    path = tmp_path / "MLQA_V1.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for split in ("dev", "test"):
+            for pair in (("en", "es"), ("es", "en"), ("en", "en")):
+                name = f"MLQA_V1/{split}/{split}-context-{pair[0]}-question-{pair[1]}.json"
+                archive.writestr(name, squad(question(f"{split}-{'-'.join(pair)}", ("Anna", 2))))
+    for language, other in (("en", "es"), ("es", "en"), ("en", None)):
+        rows, _ = read(path, "mlqa", language, "test", question_language=other)
+        assert [row["id"] for row in rows] == [f"test-{language}-{other or language}"]
+    with pytest.raises(DataError, match=r"test-context-es-question-es\.json: found 0 such"):
+        read(path, "mlqa", "es", "test")
+
+
+def test_translated_squad_drops_what_does_not_fit(tmp_path: Path) -> None:
+    path = tmp_path / "mlqa-translate-train.tar.gz"
+    questions = [
+        GOOD,
+        GOOD,
+        question("moved", ("Anna", 3)),
+        question("half", ("Anna", 2), ("Köln", 3)),
+        question("blank", ("", 0)),
+        question("none"),
+    ]
+    with tarfile.open(path, "w:gz") as archive:
+        for language, split in (("es", "dev"), ("es", "train"), ("vi", "train")):
+            content = squad(*questions if (language, split) == ("es", "train") else [GOOD]).encode()
+            name = f"mlqa-translate-train/{language}_squad-translate-train-{split}-v1.1.json"
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    rows, card = read(path, "mlqa-translate-train", "es")
+    assert [(row["id"], row["answer_text"]) for row in rows] == [
+        ("q1", ["Anna", "Anna lives"]),
+        ("half", ["Anna"]),
+    ]
+    assert card["counts"]["questions read"] == 6
+    assert card["dropped"] == {
+        "repeated id": 1,
+        "no answer": 1,
+        "answer not at its place in the context": 2,
+        "answers not at their place, of questions with others": 1,
+    }
+    assert len(read(path, "mlqa-translate-train", "es", "dev")[0]) == 1
+    with pytest.raises(
+        DataError, match=r"member hi_squad-translate-train-train-v1\.1\.json: found no"
+    ):
+        read(path, "mlqa-translate-train", "hi")
+
+
+def test_tydiqa_takes_the_questions_of_one_language(tmp_path: Path) -> None:
+    path = tmp_path / "tydiqa-goldp-v1.1-dev.json"
+    ids = ("russian-1-0", "arabic--2-3", "russian--4-1")
+    path.write_text(squad(*(question(one, ("Anna", 2)) for one in ids)))
+    rows, card = read(path, "tydiqa", "ru", "dev")
+    assert [row["id"] for row in rows] == ["russian-1-0", "russian--4-1"]
+    assert card["counts"]["questions in other languages"] == 1
+    with pytest.raises(DataError, match="language fi: no question left of 0"):
+        read(path, "tydiqa", "fi", "dev")
+
+
+def test_ids_that_xtreme_repeats(tmp_path: Path) -> None:
+    path = tmp_path / "tydiqa.goldp.en.train.json"
+    path.write_text(squad(question("12", ("Anna", 2)), question("12", ("Köln", 16))))
+    rows, _ = read(path, "tydiqa-xtreme")
+    assert [row["id"] for row in rows] == ["12-1", "12-2"]
+
+
+def test_limits(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(squad(*(question(f"{n:02}", ("Anna", 2)) for n in range(40))))
+    first, card = read(path, "squad", limit=4)
+    assert [row["id"] for row in first] == ["00", "01", "02", "03"]
+    assert (card["counts"]["questions read"], card["counts"]["questions"]) == (40, 4)
+    assert card["notes"] == ["the first 4"]
+    drawn = [[row["id"] for row in read(path, "squad", limit=4, seed=s)[0]] for s in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert drawn[0] == sorted(drawn[0])
+
+
+def table(language: str, ids: str, asked: str | None = None) -> pa.Table:
+    return pa.Table.from_pylist(
+        [
+            {
+                "id": one,
+                "language": language,
+                "question_language": asked or language,
+                "split": "dev",
+                "context": f"{language} {one}",
+                "question": f"{language} {one}?",
+                "answer_text": [one],
+                "answer_start": [3],
+            }
+            for one in ids
+        ],
+        QA_EXAMPLES,
+    )
+
+
+def test_cross_language() -> None:
+    joined = cross_language(table("en", "abc"), table("ru", "cab"))
+    assert joined.schema.equals(QA_EXAMPLES)
+    expected = table("en", "abc", "ru").to_pylist()
+    for row in expected:
+        row["question"] = f"ru {row['id']}?"
+    assert joined.to_pylist() == expected
+    assert cross_language(table("en", "abc"), table("ru", "xc"))["id"].to_pylist() == ["c"]
+    assert cross_language(table("en", "a"), table("ru", "b")).num_rows == 0
+    with pytest.raises(ValueError, match="an id is repeated"):
+        cross_language(table("en", "aa"), table("ru", "a"))
+    with pytest.raises(ValueError, match="an id is repeated"):
+        cross_language(table("en", "a"), table("ru", "aa"))
+
+
+def test_write_cross_language(tmp_path: Path) -> None:
+    path, output, card = tmp_path / "x.parquet", tmp_path / "o.parquet", tmp_path / "c.json"
+    write_parquet(
+        pa.concat_tables([table("en", "abc"), table("ru", "cba"), table("vi", "x")]), path
+    )
+    write_cross_language(path, path, output, card, context_language="ru", question_language="en")
+    rows = pq.read_table(output).to_pylist()
+    assert [(row["id"], row["context"], row["question"]) for row in rows] == [
+        (one, f"ru {one}", f"en {one}?") for one in "cba"
+    ]
+    assert read_json(card)["counts"] == {"questions": 3, "contexts": 3, "answers": 3}
+    for first, second, message in (
+        ("hi", "en", "language hi: no question in it"),
+        ("ru", "vi", "has no question in common with vi"),
+    ):
+        with pytest.raises(DataError, match=message):
+            write_cross_language(
+                path, path, output, card, context_language=first, question_language=second
+            )
+    write_parquet(pa.concat_tables([table("en", "a"), table("en", "a")]), path)
+    with pytest.raises(DataError, match="ids are repeated"):
+        write_cross_language(
+            path, path, output, card, context_language="en", question_language="en"
+        )
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.text(min_size=1, max_size=12),
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.integers(-2, 13), st.integers(0, 5), st.booleans()),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_every_answer_that_is_kept_is_a_span(
+    tmp_path: Path, context: str, drawn: list[tuple[str, int, int, bool]]
+) -> None:
+    path = tmp_path / "x.json"
+    questions, fitting = [], []
+    for identifier, start, length, spoilt in drawn:
+        text = context[max(start, 0) : max(start, 0) + length] + "!" * spoilt
+        questions.append(question(identifier, (text, start)))
+        end = start + len(text)
+        if text and start >= 0 and context[start:end] == text and identifier not in fitting:
+            fitting.append(identifier)
+    path.write_text(squad(*questions, context=context))
+    if fitting:
+        rows, card = read(path, "mlqa-translate-train")
+        assert [row["id"] for row in rows] == fitting
+        for row in rows:
+            (start,), (text,) = row["answer_start"], row["answer_text"]
+            assert row["context"] == context
+            assert context[start : start + len(text)] == text
+        assert card["counts"]["questions"] + sum(card["dropped"].values()) == len(drawn)
+    if len(fitting) < len(drawn):
+        with pytest.raises(DataError):
+            read(path, "squad")
+    else:
+        assert len(read(path, "squad")[0]) == len(drawn)
+
+
+def real(tmp_path: Path, name: str, *arguments: Any, **more: Any) -> dict[str, int]:
+    (path,) = Path(str(MIRROR)).glob(name)
+    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
+    read_question_answering(path, *arguments, output=output, card=card, **more)
+    read_back = read_json(card)
+    assert read_back["dropped"] == {}
+    assert pq.read_metadata(output).num_rows == read_back["counts"]["questions"]
+    counts: dict[str, int] = read_back["counts"]
+    return counts
+
+
+@needs_mirror
+@pytest.mark.parametrize("language", ["en", "es", "ru", "vi", "hi"])
+def test_real_xquad(tmp_path: Path, language: str) -> None:
+    counts = real(tmp_path, f"xquad/xquad.{language}.json", "squad", language, "test")
+    size = 1190
+    assert counts == {
+        "questions read": size,
+        "questions": size,
+        "contexts": 240,
+        "answers": size,
+    }
+
+
+@needs_mirror
+@pytest.mark.parametrize(
+    ("language", "asked", "questions"),
+    [
+        ("en", "en", 1148),
+        ("en", "es", 500),
+        ("es", "en", 500),
+        ("en", "hi", 507),
+        ("vi", "en", 511),
+        ("vi", "vi", 511),
+        ("hi", "vi", 177),
+        ("es", "vi", 189),
+    ],
+)
+def test_real_mlqa(tmp_path: Path, language: str, asked: str, questions: int) -> None:
+    name = f"mlqa/MLQA_V1/dev/dev-context-{language}-question-{asked}.json*"
+    counts = real(tmp_path, name, "mlqa", language, "dev", question_language=asked)
+    assert counts["questions"] == counts["answers"] == questions
+
+
+@needs_mirror
+def test_real_tydiqa(tmp_path: Path) -> None:
+    counts = real(tmp_path, "tydiqa/russian_tydiqa_dev.json", "tydiqa", "ru", "dev")
+    assert counts["questions"] == 812
+    assert counts["answers"] == 180 + 2 * 632
+    name = "tydiqa/tydiqa-goldp-v1.1-train/*.json*"
+    assert real(tmp_path, name, "tydiqa-xtreme", "en", "train")["questions"] == 3696
+    with pytest.raises(DataError, match="question 0: repeated id"):
+        real(tmp_path, name, "squad", "en", "train")
+
+
+@needs_mirror
+def test_the_stub_of_squad_has_an_answer_that_is_not_in_its_context(tmp_path: Path) -> None:
+    for split, identifier in (("train", 1), ("dev", 2)):
+        with pytest.raises(DataError, match=f"question {identifier}: answer not at its place"):
+            real(tmp_path, "squad/dummy_data.zip", "squad", "en", split)
+
+
+@needs_mirror
+def test_real_cross_language(tmp_path: Path) -> None:
+    tables = {}
+    for language in ("en", "ru"):
+        real(tmp_path, f"xquad/xquad.{language}.json", "squad", language, "test")
+        tables[language] = pq.read_table(tmp_path / "o.parquet")
+    joined = cross_language(tables["en"], tables["ru"])
+    assert joined.num_rows == 1190
+    assert joined["answer_text"] == tables["en"]["answer_text"]
+    assert joined["question"].to_pylist() == tables["ru"]["question"].to_pylist()

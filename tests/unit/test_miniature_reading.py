@@ -1,0 +1,184 @@
+"""Entities, questions and answers of the miniature are known by construction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from mbert_atlas.miniature import MINIATURE_LANGUAGES
+from mbert_atlas.miniature.entities import draw_named_meaning, entities, tagged
+from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing
+from mbert_atlas.miniature.reading import (
+    Passage,
+    Question,
+    answers_are_unique,
+    draw_passage,
+    read_passage,
+)
+
+CODES = tuple(MINIATURE_LANGUAGES)
+NAMED = Clause(
+    Thing("ivan", owner=Thing("moscow")),
+    "sell",
+    Thing("dog", "definite", owner=Thing("anna")),
+    (Circumstance("in", Thing("hospital", "definite", owner=Thing("paris"))),),
+    time="today",
+)
+
+
+def spans(units: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return type and words of each entity, words joined by blanks."""
+    found: list[tuple[str, str]] = []
+    for word, tag in units:
+        if tag[0] == "B":
+            found.append((tag[2:], word))
+        elif tag[0] == "I":
+            assert found[-1][0] == tag[2:]
+            found[-1] = (tag[2:], f"{found[-1][1]} {word}")
+    return found
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("en", [("PER", "Ivan of Moscow"), ("PER", "Anna"), ("ORG", "hospital of Paris")]),
+        ("de", [("PER", "Iwan von Moskau"), ("PER", "Anna"), ("ORG", "Krankenhaus von Paris")]),
+        ("es", [("PER", "Iván de Moscú"), ("PER", "Ana"), ("ORG", "hospital de París")]),
+        ("ru", [("PER", "Иван Москвы"), ("PER", "Анны"), ("ORG", "больнице Парижа")]),
+        ("zh", [("PER", "莫 斯 科 的 伊 万"), ("ORG", "巴 黎 的 医 院"), ("PER", "安 娜")]),
+    ],
+)
+def test_tags_by_hand(code: str, expected: list[tuple[str, str]]) -> None:
+    meaning = Meaning(NAMED)
+    units = tagged(MINIATURE_LANGUAGES[code].sentence(meaning), meaning)
+    assert spans(units) == expected
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_entity_is_one_run_of_words_in_every_language(code: str) -> None:
+    rng, language = Random(3), MINIATURE_LANGUAGES[code]
+    kinds = Counter[str]()
+    lengths = Counter[bool]()
+    for _ in range(300):
+        meaning = draw_named_meaning(rng)
+        sentence = language.sentence(meaning)
+        units = tagged(sentence, meaning)
+        separator = "" if not language.spaced else " "
+        assert separator.join(word for word, _ in units).replace(" ", "") == sentence.text.replace(
+            " ", ""
+        )
+        found = spans(units)
+        assert Counter(kind for kind, _ in found) == Counter(kind for kind, _ in entities(meaning))
+        kinds.update(kind for kind, _ in found)
+        lengths.update(" " in words for _, words in found)
+    assert min(kinds[kind] for kind in ("PER", "LOC", "ORG")) > 30
+    assert lengths[True] > 50
+
+
+QUESTIONS = tuple(Question(0, asked) for asked in ("subject", "object", "place"))
+ASKED = {
+    "en": [
+        "Who read the book in the school of Paris?",
+        "What did the old man read in the school of Paris?",
+        "Where did the old man read the book?",
+    ],
+    "de": [
+        "Wer las das Buch in der Schule von Paris?",
+        "Was las der alte Mann in der Schule von Paris?",
+        "Wo las der alte Mann das Buch?",
+    ],
+    "es": [
+        "¿Quién leyó el libro en la escuela de París?",
+        "¿Qué leyó el hombre viejo en la escuela de París?",
+        "¿Dónde leyó el hombre viejo el libro?",
+    ],
+    "fr": [
+        "Qui lisait le livre dans l'école de Paris?",
+        "Qu'est-ce que le vieil homme lisait dans l'école de Paris?",
+        "Où est-ce que le vieil homme lisait le livre?",
+    ],
+    "ru": [
+        "Кто читал книгу в школе Парижа?",
+        "Что старый мужчина читал в школе Парижа?",
+        "Где старый мужчина читал книгу?",
+    ],
+    "zh": ["谁在巴黎的学校里读了书？", "老男人在巴黎的学校里读了什么？", "老男人在哪里读了书？"],
+    "tr": [
+        "Kim Parisin okulunda kitabı okudu?",
+        "Eski adam Parisin okulunda neyi okudu?",
+        "Eski adam nerede kitabı okudu?",
+    ],
+}
+ANSWERS = {
+    "en": ["old man", "book", "school of Paris"],
+    "de": ["alte Mann", "Buch", "Schule von Paris"],
+    "ru": ["Старый мужчина", "книгу", "школе Парижа"],
+    "zh": ["老男人", "书", "巴黎的学校"],
+}
+
+
+@pytest.mark.parametrize("code", ASKED)
+def test_questions_by_hand(code: str) -> None:
+    clause = Clause(
+        Thing("man", "definite", adjective="old"),
+        "read",
+        Thing("book", "indefinite" if code == "en" else "definite"),
+        (Circumstance("in", Thing("school", "definite", owner=Thing("paris"))),),
+        time="yesterday",
+        past=True,
+    )
+    reading = read_passage(MINIATURE_LANGUAGES[code], Passage((clause,), QUESTIONS))
+    assert list(reading.questions) == ASKED[code]
+    if code in ANSWERS:
+        assert [answer.text for answer in reading.answers] == ANSWERS[code]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_answers_are_spans_that_stand_once(code: str) -> None:
+    rng, language = Random(4), MINIATURE_LANGUAGES[code]
+    asked = Counter[str]()
+    for _ in range(60):
+        passage = draw_passage(rng, [language], 3)
+        reading = read_passage(language, passage)
+        assert answers_are_unique(reading)
+        predicates = [clause.predicate for clause in passage.clauses]
+        assert len(set(predicates)) == len(predicates) >= 4
+        rows = zip(
+            passage.questions, reading.questions, reading.answers, reading.phrases, strict=True
+        )
+        for question, text, answer, phrase in rows:
+            asked[question.asked] += 1
+            assert reading.text[answer.start :].startswith(answer.text)
+            assert reading.text[phrase.start :].startswith(phrase.text)
+            assert answer.text in phrase.text
+            assert answer.text.strip() == answer.text != ""
+            words = language.interrogatives["where" if question.asked == "place" else "who"]
+            words += language.interrogatives["what"]
+            assert any(word.replace(" ", "")[:2] in text.lower().replace(" ", "") for word in words)
+    assert min(asked[kind] for kind in ("subject", "object", "place")) > 10
+
+
+def test_one_passage_in_all_languages() -> None:
+    rng, everyone = Random(5), list(MINIATURE_LANGUAGES.values())
+    for _ in range(10):
+        passage = draw_passage(rng, everyone, 2)
+        for language in everyone:
+            assert answers_are_unique(read_passage(language, passage))
+
+
+def test_a_question_of_the_wrong_kind_is_not_drawn() -> None:
+    clause = Clause(
+        Thing("dog", "three", True), "sleep", circumstances=(Circumstance("near", Thing("paris")),)
+    )
+    rng = Random(6)
+    for _ in range(30):
+        passage = draw_passage(rng, [MINIATURE_LANGUAGES["en"]], 9)
+        for question in passage.questions:
+            said = passage.clauses[question.sentence]
+            assert question.asked != "object" or said.object is not None
+            places = [one.adposition for one in said.circumstances]
+            assert question.asked != "place" or "in" in places
+    reading = read_passage(MINIATURE_LANGUAGES["en"], Passage((clause,), ()))
+    assert reading.text == "Three dogs sleep near Paris."
