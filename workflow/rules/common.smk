@@ -1,5 +1,6 @@
 # What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
+import re
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -194,6 +195,12 @@ def example_folder(run, dataset):
 
 def caption(name):
     return f"../report/{name}.rst"
+
+
+def headline(wildcards):
+    """An artifact as the paper calls it, for the report: Table 1 for table1 and table1_udpos."""
+    kind, number = re.match(r"([a-z]+)(\d+)", wildcards.artifact).groups()
+    return f"{kind.capitalize()} {number}"
 
 
 def measurement_files():
