@@ -36,6 +36,27 @@ SENTENCES = pa.schema(
         ("deprels", _words),
     ]
 )
+TAGGED_SENTENCES = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),
+        ("split", pa.string()),
+        ("forms", _words),
+        ("ner_tags", _words),  # IOB2: O, B-PER, I-PER, B-LOC, ...
+    ]
+)
+QA_EXAMPLES = pa.schema(
+    [
+        ("id", pa.string()),
+        ("language", pa.string()),  # of the context
+        ("question_language", pa.string()),
+        ("split", pa.string()),
+        ("context", pa.string()),
+        ("question", pa.string()),
+        ("answer_text", _words),  # several answers are allowed
+        ("answer_start", pa.list_(pa.int32())),  # offset in characters (code points)
+    ]
+)
 NLI_PAIRS = pa.schema(
     [
         ("id", pa.string()),
@@ -81,6 +102,16 @@ TAG_PREDICTIONS = pa.schema(
         ("example_id", pa.string()),
         ("gold", _words),  # one entry per word of the sentence
         ("prediction", _words),
+    ]
+)
+SPAN_PREDICTIONS = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("language", pa.string()),  # of the context
+        ("question_language", pa.string()),
+        ("example_id", pa.string()),
+        ("gold", pa.list_(pa.string())),
+        ("prediction", pa.string()),
     ]
 )
 WORD_DISTANCES = pa.schema(
