@@ -6,12 +6,21 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.tasks.base import Task
 from mbert_atlas.tasks.inference import Inference
 from mbert_atlas.tasks.language_identification import LanguageIdentification
+from mbert_atlas.tasks.named_entities import NamedEntities
+from mbert_atlas.tasks.question_answering import QuestionAnswering
 from mbert_atlas.tasks.tagging import Tagging
 
 __all__ = ["TASKS", "Task", "get"]
 
 TASKS: dict[str, Task] = {
-    task.name: task for task in (Inference(), Tagging(), LanguageIdentification())
+    task.name: task
+    for task in (
+        Inference(),
+        Tagging(),
+        LanguageIdentification(),
+        NamedEntities(),
+        QuestionAnswering(),
+    )
 }
 
 

@@ -80,6 +80,10 @@ class Task(ABC):
     ) -> EncodedExamples:
         """Open encoded examples for training or prediction, all of them or only ``rows``."""
 
+    def objective(self) -> CrossEntropy:
+        """Return the loss that training minimises."""
+        return CrossEntropy()
+
     @abstractmethod
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return what :meth:`decode` needs: one row per label of the batch."""
@@ -103,7 +107,7 @@ class EncodedExamples:
 
     Attributes:
         lengths: pieces of each example, int64, shape ``(n,)``.
-        label_counts: labels of each example, int64, shape ``(n,)``.
+        label_counts: rows of outputs that each example gets, int64, shape ``(n,)``.
 
     Args:
         store: the encoded examples.
@@ -130,6 +134,12 @@ class EncodedExamples:
             "input_ids": torch.from_numpy(input_ids),
             "attention_mask": torch.from_numpy(inside),
         }
+
+    def token_types(self, indices: Indices, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return 1 for the pieces of the second text of each pair, else 0, int64, (b, l)."""
+        starts = torch.from_numpy(self.store.dense("segment_start")[self.rows[indices]])
+        columns = torch.arange(attention_mask.shape[1])
+        return ((columns >= starts[:, None]) & attention_mask).long()
 
 
 @dataclass(frozen=True)
@@ -268,7 +278,8 @@ def write_store(
     Args:
         task: name of the task.
         table: the examples; ``id`` and ``language`` are kept as arrays of strings.
-        rows: rows of the table that were encoded.
+        rows: rows of the table that were encoded, in the order of the arrays; one may come several
+            times (the windows of a long text).
         arrays: ``input_ids`` (ragged int32, special pieces included) and the task's own.
         tokenizer_dir: folder of the tokenizer.
         output: the store's folder.

@@ -1,4 +1,4 @@
-"""Tagging of words given as such: universal parts of speech."""
+"""Tagging of words given as such: universal parts of speech; subclasses name other tags."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Tagging(Task):
         piece are left out and counted; a sentence without any word left is dropped.
 
         Args:
-            table: sentences with ``id``, ``language``, ``forms`` and ``upos``.
+            table: sentences with ``id``, ``language``, ``forms`` and the tags (``tag_column``).
             tokenizer_dir: folder of the fast tokenizer.
             output: the store's folder.
             labels: the tags, in the order of the model's outputs.

@@ -146,12 +146,7 @@ class TextExamples(EncodedExamples):
     def collate(self, indices: Indices) -> Batch:
         """Return the padded pieces, the token types of pairs, and ``labels``, int64, ``(b,)``."""
         batch = super().collate(indices)
-        rows = self.rows[indices]
         if "segment_start" in self.store.arrays and self.store.meta["options"]["segment_ids"]:
-            columns = torch.arange(batch["input_ids"].shape[1])
-            starts = torch.from_numpy(self.store.dense("segment_start")[rows])
-            batch["token_type_ids"] = (
-                (columns >= starts[:, None]) & batch["attention_mask"]
-            ).long()
-        labels = self.store.dense("labels")[rows].astype(np.int64)
+            batch["token_type_ids"] = self.token_types(indices, batch["attention_mask"])
+        labels = self.store.dense("labels")[self.rows[indices]].astype(np.int64)
         return {**batch, "labels": torch.from_numpy(labels)}

@@ -18,7 +18,6 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of, write_parquet
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import (
-    CrossEntropy,
     EncoderWithHead,
     HeadOptions,
     Task,
@@ -89,7 +88,7 @@ def finetune(
     log = loop.train(
         model,
         chosen.examples(training, pad_multiple=pad_multiple),
-        CrossEntropy(),
+        chosen.objective(),
         optimisation,
         seed=seed,
         state_dir=state_dir,

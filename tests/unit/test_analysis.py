@@ -206,6 +206,39 @@ def test_tag_scores() -> None:
         tag_scores(uneven)
 
 
+IOB2 = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG"])
+
+
+@given(st.lists(st.lists(st.tuples(IOB2, IOB2), min_size=1, max_size=8), min_size=1, max_size=6))
+@settings(max_examples=150, deadline=None)
+def test_scores_of_named_entities(sentences: list[list[tuple[str, str]]]) -> None:
+    gold, predicted = ([[pair[side] for pair in pairs] for pairs in sentences] for side in (0, 1))
+    count = len(sentences)
+    columns = [["wikiann"] * count, ["hi"] * count, [str(n) for n in range(count)], gold, predicted]
+    frame = tag_scores(pa.table(columns, schema=TAG_PREDICTIONS), outside="O")
+    found = frame[frame["language"] == "hi"].set_index("metric")["value"]
+    words = [[tag for tags in side for tag in tags] for side in (gold, predicted)]
+    tags = sorted({*words[0], *words[1]} - {"O"})
+    expected = 0.0  # nothing to find, nothing found
+    if tags:
+        expected = metrics.f1_score(*words, labels=tags, average="micro", zero_division=0)
+    assert found["token_micro_f1"] == pytest.approx(100 * expected)  # the paper's words
+    assert found["token_accuracy"] == pytest.approx(100 * metrics.accuracy_score(*words))
+    if get_entities(gold) or get_entities(predicted):
+        for average in ("micro", "macro"):  # micro: the authors' code
+            expected = f1_score(gold, predicted, average=average, zero_division=0)
+            assert found[f"span_{average}_f1"] == pytest.approx(100 * expected)
+
+
+def test_scores_of_named_entities_by_hand() -> None:
+    gold = [["B-PER", "I-PER", "O", "B-LOC"]]
+    predicted = [["B-PER", "O", "O", "B-LOC"]]
+    table = pa.table([["w"], ["en"], ["1"], gold, predicted], schema=TAG_PREDICTIONS)
+    found = tag_scores(table, outside="O").query("language == 'en'").set_index("metric")["value"]
+    assert found["token_micro_f1"] == pytest.approx(100 * 2 * 2 / (3 + 2))
+    assert found["span_micro_f1"] == pytest.approx(100 * 2 * 1 / (2 + 2))
+
+
 # --- significance ---------------------------------------------------------------------------------
 
 

@@ -53,7 +53,7 @@ def all_rows(examples) -> np.ndarray:
 
 def test_tasks_by_name():
     assert tasks.get("tagging").unit == "token"
-    with pytest.raises(AtlasError, match="language_identification, tagging"):
+    with pytest.raises(AtlasError, match="question_answering, tagging"):
         tasks.get("parsing")
 
 

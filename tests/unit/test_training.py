@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given, settings
@@ -21,10 +22,11 @@ from torch.nn import functional
 from transformers import get_scheduler
 
 from mbert_atlas import tasks
+from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
+from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
 from mbert_atlas.training import loop
@@ -337,7 +339,7 @@ def finetune_pairs(folder: Path, name: str, losses: int | None = None):
             return super().loss(model, batch, step_weight)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mbert_atlas.training.finetune.CrossEntropy", KilledAt)
+        patch.setattr("mbert_atlas.tasks.base.CrossEntropy", KilledAt)
         return finetune(
             task="inference",
             encoder=folder / "encoder",
@@ -420,7 +422,7 @@ def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, chang
             return super().loss(model, batch, step_weight)
 
     with monkeypatch.context() as patch:
-        patch.setattr("mbert_atlas.training.finetune.CrossEntropy", Stopped)
+        patch.setattr("mbert_atlas.tasks.base.CrossEntropy", Stopped)
         with pytest.raises(AtlasError, match="stopped by SIGTERM after step 1 of 6"):
             finetune(**arguments, head=HeadOptions(dropout=0.1))
     if change == "store":
@@ -504,6 +506,39 @@ def test_finetuning_learns_and_writes_model_and_predictions(small_run, tmp_path)
     examples = task.examples(load_arrays(tmp_path / "train"))
     outputs = predict(model, examples, task.forward, description="p", rows=examples.label_counts)
     assert task.decode(examples, outputs, labels, "ud").equals(table)
+
+
+def test_finetuning_finds_named_entities(small_run, tmp_path):
+    sentences = [["the", "cat", "dog", "sees", ","][n % 2 : 3 + n % 3] for n in range(40)]
+    tag_of = {"the": "O", "cat": "B-PER", "dog": "I-PER", "sees": "O", ",": "O"}
+    table = pa.table(
+        {
+            "id": [f"s{n}" for n in range(40)],
+            "language": ["hi"] * 40,
+            "split": ["train"] * 40,
+            "forms": sentences,
+            "ner_tags": [[tag_of[word] for word in words] for words in sentences],
+        },
+        schema=TAGGED_SENTENCES,
+    )
+    tags = ["O", "B-PER", "I-PER"]
+    task = tasks.get("named_entities")
+    task.encode(table, small_run["encoder"], tmp_path / "entities", labels=tags)
+    finetune(
+        **{
+            **small_run,
+            "task": "named_entities",
+            "train": tmp_path / "entities",
+            "evaluate": {"wikiann": tmp_path / "entities"},
+        }
+    )
+    found = read_parquet(tmp_path / "predictions.parquet", TAG_PREDICTIONS)
+    scores = tag_scores(found, outside="O").set_index(["language", "metric"])["value"]
+    assert scores["hi", "span_micro_f1"] > 90
+    assert found["gold"].to_pylist() == table["ner_tags"].to_pylist()
+    assert load_model(tmp_path / "model")[1] == tags
+    with pytest.raises(DataError, match="encoded for named_entities, not for tagging"):
+        finetune(**{**small_run, "train": tmp_path / "entities"})
 
 
 def test_finetuning_predicts_the_languages_asked_for(small_run, tmp_path):

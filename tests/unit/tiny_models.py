@@ -27,9 +27,14 @@ def make_tokenizer(folder: Path) -> Path:
     return folder / "tokenizer"
 
 
-def make_encoder(folder: Path, tokenizer: Path, dropout: float = 0.1) -> Path:
+def make_encoder(
+    folder: Path,
+    tokenizer: Path,
+    dropout: float = 0.1,
+    vocabulary: int = len(SPECIAL_TOKENS) + len(WORDS),
+) -> Path:
     config = BertConfig(
-        vocab_size=len(SPECIAL_TOKENS) + len(WORDS),
+        vocab_size=vocabulary,
         hidden_size=16,
         num_hidden_layers=2,
         num_attention_heads=2,

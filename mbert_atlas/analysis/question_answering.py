@@ -1,0 +1,224 @@
+"""Scores of extracted answers: exact match and token F1, as SQuAD v1.1 and as MLQA define them.
+
+Both compare normalised texts. SQuAD's normalisation is made for English; MLQA's knows the articles
+of its languages and takes each Chinese character for a token. Scores of examples are shares from 0
+to 1, tables give percentages.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+
+from mbert_atlas.errors import AtlasError
+
+Floats = npt.NDArray[np.float64]
+Normalisation = Literal["squad", "mlqa"]
+Metric = Literal["exact_match", "f1"]
+ANSWER_SCORE_COLUMNS = ("dataset", "language", "question_language", "metric", "value", "n")
+
+_ENGLISH_ARTICLES = "a an the"
+_ARTICLES = {
+    "en": _ENGLISH_ARTICLES,
+    "es": "un una unos unas el la los las",
+    "vi": "của là cái chiếc những",
+    "de": "ein eine einen einem eines einer der die das den dem des",
+    "ar": "",  # a prefix, see answer_tokens
+    "hi": "",
+    "zh": "",
+}
+_ARABIC_ARTICLE = "ال"
+_CHINESE_CHARACTER = re.compile("([\u4e00-\u9fa5])")
+_GROUP = ["dataset", "language", "question_language"]
+
+
+@dataclass(frozen=True)
+class AnswerScores:
+    """Scores of each prediction, float64, shape ``(n,)``, in the order of the table, 0 to 1.
+
+    Attributes:
+        exact_match: 1 if the normalised texts are equal for one of the gold answers.
+        f1: of the tokens that prediction and gold answer share, the best over the gold answers;
+            0 if they share none, also if neither has one.
+    """
+
+    exact_match: Floats
+    f1: Floats
+
+
+def answer_tokens(text: str, language: str, normalisation: Normalisation = "squad") -> list[str]:
+    """Return the tokens of a normalised answer: lower case, no punctuation, no articles.
+
+    SQuAD (evaluate-v1.1.py) removes ASCII punctuation and English articles, whatever the language.
+    MLQA (mlqa_evaluation_v1.py) removes all Unicode punctuation and the articles of the answer's
+    language; the Arabic one is removed wherever its two letters stand, also inside a word, and
+    leaves a space. MLQA splits Chinese at each character of U+4E00 to U+9FA5.
+
+    Args:
+        text: the answer.
+        language: its code; counts for MLQA only.
+        normalisation: which.
+
+    Raises:
+        AtlasError: if MLQA's normalisation does not know the language.
+    """
+    if normalisation == "mlqa" and language not in _ARTICLES:
+        raise AtlasError(
+            f"MLQA's normalisation knows the languages {', '.join(sorted(_ARTICLES))}, not "
+            f"{language!r}; score this dataset with SQuAD's normalisation."
+        )
+    text = text.lower().translate(_punctuation(normalisation))
+    articles = _articles(_ENGLISH_ARTICLES if normalisation == "squad" else _ARTICLES[language])
+    if articles is not None:
+        text = articles.sub(" ", text)
+    if normalisation == "mlqa" and language == "ar":
+        text = text.replace(_ARABIC_ARTICLE, " ")
+    if normalisation == "mlqa" and language == "zh":
+        text = _CHINESE_CHARACTER.sub(r" \1 ", text)
+    return text.split()
+
+
+def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squad") -> AnswerScores:
+    """Score each prediction against its gold answers.
+
+    Args:
+        predictions: columns as in :data:`mbert_atlas.schemas.SPAN_PREDICTIONS`.
+        normalisation: ``squad`` or ``mlqa``; MLQA's takes the language of the context, which is
+            that of the answer.
+
+    Raises:
+        AtlasError: if an example has no gold answer, or see :func:`answer_tokens`.
+    """
+    exact, f1 = np.zeros(predictions.num_rows), np.zeros(predictions.num_rows)
+    columns = ("language", "example_id", "gold", "prediction")
+    rows = zip(*(predictions.column(name).to_pylist() for name in columns), strict=True)
+    for number, (language, example, gold, prediction) in enumerate(rows):
+        if not gold:
+            raise AtlasError(
+                f"question {example} has no gold answer to score against; leave such questions out."
+            )
+        found = answer_tokens(prediction, language, normalisation)
+        expected = [answer_tokens(text, language, normalisation) for text in gold]
+        exact[number] = found in expected
+        f1[number] = max(_f1(found, tokens) for tokens in expected)
+    return AnswerScores(exact, f1)
+
+
+def answer_scores(predictions: pa.Table, *, normalisation: Normalisation = "squad") -> pd.DataFrame:
+    """Average the scores of predictions by dataset, language and language of the question.
+
+    Args:
+        predictions: columns as in :data:`mbert_atlas.schemas.SPAN_PREDICTIONS`.
+        normalisation: see :func:`score_answers`.
+
+    Returns:
+        Columns :data:`ANSWER_SCORE_COLUMNS`, sorted: ``exact_match`` and ``f1`` in percent; ``n``
+        counts questions.
+
+    Raises:
+        AtlasError: if there are no predictions; and see :func:`score_answers`.
+    """
+    if predictions.num_rows == 0:
+        raise AtlasError("there are no predictions to score; predict first.")
+    scores = score_answers(predictions, normalisation=normalisation)
+    frame = predictions.select(_GROUP).to_pandas()
+    frame = frame.assign(exact_match=100 * scores.exact_match, f1=100 * scores.f1)
+    rows = [
+        (*key, metric, float(group[metric].mean()), len(group))
+        for key, group in frame.groupby(_GROUP)
+        for metric in ("exact_match", "f1")
+    ]
+    return pd.DataFrame(rows, columns=list(ANSWER_SCORE_COLUMNS))
+
+
+def mean_answer_scores(
+    runs: Sequence[pa.Table],
+    *,
+    metric: Metric = "f1",
+    normalisation: Normalisation = "squad",
+    dataset: str | None = None,
+    language: str | None = None,
+    question_language: str | None = None,
+) -> tuple[list[str], Floats]:
+    """Return the score of each question, averaged over runs with different seeds.
+
+    This is what :func:`mbert_atlas.analysis.significance.paired_t_test` compares (efimov2022,
+    section 5.1).
+
+    Args:
+        runs: one table of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS` per seed.
+        metric: which score.
+        normalisation: see :func:`score_answers`.
+        dataset: keep only this dataset.
+        language: keep only contexts in this language.
+        question_language: keep only questions in this language.
+
+    Returns:
+        Keys of the questions, sorted, each made of dataset, both languages and id; and the mean
+        scores, float64, shape ``(n,)``, 0 to 1.
+
+    Raises:
+        AtlasError: if there are no runs or no questions, a question occurs twice in a run, or runs
+            hold different questions.
+    """
+    if not runs:
+        raise AtlasError("there are no predictions to compare; run at least one seed.")
+    wanted = dict(zip(_GROUP, (dataset, language, question_language), strict=True))
+    where = f"predictions of {', '.join(f'{name} {value}' for name, value in wanted.items())}"
+    keys: list[str] = []
+    total: Floats = np.empty(0)
+    for number, run in enumerate(runs):
+        frame = run.select([*_GROUP, "example_id"]).to_pandas()
+        kept = np.ones(len(frame), dtype=bool)
+        for column, value in wanted.items():
+            if value is not None:
+                kept &= (frame[column] == value).to_numpy()
+        scores = score_answers(run.filter(pa.array(kept)), normalisation=normalisation)
+        names = frame["dataset"] + "\t" + frame["language"] + "\t" + frame["question_language"]
+        key = (names + "\t" + frame["example_id"])[kept]
+        found = pd.Series(getattr(scores, metric), index=key.to_numpy()).sort_index()
+        if len(found) == 0 or not found.index.is_unique:
+            raise AtlasError(
+                f"{where}: {'a question occurs twice' if len(found) else 'there are none'}; "
+                "predict again."
+            )
+        if number == 0:
+            keys, total = [str(name) for name in found.index], np.zeros(len(found))
+        elif list(found.index) != keys:
+            raise AtlasError(
+                f"{where}: the seeds were evaluated on different questions; predict the same test "
+                "set with each."
+            )
+        total += found.to_numpy()
+    return keys, total / len(runs)
+
+
+def _f1(prediction: list[str], gold: list[str]) -> float:
+    shared = (Counter(prediction) & Counter(gold)).total()
+    return 2 * shared / (len(prediction) + len(gold)) if shared else 0.0
+
+
+@cache
+def _punctuation(normalisation: Normalisation) -> dict[int, None]:
+    removed = set(map(ord, string.punctuation))
+    if normalisation == "mlqa":
+        codes = range(sys.maxunicode + 1)
+        removed |= {code for code in codes if unicodedata.category(chr(code)).startswith("P")}
+    return dict.fromkeys(removed)
+
+
+@cache
+def _articles(words: str) -> re.Pattern[str] | None:
+    return re.compile(rf"\b({words.replace(' ', '|')})\b") if words else None
