@@ -54,6 +54,10 @@ class Source(_Model):
     limit: int | None = Field(None, ge=1, description="bitext: keep at most this many pairs.")
 
 
+_WITH_SPLITS = ("nli", "universal_dependencies", "named_entities", "question_answering")
+_ONE_FILE = ("wikipedia", "nli", "named_entities", "question_answering")
+
+
 class Dataset(_Model):
     """An upstream corpus made into tidy Parquet, or a set sampled from another one."""
 
@@ -64,6 +68,8 @@ class Dataset(_Model):
         "gold_alignment",
         "universal_dependencies",
         "nli",
+        "named_entities",
+        "question_answering",
         "language_identification",
     ] = Field(description="Kind of corpus; it decides the reader and the columns.")
     format: str | None = Field(None, description="Upstream format, where a corpus has several.")
@@ -80,6 +86,21 @@ class Dataset(_Model):
     limit: int | None = Field(None, ge=1, description="Keep at most this many items per language.")
     minimum_characters: int = Field(
         100, ge=1, description="Shortest Wikipedia paragraph that is kept (tanti2021)."
+    )
+    made_from: str | None = Field(
+        None,
+        description="Dataset of the same kind that this one is made from. nli: one side of each "
+        "pair becomes English (efimov2022); question_answering: see `questions`.",
+    )
+    questions: Literal["same", "target", "english"] = Field(
+        "same",
+        description="question_answering: questions in the language of the paragraphs; or in the "
+        "target language about English paragraphs; or in English about the target's.",
+    )
+    sample_seed: int | None = Field(
+        None,
+        description="named_entities, question_answering: seed of a random sample of `limit` items; "
+        "none takes the first.",
     )
     paragraphs: str | None = Field(
         None, description="language_identification: the dataset to sample paragraphs from."
@@ -102,12 +123,19 @@ class Dataset(_Model):
         sampled = self.corpus == "language_identification"
         if sampled and not (self.paragraphs and self.encoder):
             raise ValueError("language_identification needs `paragraphs` and `encoder`")
-        if not sampled and self.files is None and self.files_by_language is None:
+        given = self.files is not None or self.files_by_language is not None
+        if self.made_from and (given or self.corpus not in ("nli", "question_answering")):
+            raise ValueError("`made_from` is for nli and question_answering, without files")
+        if self.made_from and self.corpus == "question_answering" and self.questions == "same":
+            raise ValueError("`made_from` needs `questions: target` or `questions: english`")
+        if not (sampled or self.made_from or given):
             raise ValueError("give `files` or `files_by_language`")
+        if self.corpus in _WITH_SPLITS and self.split is None and not self.made_from:
+            raise ValueError(f"{self.corpus} needs `split`")
         if self.limit and self.corpus in ("wikipedia", "gold_alignment"):
             raise ValueError(f"{self.corpus} is read whole: drop `limit`")
         for language, sources in (self.files_by_language or {}).items():
-            if self.corpus in ("wikipedia", "nli") and len(sources) > 1:
+            if self.corpus in _ONE_FILE and len(sources) > 1:
                 raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")
             if self.corpus != "bitext" and any(source.limit for source in sources):
                 raise ValueError(f"only a bitext has a `limit` per file ({language})")
@@ -117,16 +145,23 @@ class Dataset(_Model):
 class Encoding(_Model):
     """How a task's examples become token ids."""
 
-    task: Literal["inference", "tagging", "language_identification"] = Field(
-        description="The task whose examples are encoded."
-    )
+    task: Literal[
+        "inference", "tagging", "named_entities", "question_answering", "language_identification"
+    ] = Field(description="The task whose examples are encoded.")
     max_length: int = Field(128, ge=8, description="Longest example in pieces, specials included.")
     segment_ids: bool = Field(
         True, description="inference: mark the second text by token type 1 (false: all zero)."
     )
     drop_unknown: bool = Field(False, description="Leave out examples with [UNK] (tanti2021).")
     labelled_pieces: Literal["first", "non_continuation"] = Field(
-        "first", description="tagging: which pieces of a word carry its label."
+        "first", description="tagging, named_entities: which pieces of a word carry its label."
+    )
+    doc_stride: int = Field(
+        128, ge=1, description="question_answering: pieces by which windows overlap (or advance)."
+    )
+    stride_is: Literal["overlap", "step"] = Field(
+        "overlap",
+        description="question_answering: whether windows overlap or advance by `doc_stride`.",
     )
 
 
@@ -341,10 +376,13 @@ class Config(_Model):
             texts = self._datasets("wikipedia", "plain_text")
             _check(f"{at}.paragraphs", dataset.paragraphs, texts, " as running text")
             _check(f"{at}.encoder", dataset.encoder, self.encoders)
+            alike = [other for other in self._datasets(dataset.corpus) if other != name]
+            _check(f"{at}.made_from", dataset.made_from, alike, f" as {dataset.corpus}")
             for code in dataset.languages:
                 _check(f"{at}.languages", code, codes or [code])
-                if dataset.paragraphs:
-                    self._check_language(f"{at}.languages", code, dataset.paragraphs)
+                below = dataset.paragraphs or dataset.made_from
+                if below:
+                    self._check_language(f"{at}.languages", code, below)
                 elif self.miniature:
                     written = ["en", *self.miniature.languages]
                     _check(f"{at}.languages", code, written, " in the miniature")

@@ -74,6 +74,10 @@ class Task(ABC):
             DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
         """
 
+    def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
+        """Return the language that each example of a store tests, shape ``(n,)``."""
+        return store.dense("language")
+
     @abstractmethod
     def examples(
         self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1

@@ -35,6 +35,7 @@ StrideIs = Literal["overlap", "step"]
 OUTPUTS = ("start", "end")
 N_BEST = 20
 MAX_ANSWER_LENGTH = 30
+ENGLISH = "en"
 _SPECIAL = 3  # [CLS] question [SEP] context [SEP]
 _CLS = 0
 _WINDOWS_AT_A_TIME = 1024
@@ -192,6 +193,12 @@ class QuestionAnswering(Task):
             },
             dropped=dropped,
         )
+
+    def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
+        """Return the language of the context, or the question's if the context is English."""
+        contexts = store.dense("language")
+        questions = store.dense("question_language")[store.dense("example")]
+        return np.where(contexts == ENGLISH, questions, contexts)
 
     def examples(
         self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1

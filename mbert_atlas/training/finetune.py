@@ -98,7 +98,7 @@ def finetune(
     )
     predictions = []
     for name, store in testing.items():
-        rows = _rows_of(store, (languages or {}).get(name), evaluate[name])
+        rows = _rows_of(chosen.targets(store), (languages or {}).get(name), evaluate[name])
         examples = chosen.examples(store, rows, pad_multiple=pad_multiple)
         outputs = loop.predict(
             model,
@@ -158,9 +158,10 @@ def _require_positions(store: TokenStore, path: Path, positions: int, encoder: P
 
 
 def _rows_of(
-    store: TokenStore, languages: Collection[str] | None, path: Path
+    found: np.ndarray[tuple[int], np.dtype[np.str_]],
+    languages: Collection[str] | None,
+    path: Path,
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    found = store.dense("language")
     if languages is None:
         return np.arange(len(found), dtype=np.int64)
     missing = sorted(set(languages) - set(found.tolist()))

@@ -59,8 +59,19 @@ def code(script):
 
 
 def named(*kinds):
-    """Regular expression for the names of the datasets of these kinds."""
-    return either(name for name, item in CONFIG.datasets.items() if item.corpus in kinds)
+    """Regular expression for the names of the datasets of these kinds, made from upstream files."""
+    return either(
+        name
+        for name, item in CONFIG.datasets.items()
+        if item.corpus in kinds and not item.made_from
+    )
+
+
+def made(kind):
+    """Regular expression for the names of the datasets of a kind that are made from others."""
+    return either(
+        name for name, item in CONFIG.datasets.items() if item.corpus == kind and item.made_from
+    )
 
 
 def either(names):

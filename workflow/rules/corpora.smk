@@ -30,6 +30,10 @@ rule extract_wikipedia:
 localrules:
     read_plain_text,
     read_nli,
+    read_named_entities,
+    read_question_answering,
+    mix_languages,
+    cross_questions,
 
 
 rule read_plain_text:
@@ -126,6 +130,94 @@ rule read_nli:
         code=code("read_nli"),
     script:
         "../scripts/read_nli.py"
+
+
+rule read_named_entities:
+    """Tagged sentences of all languages of a WikiANN dataset."""
+    input:
+        lambda wildcards: all_source_files(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/read_named_entities/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/read_named_entities/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=named("named_entities"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset),
+        code=code("read_named_entities"),
+    script:
+        "../scripts/read_named_entities.py"
+
+
+rule read_question_answering:
+    """Questions and paragraphs of all languages of a dataset in SQuAD's layout."""
+    input:
+        lambda wildcards: all_source_files(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/read_question_answering/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/read_question_answering/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=named("question_answering"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset),
+        code=code("read_question_answering"),
+    script:
+        "../scripts/read_question_answering.py"
+
+
+rule mix_languages:
+    """XNLI with one side of each pair in English (efimov2022, section 4.2)."""
+    input:
+        lambda wildcards: table(CONFIG.datasets[wildcards.dataset].made_from),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/mix_languages/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/mix_languages/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=made("nli"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        dataset=lambda wildcards: CONFIG.datasets[wildcards.dataset].model_dump(mode="json"),
+        code=code("mix_languages"),
+    script:
+        "../scripts/mix_languages.py"
+
+
+rule cross_questions:
+    """Questions of one language about paragraphs of another, by joining a parallel dataset."""
+    input:
+        lambda wildcards: table(CONFIG.datasets[wildcards.dataset].made_from),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/cross_questions/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/cross_questions/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=made("question_answering"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        dataset=lambda wildcards: CONFIG.datasets[wildcards.dataset].model_dump(mode="json"),
+        code=code("cross_questions"),
+    script:
+        "../scripts/cross_questions.py"
 
 
 rule sample_language_identification:

@@ -3,23 +3,35 @@ from pathlib import Path
 from atlas_job import run
 
 
+OPTIONS = {
+    "segment_ids": ["inference"],
+    "labelled_pieces": ["tagging", "named_entities"],
+    "doc_stride": ["question_answering"],
+    "stride_is": ["question_answering"],
+}
+"""Options of an encoding, and the tasks that take them."""
+
+
 def main(snakemake):
     from mbert_atlas import tasks
+    from mbert_atlas.corpora.ner import TAGS
     from mbert_atlas.corpora.nli import LABELS
     from mbert_atlas.corpora.universal_dependencies import UPOS
     from mbert_atlas.files import read_parquet
+    from mbert_atlas.tasks.question_answering import OUTPUTS
 
     encoding = dict(snakemake.params.encoding)
     task = encoding.pop("task")
     labels = {
         "inference": LABELS,
         "tagging": sorted(UPOS),
+        "named_entities": TAGS,
+        "question_answering": OUTPUTS,
         "language_identification": sorted(snakemake.params.languages),
     }
-    if task != "inference":
-        del encoding["segment_ids"]
-    if task != "tagging":
-        del encoding["labelled_pieces"]
+    for option, those in OPTIONS.items():
+        if task not in those:
+            del encoding[option]
     tasks.get(task).encode(
         read_parquet(snakemake.input.table),
         Path(snakemake.input.tokenizer),

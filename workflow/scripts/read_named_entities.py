@@ -1,0 +1,25 @@
+from atlas_job import run
+from origins import origin, read_languages
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.ner import read_ner
+
+    def read(language, sources, dataset, output, card):
+        (source,) = sources
+        read_ner(
+            source["path"],
+            source["format"],
+            language,
+            dataset["split"],
+            output,
+            card,
+            limit=dataset["limit"],
+            seed=dataset["sample_seed"],
+            source=origin(snakemake, source["path"]),
+        )
+
+    read_languages(snakemake, read)
+
+
+run(main, snakemake)

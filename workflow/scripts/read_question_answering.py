@@ -1,0 +1,31 @@
+from atlas_job import run
+from origins import origin, read_languages
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.question_answering import read_question_answering
+
+    def read(language, sources, dataset, output, card):
+        (source,) = sources
+        context, question = {
+            "same": (language, None),
+            "target": ("en", language),
+            "english": (language, "en"),
+        }[dataset["questions"]]
+        read_question_answering(
+            source["path"],
+            source["format"],
+            context,
+            dataset["split"],
+            output,
+            card,
+            question_language=question,
+            limit=dataset["limit"],
+            seed=dataset["sample_seed"],
+            source=origin(snakemake, source["path"]),
+        )
+
+    read_languages(snakemake, read)
+
+
+run(main, snakemake)
