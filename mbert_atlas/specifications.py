@@ -85,6 +85,9 @@ class Adjustment(BaseModel):
     special_tokens: Literal["none", "cls", "cls_sep"] = Field(
         "cls_sep", description="Pull [CLS], or [CLS] and [SEP], of both sides together (Table 7)."
     )
+    regulariser: bool = Field(
+        True, description="Hold English words to the original encoder (second term of Eq. 1)."
+    )
     reduction: Literal["mean", "sum"] = Field(
         "mean",
         description="sum: squared norms summed as in Eq. 1, per sentence of the step. mean: each "
@@ -135,6 +138,39 @@ class Adjustment(BaseModel):
         return cls.model_validate(defaults | changes)
 
 
+class Replay(BaseModel):
+    """Alignment replayed during fine-tuning, continual learning (efimov2022, Eq. 2).
+
+    What is pulled, and with which dropout, is the :class:`Adjustment`'s that precedes. The
+    defaults are those of the authors' code; :meth:`corrected` holds what the equation asks.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sentences: int = Field(
+        16, ge=1, description="Parallel sentences drawn at each step, with replacement."
+    )
+    alpha: float = Field(0.01, gt=0, description="Weight of the alignment beside the task's loss.")
+    scope: Literal["pull", "both"] = Field(
+        "pull",
+        description="What `alpha` multiplies: the pull alone, the regulariser counting fully, or "
+        "both terms of Eq. 1, as Eq. 2 has it.",
+    )
+    group_size: int = Field(
+        16, ge=1, description="Drawn sentences in one group of the adjustment's reduction `mean`."
+    )
+
+    @classmethod
+    def published(cls, **changes: Any) -> Replay:
+        """Return the specification of the authors' code, with ``changes`` to some fields."""
+        return cls.model_validate(changes)
+
+    @classmethod
+    def corrected(cls, **changes: Any) -> Replay:
+        """Return the specification that Eq. 2 asks, with ``changes`` to some fields."""
+        return cls.model_validate({"scope": "both"} | changes)
+
+
 class Probe(BaseModel):
     """Language identification by a linear layer on cached vectors (tanti2021, appendix C).
 
@@ -176,19 +212,11 @@ class Probe(BaseModel):
         return cls.model_validate({"solver": "lbfgs", "standardise": True} | changes)
 
 
-class Pretraining(BaseModel):
-    """A BERT encoder pretrained by masked language modelling (Devlin et al. 2019, section 3.1)."""
+class MaskedTraining(BaseModel):
+    """Masked language modelling of an encoder that is there (Devlin et al. 2019, section 3.1)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    vocabulary_size: int = Field(8000, ge=100, description="Word pieces, special tokens included.")
-    alphabet_size: int = Field(1000, ge=1, description="Most single characters among the pieces.")
-    hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
-    layers: int = Field(4, ge=1, description="Transformer layers.")
-    heads: int = Field(4, ge=1, description="Attention heads per layer.")
-    intermediate_size: int = Field(1024, ge=8, description="Width of the feed-forward layers.")
-    positions: int = Field(512, ge=8, description="Longest input that the encoder can take.")
-    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout of hidden states and attention.")
     max_length: int = Field(
         128, ge=8, description="Longest training row in pieces, specials included; texts are cut."
     )
@@ -199,8 +227,47 @@ class Pretraining(BaseModel):
         None, ge=1, description="Use at most this many texts per language."
     )
     optimisation: Optimisation = Field(
+        Optimisation.model_validate({"learning_rate": 2e-5, "epochs": 1}),
+        description="Optimiser, schedule, batches.",
+    )
+
+
+class Pretraining(MaskedTraining):
+    """A BERT encoder pretrained by masked language modelling (Devlin et al. 2019, section 3.1)."""
+
+    vocabulary_size: int = Field(8000, ge=100, description="Word pieces, special tokens included.")
+    alphabet_size: int = Field(1000, ge=1, description="Most single characters among the pieces.")
+    hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
+    layers: int = Field(4, ge=1, description="Transformer layers.")
+    heads: int = Field(4, ge=1, description="Attention heads per layer.")
+    intermediate_size: int = Field(1024, ge=8, description="Width of the feed-forward layers.")
+    positions: int = Field(512, ge=8, description="Longest input that the encoder can take.")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout of hidden states and attention.")
+    optimisation: Optimisation = Field(
         Optimisation.model_validate(
             {"learning_rate": 1e-3, "warmup_fraction": 0.1, "weight_decay": 0.01, "epochs": 10}
         ),
         description="Optimiser, schedule, batches.",
+    )
+
+
+class Extension(BaseModel):
+    """More word pieces for one language in an encoder's vocabulary (Wang et al. 2020, EmBERT)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    vocabulary_size: int = Field(
+        30_000, ge=100, description="Word pieces learnt from the language's texts."
+    )
+    alphabet_size: int = Field(1000, ge=1, description="Most single characters among them.")
+    pieces: int | None = Field(
+        None,
+        ge=1,
+        description="Most new pieces that are appended, the most frequent first; none: all.",
+    )
+    texts: int | None = Field(None, ge=1, description="Learn from at most this many texts.")
+    rows: Literal["normal", "pieces"] = Field(
+        "normal",
+        description="Embeddings of new pieces: drawn as the encoder's initial weights were, or "
+        "the mean of the old pieces that spell the new one.",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
 
 IntArray = npt.NDArray[np.int64]
+Units = Literal["words", "pieces"]
 _BATCH = 2048
 
 
@@ -135,7 +136,12 @@ def word_pairs(
 
 
 def encode_word_pairs(
-    table: Path | str, tokenizer_dir: Path | str, output: Path | str, *, maximum_length: int = 128
+    table: Path | str,
+    tokenizer_dir: Path | str,
+    output: Path | str,
+    *,
+    maximum_length: int = 128,
+    units: Units = "words",
 ) -> None:
     """Tokenise word pairs once and write them as a token store; its rows are the table's rows.
 
@@ -143,24 +149,32 @@ def encode_word_pairs(
     ``<side>_ids``, piece ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
     the pieces [start, end) of each word, [CLS] being piece 0 (both are 0 for a word without pieces
     or not wholly inside ``maximum_length``); ``<side>_pairs``, the words of each pair.
-    ``meta.json`` holds ``tokenizer_sha256``, ``maximum_length``, ``counts`` and ``dropped``.
+    ``meta.json`` holds ``tokenizer_sha256``, ``maximum_length``, ``units``, ``counts`` and
+    ``dropped``.
 
     Args:
         table: Parquet file of schema ``WORD_PAIRS``.
         tokenizer_dir: folder with ``tokenizer.json``.
         output: folder to write.
         maximum_length: pieces of a sentence with [CLS] and [SEP]; the rest is cut off.
+        units: what the table's tokens are: words to tokenise, or pieces of this tokenizer
+            (:func:`mbert_atlas.alignment.pieces.piece_bitext`), each of which is looked up. As
+            words, pieces would be split again (``##ing`` at its signs).
 
     Raises:
-        DataError: if the tokenizer cannot be used or no pair is left.
+        DataError: if the tokenizer cannot be used, no pair is left, or a piece is not one.
     """
     tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
-    tokenizer = _load_tokenizer(tokenizer_file)
+    tokenizer = load_word_tokenizer(tokenizer_file)
     rows = read_parquet(table, WORD_PAIRS)
     arrays: dict[str, Ragged] = {}
     cut, vanished, indices = [], [], []
     for side in ("source", "target"):
-        pieces, words, lengths = _tokenise(tokenizer, rows[f"{side}_tokens"], side)
+        column = rows[f"{side}_tokens"]
+        if units == "words":
+            pieces, words, lengths = tokenise_words(tokenizer, column, side)
+        else:
+            pieces, words, lengths = _look_up(tokenizer, column, table)
         ids, start, end, lost = _spans(pieces, words, lengths, maximum_length)
         index, pair_count = _flat(rows[f"{side}_index"])
         word = np.repeat(start.offsets[:-1], pair_count) + index.to_numpy().astype(np.int64)
@@ -186,6 +200,7 @@ def encode_word_pairs(
         {
             "tokenizer_sha256": sha256_of(tokenizer_file),
             "maximum_length": maximum_length,
+            "units": units,
             "counts": {
                 "sentences": len(rows),
                 "sentences with pairs": int(np.count_nonzero(np.diff(offsets))),
@@ -223,7 +238,12 @@ def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
     return pa.table(columns, schema=WORD_PAIRS)
 
 
-def _load_tokenizer(path: Path) -> Tokenizer:
+def load_word_tokenizer(path: Path) -> Tokenizer:
+    """Open a ``tokenizer.json`` for sentences split into words, without truncation or padding.
+
+    Raises:
+        DataError: if it is missing, unreadable or not one that frames a sentence by two tokens.
+    """
     if not path.is_file():
         raise DataError(path, "", "no such file", "name the folder of an encoder")
     try:
@@ -242,10 +262,20 @@ def _load_tokenizer(path: Path) -> Tokenizer:
     return tokenizer
 
 
-def _tokenise(
+def tokenise_words(
     tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
-    """Return piece ids with specials, each piece's word (-1 for specials), words per sentence."""
+    """Tokenise sentences that are split into words.
+
+    Args:
+        tokenizer: from :func:`load_word_tokenizer`.
+        column: lists of words.
+        side: for the progress line.
+
+    Returns:
+        Piece ids with specials, int32, by sentence; each piece's word in its sentence (-1 for
+        specials), int32, flat; and words per sentence, int64.
+    """
     ids: list[npt.NDArray[np.int32]] = []
     words: list[npt.NDArray[np.int32]] = []
     lengths: list[int] = []
@@ -266,6 +296,32 @@ def _tokenise(
         np.concatenate(words or nothing),
         (_flat(column)[1]),
     )
+
+
+def _look_up(
+    tokenizer: Tokenizer, column: pa.ChunkedArray, origin: Path | str
+) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
+    """Return what :func:`tokenise_words` does for tokens that are pieces already."""
+    flat, lengths = _flat(column)
+    encoded = flat.dictionary_encode()
+    numbers = [tokenizer.token_to_id(piece) for piece in encoded.dictionary.to_pylist()]
+    if None in numbers:
+        raise DataError(
+            origin,
+            f"piece {encoded.dictionary[numbers.index(None)].as_py()!r}",
+            "the tokenizer has no such piece",
+            "split the bitext into pieces with the tokenizer of this encoder",
+        )
+    first, last = tokenizer.encode([], is_pretokenized=True).ids
+    offsets = np.concatenate([[0], np.cumsum(lengths + 2)]).astype(np.int64)
+    inside = np.ones(int(offsets[-1]), dtype=np.bool_)
+    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
+    ids = np.empty(len(inside), dtype=np.int32)
+    ids[offsets[:-1]], ids[offsets[1:] - 1] = first, last
+    ids[inside] = np.array(numbers, dtype=np.int32)[encoded.indices.to_numpy()]
+    words = np.full(len(inside), -1, dtype=np.int32)
+    words[inside] = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return Ragged(ids, offsets), words, lengths
 
 
 def _spans(

@@ -127,6 +127,24 @@ class SpanScorer:
             "micro": float(2 * hits.sum() / found.sum()),
         }
 
+    def counts(
+        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
+    ) -> npt.NDArray[np.int64]:
+        """Count spans by sentence: right, gold and predicted ones; arguments as :meth:`f1`.
+
+        Returns:
+            int64, shape ``(sentences, 3)``; micro F1 is twice the first sum over the others'.
+        """
+        spans = [self._spans(codes, lengths)[0] for codes in (gold, prediction)]
+        right = spans[0][np.isin(spans[0], spans[1])]
+        places = int(lengths.sum()) + len(lengths)
+        past = np.cumsum(lengths + 1)  # one past each sentence, the place after its end included
+        sentences = [
+            np.searchsorted(past, keys // places % places, side="right") for keys in (right, *spans)
+        ]
+        columns = [np.bincount(sentence, minlength=len(lengths)) for sentence in sentences]
+        return np.stack(columns, axis=1).astype(np.int64)
+
     def _spans(
         self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -183,17 +201,7 @@ def tag_scores(
         AtlasError: if there are no predictions, or a sentence has more or fewer predictions
             than gold tags.
     """
-    lengths = pc.list_value_length(predictions["gold"]).to_numpy()
-    other = pc.list_value_length(predictions["prediction"]).to_numpy()
-    if not np.array_equal(lengths, other):
-        example = predictions["example_id"][int(np.argmax(lengths != other))]
-        raise AtlasError(
-            f"predictions of sentence {example}: gold and prediction differ in length; "
-            "predict with the words that were encoded."
-        )
-    codes, labels = _codes(
-        pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
-    )
+    codes, labels, lengths = _tag_codes(predictions)
     scorer = SpanScorer(labels)
     rows: list[tuple[str, str, str, float, int]] = []
     for dataset, language, group in _groups(predictions):
@@ -209,6 +217,52 @@ def tag_scores(
         n = int(lengths[group].sum())
         rows += [(dataset, language, name, 100 * v, n) for name, v in values.items()]
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+
+
+def sentence_counts(
+    predictions: pa.Table, *, unit: Literal["entity", "token"], outside: str = "O"
+) -> npt.NDArray[np.int64]:
+    """Count by sentence what micro F1 is made of.
+
+    Args:
+        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
+        unit: ``entity`` counts exactly matching spans, see :class:`SpanScorer`; ``token`` counts
+            words whose tag is not ``outside``.
+        outside: label that is no class.
+
+    Returns:
+        Right, gold and predicted ones of each row, int64, shape ``(n, 3)``. F1 is twice the sum of
+        the first column over the sum of the others.
+
+    Raises:
+        AtlasError: if a sentence has more or fewer predictions than gold tags.
+    """
+    (gold, predicted), labels, lengths = _tag_codes(predictions)
+    if unit == "entity":
+        return SpanScorer(labels).counts(gold, predicted, lengths)
+    inside = np.array([label != outside for label in labels], dtype=bool)
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    marks = ((gold == predicted) & inside[gold], inside[gold], inside[predicted])
+    columns = [np.bincount(sentence[mark], minlength=len(lengths)) for mark in marks]
+    return np.stack(columns, axis=1).astype(np.int64)
+
+
+def _tag_codes(
+    predictions: pa.Table,
+) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
+    """Return the tags of all words as numbers, what these mean, and words per sentence."""
+    lengths = pc.list_value_length(predictions["gold"]).to_numpy()
+    other = pc.list_value_length(predictions["prediction"]).to_numpy()
+    if not np.array_equal(lengths, other):
+        example = predictions["example_id"][int(np.argmax(lengths != other))]
+        raise AtlasError(
+            f"predictions of sentence {example}: gold and prediction differ in length; "
+            "predict with the words that were encoded."
+        )
+    codes, labels = _codes(
+        pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
+    )
+    return codes, labels, lengths
 
 
 def _item_f1(confusion: Confusion, outside: str | None) -> dict[str, float]:

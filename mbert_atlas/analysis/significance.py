@@ -1,20 +1,31 @@
-"""Is the difference between two systems more than chance? Paired tests on per-example means."""
+"""Is the difference between two systems more than chance?
+
+Paired t-tests on per-example means (accuracy, answer F1), permutation tests where the score is no
+mean over examples (F1 over entities), and Holm's correction of a family of tests.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy import stats
 
+from mbert_atlas.analysis.scores import sentence_counts
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.randomness import generator
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 _ROUNDING = 1e-12
+_SWAPS_AT_A_TIME = 1 << 22
+"""Swaps drawn at once: 32 MB as the double that the matrix product wants."""
 
 
 @dataclass(frozen=True)
@@ -151,3 +162,183 @@ def compare_runs(
             "evaluated on different examples; predict the same test set with both."
         )
     return paired_t_test(before, after)
+
+
+@dataclass(frozen=True)
+class PermutationTest:
+    """A two-sided permutation test of ``system - baseline`` in micro F1 (0 to 1).
+
+    Attributes:
+        n: units that were swapped: sentences times seeds.
+        baseline: F1 of the baseline, all seeds together.
+        system: F1 of the system.
+        difference: ``system - baseline``.
+        null_low: lower end of the range that holds 95% of the differences that swapping gives.
+        null_high: its upper end; no confidence interval of the observed difference.
+        iterations: random assignments drawn.
+        p_value: share of assignments, the observed one included, whose difference is at least as
+            large in either direction.
+    """
+
+    n: int
+    baseline: float
+    system: float
+    difference: float
+    null_low: float
+    null_high: float
+    iterations: int
+    p_value: float
+
+
+def permutation_test(
+    baseline: Counts, system: Counts, *, seed: int, iterations: int = 1000
+) -> PermutationTest:
+    """Compare the micro F1 of two systems by swapping their predictions sentence by sentence.
+
+    F1 needs three sums over sentences, so an iteration is one row of a matrix product between
+    random swaps and what each swap changes, whatever the counts were made from.
+
+    Args:
+        baseline: right, gold and predicted items of each sentence, int64, shape ``(n, 3)``, see
+            :func:`mbert_atlas.analysis.scores.sentence_counts`.
+        system: the same of the same sentences in the same order.
+        seed: decides the swaps.
+        iterations: random assignments of the two predictions of each sentence to the two systems.
+
+    Raises:
+        AtlasError: if the shapes differ or there is no sentence.
+    """
+    if baseline.shape != system.shape or baseline.ndim != 2 or len(baseline) == 0:
+        raise AtlasError(
+            f"a permutation test needs the same sentences from both systems, found "
+            f"{baseline.shape} and {system.shape}; score both on one test set."
+        )
+    change = (system - baseline).astype(np.float64)
+    totals = baseline.sum(0, dtype=np.float64), system.sum(0, dtype=np.float64)
+    random = generator(seed, "permutations")
+    differences = np.empty(iterations)
+    size = max(1, _SWAPS_AT_A_TIME // len(change))
+    for start in range(0, iterations, size):
+        count = min(size, iterations - start)
+        swaps = random.integers(0, 2, size=(count, len(change)), dtype=np.uint8)
+        moved = swaps @ change  # exact: sums of whole numbers
+        differences[start : start + count] = _f1(totals[1] - moved) - _f1(totals[0] + moved)
+    before, after = (float(_f1(total)) for total in totals)
+    extreme = np.count_nonzero(np.abs(differences) >= abs(after - before) - _ROUNDING)
+    low, high = np.quantile(differences, [0.025, 0.975])
+    return PermutationTest(
+        n=len(change),
+        baseline=before,
+        system=after,
+        difference=after - before,
+        null_low=float(low),
+        null_high=float(high),
+        iterations=iterations,
+        p_value=(1 + int(extreme)) / (1 + iterations),
+    )
+
+
+def compare_taggers(
+    baseline: Sequence[pa.Table],
+    system: Sequence[pa.Table],
+    *,
+    unit: Literal["entity", "token"],
+    seed: int,
+    outside: str = "O",
+    dataset: str | None = None,
+    language: str | None = None,
+    iterations: int = 1000,
+) -> PermutationTest:
+    """Test two taggers, each run with the same number of seeds, all seeds together.
+
+    The predictions of the seeds are concatenated (efimov2022, section 5.1); seed k of one system is
+    swapped with seed k of the other.
+
+    Args:
+        baseline: one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed.
+        system: the same of the other system.
+        unit: what F1 counts, see :func:`mbert_atlas.analysis.scores.sentence_counts`.
+        seed: decides the swaps.
+        outside: label that is no class.
+        dataset: keep only this dataset.
+        language: keep only this language.
+        iterations: random assignments.
+
+    Raises:
+        AtlasError: if there are no runs or no sentences, the numbers of runs differ, a sentence
+            occurs twice in a run, or the runs hold different sentences or gold tags.
+    """
+    title = f"predictions of dataset {dataset}, language {language}"
+    if not baseline or len(baseline) != len(system):
+        raise AtlasError(
+            f"{title}: {len(baseline)} runs of one system and {len(system)} of the other; "
+            "run both with the same seeds."
+        )
+    tables = [_sorted(run, dataset, language, title) for run in [*baseline, *system]]
+    shared = ["dataset", "language", "example_id", "gold"]
+    if any(not table.select(shared).equals(tables[0].select(shared)) for table in tables):
+        raise AtlasError(
+            f"{title}: the runs were evaluated on different sentences or gold tags; "
+            "predict the same test set with each."
+        )
+    # All at once, so that both systems' labels are numbered alike.
+    counts = sentence_counts(pa.concat_tables(tables), unit=unit, outside=outside)
+    half = len(counts) // 2
+    return permutation_test(counts[:half], counts[half:], seed=seed, iterations=iterations)
+
+
+def holm(p_values: Sequence[float] | Floats) -> Floats:
+    """Correct the p-values of a family of tests for their number (Holm 1979).
+
+    Rejecting what is at most the threshold then errs anywhere in the family with at most that
+    probability, however the tests depend on each other.
+
+    Args:
+        p_values: of the family, 0 to 1.
+
+    Returns:
+        Adjusted p-values in the given order, float64, shape ``(n,)``.
+
+    Raises:
+        AtlasError: if one is not a number from 0 to 1.
+    """
+    given: Floats = np.asarray(p_values, dtype=np.float64)
+    if given.ndim != 1 or not np.all((given >= 0) & (given <= 1)):
+        raise AtlasError(f"p-values {given.tolist()}: not numbers from 0 to 1; test again.")
+    order = np.argsort(given, kind="stable")
+    stepped = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
+    adjusted = np.empty_like(given)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return adjusted
+
+
+def stars(p_value: float, against: Literal["original", "adjusted"], threshold: float = 0.05) -> str:
+    """Return the mark of a significant difference in efimov2022's tables 2 to 4.
+
+    Args:
+        p_value: of the test, corrected or not.
+        against: ``original`` gives one star, ``adjusted`` (rows of continual learning) two.
+        threshold: a p-value below gets the mark; the tables say 0.05.
+    """
+    if not p_value < threshold:
+        return ""
+    return "*" if against == "original" else "**"
+
+
+def _f1(totals: Floats) -> Floats:
+    """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
+    found = totals[..., 1] + totals[..., 2]
+    return np.divide(2 * totals[..., 0], found, out=np.zeros_like(found), where=found > 0)
+
+
+def _sorted(run: pa.Table, dataset: str | None, language: str | None, title: str) -> pa.Table:
+    for column, value in (("dataset", dataset), ("language", language)):
+        if value is not None:
+            run = run.filter(pc.equal(run[column], value))
+    keys = ["dataset", "language", "example_id"]
+    if run.num_rows == 0 or run.group_by(keys).aggregate([]).num_rows < run.num_rows:
+        raise AtlasError(
+            f"{title}: {'a sentence occurs twice' if run.num_rows else 'there are none'}; "
+            "predict again."
+        )
+    return run.sort_by([(key, "ascending") for key in keys]).combine_chunks()

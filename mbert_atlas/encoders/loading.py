@@ -11,7 +11,13 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
 
 import torch
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    BertForPreTraining,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging as transformers_logging
 
 from mbert_atlas.errors import DataError
@@ -42,24 +48,44 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
         DataError: if a file is missing, the weights are pickled only, or weights other than the
             pooler's are missing.
     """
-    folder = Path(folder)
-    _require(folder, "config.json")
-    if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
-        raise DataError(
-            folder,
-            "pytorch_model.bin",
-            "the weights are pickled, which can run code when opened",
-            "convert them to model.safetensors or take a revision of the model that has it",
-        )
-    _require(folder, "model.safetensors")
+    model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",), options)
+    if absent:
+        _logger.warning("%s has no pooler; one is drawn from a fixed seed.", folder)
+    return model
+
+
+def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
+    """Open a BERT in fp32 with its language-modelling heads, to pretrain it further.
+
+    Args:
+        folder: see :func:`load_encoder`.
+        seed: decides heads (and a pooler) that the folder lacks.
+
+    Raises:
+        DataError: as :func:`load_encoder`.
+    """
+    settings = {"dtype": torch.float32}
+    model, absent = _load(
+        BertForPreTraining, Path(folder), seed, ("bert.pooler.", "cls."), settings
+    )
+    if any(key.startswith("cls.predictions.") for key in absent):
+        _logger.warning("%s has no language-model head; one is drawn from the seed.", folder)
+    return model
+
+
+def _load(
+    kind: Any, folder: Path, seed: int, dispensable: tuple[str, ...], options: dict[str, Any]
+) -> tuple[PreTrainedModel, list[str]]:
+    """Open the model of a folder; also return the names of the weights that had to be drawn."""
+    require_encoder(folder)
     settings = {"attn_implementation": "sdpa", "dtype": torch.float32, **options}
     loader = logging.getLogger("transformers")
     level = loader.level
     loader.setLevel(logging.ERROR)  # unused language-modelling heads are expected
     try:
         with torch.random.fork_rng():
-            torch.manual_seed(0)
-            model, report = AutoModel.from_pretrained(
+            torch.manual_seed(seed)
+            model, report = kind.from_pretrained(
                 folder,
                 local_files_only=True,
                 use_safetensors=True,
@@ -69,7 +95,8 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
             )
     finally:
         loader.setLevel(level)
-    missing = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    absent = sorted(report["missing_keys"])
+    missing = [key for key in absent if not key.startswith(dispensable)]
     if missing:
         raise DataError(
             folder / "model.safetensors",
@@ -77,10 +104,7 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
             f"{len(missing)} weights that config.json asks for are missing",
             "fetch or train the model again",
         )
-    if report["missing_keys"]:
-        _logger.warning("%s has no pooler; one is drawn from a fixed seed.", folder)
-    encoder: PreTrainedModel = model
-    return encoder
+    return model, absent
 
 
 def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:
@@ -118,6 +142,23 @@ def write_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Pat
     for name in TOKENIZER_FILES:
         if (Path(tokenizer_dir) / name).is_file():
             shutil.copyfile(Path(tokenizer_dir) / name, folder / name)
+
+
+def require_encoder(folder: Path) -> None:
+    """Check that a folder has a configuration and weights that are not pickled.
+
+    Raises:
+        DataError: if not.
+    """
+    _require(folder, "config.json")
+    if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
+        raise DataError(
+            folder,
+            "pytorch_model.bin",
+            "the weights are pickled, which can run code when opened",
+            "convert them to model.safetensors or take a revision of the model that has it",
+        )
+    _require(folder, "model.safetensors")
 
 
 def _require(folder: Path, name: str) -> None:

@@ -43,12 +43,41 @@ def train_wordpiece(
     Raises:
         AtlasError: if there is no text or the alphabet does not fit the vocabulary.
     """
+    pieces = learn_pieces(
+        count_words(texts, lowercase=lowercase),
+        vocabulary_size,
+        limit_alphabet=limit_alphabet,
+        minimum_frequency=minimum_frequency,
+    )
+    _write(pieces, Path(output_dir), lowercase)
+
+
+def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str]:
+    """Count the words that BERT's normaliser and pre-tokeniser find in texts."""
     normaliser = normalizers.BertNormalizer(lowercase=lowercase)
     splitter = pre_tokenizers.BertPreTokenizer()
     words: Counter[str] = Counter()
     for text in texts:
         normal = normaliser.normalize_str(text)
         words.update(word for word, _ in splitter.pre_tokenize_str(normal))
+    return words
+
+
+def learn_pieces(
+    words: Counter[str],
+    vocabulary_size: int,
+    *,
+    limit_alphabet: int = 1000,
+    minimum_frequency: int = 2,
+) -> list[str]:
+    """Train WordPiece on counted words; see :func:`train_wordpiece`.
+
+    Returns:
+        The pieces, special tokens first.
+
+    Raises:
+        AtlasError: if there is no word or the alphabet does not fit the vocabulary.
+    """
     if not words:
         raise AtlasError("WordPiece training got no text; check where its texts come from.")
     alphabet = _most_frequent_characters(words, limit_alphabet)
@@ -59,7 +88,7 @@ def train_wordpiece(
             "characters of the texts; raise vocabulary_size or lower limit_alphabet."
         )
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer, tokenizer.pre_tokenizer = normaliser, splitter
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # the words come split
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,
         min_frequency=minimum_frequency,
@@ -69,8 +98,8 @@ def train_wordpiece(
         show_progress=False,
     )
     tokenizer.train_from_iterator(_repeat(words), trainer)
-    vocabulary = tokenizer.get_vocab()
-    _write(sorted(vocabulary, key=vocabulary.__getitem__), Path(output_dir), lowercase)
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
 def tokenizer_from_vocabulary(

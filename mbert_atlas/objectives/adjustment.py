@@ -137,18 +137,19 @@ class AlignedSentences:
         if specification.reduction == "sum":
             self._pair_weight = self._token_weight = np.ones(len(self), dtype=np.float32)
             return
-        group = np.arange(len(self)) // specification.group_size
-
-        def share(counts: IntArray) -> npt.NDArray[np.float32]:
-            weight = 1.0 / (np.bincount(group, weights=counts)[group] * hidden_size)
-            return np.asarray(weight, dtype=np.float32)
-
-        self._pair_weight = share(self._pair_source.lengths)
-        self._token_weight = share(self.start.lengths)
+        self._pair_weight, self._token_weight = (
+            group_shares(counts, specification.group_size, hidden_size)
+            for counts in (self.pair_counts, self.start.lengths)
+        )
 
     def __len__(self) -> int:
         """Return the number of sentence pairs."""
         return len(self.source_ids)
+
+    @property
+    def pair_counts(self) -> IntArray:
+        """Pairs of each sentence, special tokens included, int64, shape ``(n,)``."""
+        return self._pair_source.lengths
 
     @property
     def pairs(self) -> int:
@@ -182,6 +183,9 @@ class AlignedSentences:
         """Return the tensors of one micro-batch.
 
         English sentences come first in ``input_ids``, then their translations in the same order.
+
+        Args:
+            indices: sentences of the sample, int64; one may come several times.
         """
         n = len(indices)
         source, target = self.source_ids.take(indices), self._target_ids.take(indices)
@@ -223,6 +227,22 @@ class AlignedSentences:
         return digest.hexdigest()
 
 
+def group_shares(counts: IntArray, group_size: int, hidden_size: int) -> npt.NDArray[np.float32]:
+    """Return what a squared norm counts in a mean over a group of sentences and all dimensions.
+
+    Args:
+        counts: pairs or words of each sentence, int64, shape ``(n,)``.
+        group_size: sentences in one group, in their order.
+        hidden_size: dimensions of a vector.
+
+    Returns:
+        The weight of each sentence's squared norms, float32, shape ``(n,)``.
+    """
+    group = np.arange(len(counts)) // group_size
+    items = np.bincount(group, weights=counts)[group]
+    return (1.0 / (np.maximum(items, 1.0) * hidden_size)).astype(np.float32)
+
+
 def alignment_terms(
     encoder: Any, batch: Batch, aggregation: Aggregation
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -230,11 +250,12 @@ def alignment_terms(
 
     Args:
         encoder: the encoder that is adjusted; its last layer is used.
-        batch: from :meth:`AlignedSentences.collate`, ``reference`` included.
+        batch: from :meth:`AlignedSentences.collate`.
         aggregation: how pieces become one vector.
 
     Returns:
-        The pull of aligned pairs and the regulariser of English, float32 scalars.
+        The pull of aligned pairs and the regulariser of English, float32 scalars; without a
+        ``reference`` in the batch the regulariser is zero.
     """
     hidden = encoder(
         input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
@@ -246,12 +267,12 @@ def alignment_terms(
         hidden, batch["target_start"], batch["target_end"], batch["target_row"], aggregation
     )
     pulled = source.index_select(0, batch["pair_source"]) - target
-    moved = source - batch["reference"].float()
     # Products and sums, not a matrix product: autocast would take that to bf16.
-    return (
-        (pulled.square().sum(-1) * batch["pair_weight"]).sum(),
-        (moved.square().sum(-1) * batch["token_weight"]).sum(),
-    )
+    pull = (pulled.square().sum(-1) * batch["pair_weight"]).sum()
+    if "reference" not in batch:
+        return pull, torch.zeros_like(pull)
+    moved = source - batch["reference"].float()
+    return pull, (moved.square().sum(-1) * batch["token_weight"]).sum()
 
 
 class AdjustmentObjective:
@@ -330,23 +351,11 @@ def adjust(
     """
     if threads is not None:
         torch.set_num_threads(threads)
-    bitext, pairs = open_pairs(store)
-    require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), encoder)
-    total = len(bitext.ragged("source_ids"))
-    rows = sample_sentences(pairs, total, specification, seed)
-    if len(rows) == 0:
-        raise DataError(store, "", "no sampled sentence has a word pair", "sample more sentences")
     model = load_encoder(encoder)
-    examples = AlignedSentences(
-        bitext,
-        pairs,
-        rows,
-        specification,
-        hidden_size=model.config.hidden_size,
-        padding=padding_id(model),
-    )
+    examples, total = open_sample(store, specification, seed, encoder, model)
     fingerprint = examples.fingerprint(specification, sha256_of(encoder / "model.safetensors"))
-    examples.reference = _reference(model, examples, specification, state_dir, fingerprint)
+    if specification.regulariser:
+        examples.reference = open_reference(model, examples, specification, state_dir, fingerprint)
     if not specification.dropout_in_training:
         switch_off_dropout(model)
     log = train(
@@ -372,6 +381,42 @@ def adjust(
     }
 
 
+def open_sample(
+    store: Path, specification: Adjustment, seed: int, encoder: Path, model: PreTrainedModel
+) -> tuple[AlignedSentences, int]:
+    """Open the sentences that a run of adjustment with this seed samples.
+
+    Args:
+        store: token store of the bitext with its word pairs, see :func:`open_pairs`.
+        specification: the protocol.
+        seed: the run's seed.
+        encoder: folder of the original encoder.
+        model: what is in it.
+
+    Returns:
+        The sample, without the original's vectors, and the number of sentences in the store.
+
+    Raises:
+        DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
+            holds no pair.
+    """
+    bitext, pairs = open_pairs(store)
+    require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), encoder)
+    total = len(bitext.ragged("source_ids"))
+    rows = sample_sentences(pairs, total, specification, seed)
+    if len(rows) == 0:
+        raise DataError(store, "", "no sampled sentence has a word pair", "sample more sentences")
+    examples = AlignedSentences(
+        bitext,
+        pairs,
+        rows,
+        specification,
+        hidden_size=model.config.hidden_size,
+        padding=padding_id(model),
+    )
+    return examples, total
+
+
 def switch_off_dropout(model: torch.nn.Module) -> None:
     """Set every dropout of ``model`` to zero, so that training mode is deterministic."""
     for module in model.modules():
@@ -379,14 +424,25 @@ def switch_off_dropout(model: torch.nn.Module) -> None:
             module.p = 0.0
 
 
-def _reference(
+def open_reference(
     model: PreTrainedModel,
     examples: AlignedSentences,
     specification: Adjustment,
     folder: Path,
     fingerprint: str,
 ) -> npt.NDArray[np.floating[Any]]:
-    """Open the original's English vectors, made first unless an interrupted run left them."""
+    """Open the original's English vectors, made first unless an interrupted run left them.
+
+    Args:
+        model: the encoder before adjustment; moved to the device if the vectors must be made.
+        examples: the sampled sentences.
+        specification: aggregation and type of the vectors.
+        folder: where the file lies, named by ``fingerprint``.
+        fingerprint: digest of the sample and of the encoder.
+
+    Returns:
+        Memory-mapped, shape ``(tokens, hidden_size)``, tokens as in the sample's ``start``.
+    """
     path = folder / f"reference-{fingerprint[:16]}.npy"
     if not path.exists():
         model.to(PartialState().device)

@@ -16,6 +16,7 @@ from mbert_atlas.arrays import TokenStore
 from mbert_atlas.encoders.loading import load_encoder, tokenizer_digest
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of, write_parquet
+from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import (
     EncoderWithHead,
@@ -26,7 +27,7 @@ from mbert_atlas.tasks.base import (
 )
 from mbert_atlas.training import loop
 from mbert_atlas.training.interfaces import Optimisation
-from mbert_atlas.training.loop import Auxiliary, TrainingLog
+from mbert_atlas.training.loop import TrainingLog
 
 _logger = logging.getLogger(__name__)
 
@@ -44,7 +45,7 @@ def finetune(
     state_dir: Path,
     head: HeadOptions | None = None,
     languages: Mapping[str, Collection[str]] | None = None,
-    auxiliary: Auxiliary | None = None,
+    replay: ReplaySource | None = None,
     description: str | None = None,
 ) -> TrainingLog:
     """Fine-tune, predict, write; an interrupted run goes on from its state.
@@ -61,7 +62,7 @@ def finetune(
         state_dir: folder of the resumable state; removed at the end.
         head: the classifier; none for the encoder's dropout and initialisation.
         languages: languages to predict, by evaluation set; all where a set is not named.
-        auxiliary: a loss added at each step (alignment replay); takes the model and the step.
+        replay: alignment to replay at each step (efimov2022, Eq. 2); none for the task alone.
         description: for progress lines.
 
     Raises:
@@ -85,6 +86,10 @@ def finetune(
     model = new_model(encoder, chosen, labels, head or HeadOptions(), seed)
     for path, store in [(train, training), *((evaluate[name], testing[name]) for name in testing)]:
         _require_positions(store, path, model.encoder.config.max_position_embeddings, encoder)
+    fingerprint = f"{store_digest(train)} {model.dropout.p}"  # no weight shows the dropout
+    auxiliary = _open_replay(replay, encoder, state_dir) if replay else None
+    if auxiliary is not None:
+        fingerprint += f" {auxiliary.fingerprint}"
     log = loop.train(
         model,
         chosen.examples(training, pad_multiple=pad_multiple),
@@ -94,7 +99,7 @@ def finetune(
         state_dir=state_dir,
         description=title,
         auxiliary=auxiliary,
-        fingerprint=f"{store_digest(train)} {model.dropout.p}",  # no weight shows the dropout
+        fingerprint=fingerprint,
     )
     predictions = []
     for name, store in testing.items():
@@ -112,6 +117,8 @@ def finetune(
     table = pa.concat_tables(predictions or [chosen.prediction_schema.empty_table()])
     save_model(model.cpu(), labels, task, encoder, output_model)
     write_parquet(table, output_predictions)
+    if auxiliary is not None:
+        auxiliary.examples.reference = None  # closes the file
     shutil.rmtree(state_dir, ignore_errors=True)
     return log
 
@@ -132,6 +139,17 @@ def store_digest(path: Path) -> str:
         for file in sorted(path.iterdir())
         if file.name.startswith(("input_ids.", "labels.", "segment_start.", "meta."))
     )
+
+
+def _open_replay(source: ReplaySource, encoder: Path, folder: Path) -> AlignmentReplay:
+    if tokenizer_digest(source.encoder) != tokenizer_digest(encoder):
+        raise DataError(
+            encoder,
+            "tokenizer.json",
+            f"not the tokenizer of {source.encoder}, whose alignment is to be replayed",
+            "fine-tune the encoder that was adjusted, or replay its own adjustment",
+        )
+    return open_replay(source, folder)
 
 
 def _open(path: Path, task: Task, encoder: Path) -> TokenStore:

@@ -1,4 +1,4 @@
-"""Masked-language-model pretraining of BERT from scratch."""
+"""Masked-language-model pretraining of BERT, from scratch or from an encoder that is there."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
-from mbert_atlas.encoders.loading import load_tokenizer, save_encoder, tokenizer_digest
+from mbert_atlas.encoders.loading import (
+    load_masked_model,
+    load_tokenizer,
+    save_encoder,
+    tokenizer_digest,
+)
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.specifications import Pretraining
+from mbert_atlas.specifications import MaskedTraining, Pretraining
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import TrainingLog, train
 
@@ -107,19 +112,8 @@ def pretrain(
     Raises:
         DataError: if the store was encoded by another tokenizer or its rows are too long.
     """
-    encoded = load_arrays(store)
     tokenizer = load_tokenizer(tokenizer_dir)
-    if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
-        raise DataError(
-            store, "tokenizer", f"the texts were not encoded by {tokenizer_dir}", "encode them anew"
-        )
-    if encoded.meta["max_length"] > spec.positions:
-        raise DataError(
-            store,
-            "max_length",
-            f"rows of {encoded.meta['max_length']} pieces exceed the {spec.positions} positions",
-            "encode the texts anew or raise positions",
-        )
+    encoded = _open_store(store, tokenizer_dir, spec.positions)
     config = BertConfig(
         vocab_size=len(tokenizer),
         hidden_size=spec.hidden_size,
@@ -135,7 +129,72 @@ def pretrain(
         torch.manual_seed(derive_seed(seed, "initial weights"))
         config._attn_implementation = "sdpa"
         model = BertForPreTraining(config)
-    log = train(
+    log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
+    save_encoder(model.cpu(), tokenizer_dir, output_dir)
+    return log
+
+
+def continue_pretraining(
+    spec: MaskedTraining,
+    encoder: Path | str,
+    store: Path | str,
+    output_dir: Path | str,
+    *,
+    seed: int,
+    state_dir: Path | None = None,
+) -> TrainingLog:
+    """Train a BERT that is there further as a masked language model (Wang et al. 2020).
+
+    The model's size, dropout and pooler are those of the folder, and so is its language-model
+    head; where it has none, one is drawn from the seed (its output embeddings are the input's).
+
+    Args:
+        spec: hyperparameters.
+        encoder: encoder folder, such as :func:`mbert_atlas.encoders.extension.extend_vocabulary`
+            writes.
+        store: what :func:`encode_texts` wrote with its tokenizer.
+        output_dir: the encoder folder to write, with the head.
+        seed: the run's seed.
+        state_dir: folder of the resumable state, removed at the end by the caller.
+
+    Raises:
+        DataError: if the folder is not a BERT's, the store was encoded by another tokenizer or its
+            rows are too long.
+    """
+    tokenizer = load_tokenizer(encoder)
+    model = load_masked_model(encoder, derive_seed(seed, "initial weights"))
+    encoded = _open_store(store, encoder, int(model.config.max_position_embeddings))
+    log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
+    save_encoder(model.cpu(), encoder, output_dir)
+    return log
+
+
+def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:
+    encoded = load_arrays(store)
+    if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
+        raise DataError(
+            store, "tokenizer", f"the texts were not encoded by {tokenizer_dir}", "encode them anew"
+        )
+    if encoded.meta["max_length"] > positions:
+        raise DataError(
+            store,
+            "max_length",
+            f"rows of {encoded.meta['max_length']} pieces exceed the {positions} positions",
+            "encode the texts anew or raise positions",
+        )
+    return encoded
+
+
+def _train(
+    model: Any,
+    spec: MaskedTraining,
+    tokenizer: Any,
+    encoded: TokenStore,
+    store: Path | str,
+    seed: int,
+    state_dir: Path | None,
+) -> TrainingLog:
+    return train(
         model,
         MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id),
         MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
@@ -146,8 +205,6 @@ def pretrain(
         fingerprint=sha256_of(Path(store) / "input_ids.values.npy")
         + spec.model_dump_json(exclude={"optimisation"}),
     )
-    save_encoder(model.cpu(), tokenizer_dir, output_dir)
-    return log
 
 
 class MaskedExamples:

@@ -228,6 +228,34 @@ def test_regulariser_is_zero_at_the_original_encoder(tmp_path: Path) -> None:
     assert alignment_terms(model, batch, "mean")[1].item() < 1e-6
 
 
+@pytest.mark.parametrize("protocol", [Adjustment.published, Adjustment.corrected])
+def test_regulariser_can_be_left_out(
+    tmp_path: Path, protocol: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_encoder(toy_encoder(tmp_path / "encoder"))
+    path = toy_pairs(tmp_path / "store", sentences=6)
+    examples = _examples(model, path, protocol())
+    with torch.no_grad():
+        model.embeddings.word_embeddings.weight *= 1.5
+    pull, regulariser = alignment_terms(model, examples.collate(np.arange(6)), "mean")
+    assert regulariser.item() > 0
+    examples.reference = None
+    objective, batch = AdjustmentObjective(protocol()), examples.collate(np.arange(6))
+    scale = 6 if protocol == Adjustment.corrected else 1
+    assert objective.loss(model, batch, 6.0).item() == pytest.approx(pull.item() / scale)
+    # Then the original encoder need not run at all.
+    monkeypatch.delattr(AlignedSentences, "compute_reference")
+    counts = adjust(
+        encoder=tmp_path / "encoder",
+        store=path,
+        specification=protocol(regulariser=False),
+        seed=1,
+        output=tmp_path / "out",
+        state_dir=tmp_path / "state",
+    )
+    assert counts["steps"] == 1
+
+
 def test_gradient_equals_finite_differences(two_sentences: Path) -> None:
     table = np.random.default_rng(1).normal(size=(11, 3)).tolist()
     model = Lookup(table).double()

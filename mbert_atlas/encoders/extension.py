@@ -1,0 +1,199 @@
+"""More word pieces for one language: vocabulary extension (Wang et al. 2020, EmBERT).
+
+The encoder keeps all it has: old pieces keep their ids and rows, weights their bits. New pieces
+stand behind the old ones. As WordPiece takes the longest piece that fits, a new piece changes the
+split of every text in which it fits, whatever the language.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models
+
+from mbert_atlas.encoders.loading import TOKENIZER_FILES, load_tokenizer, require_encoder
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_pieces
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_directory, read_json, write_json
+from mbert_atlas.randomness import derive_seed
+from mbert_atlas.specifications import Extension
+
+_logger = logging.getLogger(__name__)
+_EMBEDDINGS = "embeddings.word_embeddings.weight"
+_OUTPUT_EMBEDDINGS = "cls.predictions.decoder.weight"
+_OUTPUT_BIASES = ("cls.predictions.bias", "cls.predictions.decoder.bias")
+
+
+def extend_vocabulary(
+    specification: Extension, encoder: Path, texts: Iterable[str], output: Path, *, seed: int
+) -> dict[str, int]:
+    """Learn word pieces from texts and append those that an encoder's vocabulary lacks.
+
+    Args:
+        specification: how many pieces, and where their embeddings come from.
+        encoder: encoder folder with a WordPiece tokenizer, with a language-model head or without.
+        texts: texts of the language, read once.
+        output: encoder folder to write: all weights of ``encoder`` and, behind the old rows of the
+            embeddings (and of the head), the new ones. Meant to be pretrained further, see
+            :func:`mbert_atlas.training.pretraining.continue_pretraining`.
+        seed: decides the rows that are drawn.
+
+    Returns:
+        Counts: ``learnt`` pieces (special tokens left out), ``known`` of them, ``added``;
+        ``words`` of the texts and the ``pieces_before`` and ``pieces_after`` that they take.
+
+    Raises:
+        DataError: if the encoder cannot be extended or the texts hold no new piece.
+        AtlasError: if there is no text or its alphabet does not fit ``vocabulary_size``.
+    """
+    require_encoder(encoder)
+    tokenizer = _read_tokenizer(encoder)
+    old: dict[str, int] = tokenizer["model"]["vocab"]
+    size = 1 + max(old.values())
+    weights, rows = _open_weights(encoder)
+    if rows != size or len(old) != size:
+        raise DataError(
+            encoder,
+            "tokenizer.json",
+            f"{len(old)} pieces with ids up to {size - 1} for {rows} rows of embeddings",
+            "take an encoder whose tokenizer names every row",
+        )
+    lowercase = bool((tokenizer.get("normalizer") or {}).get("lowercase", False))
+    words = count_words(islice(texts, specification.texts), lowercase=lowercase)
+    learnt = learn_pieces(
+        words, specification.vocabulary_size, limit_alphabet=specification.alphabet_size
+    )[len(SPECIAL_TOKENS) :]
+    counts = count_pieces(words, learnt)
+    lacking = sorted(set(learnt) - set(old), key=lambda piece: (-counts[piece], piece))
+    added = lacking[: specification.pieces]
+    if not added:
+        raise DataError(
+            encoder, "tokenizer.json", "the texts give no new piece", "take more or other texts"
+        )
+    vocabulary = old | {piece: size + number for number, piece in enumerate(added)}
+    new = _new_rows(specification, encoder, weights[_key(weights)], added, old, seed)
+    extended = {name: _extend(name, tensor, new) for name, tensor in weights.items()}
+    tokenizer["model"]["vocab"] = vocabulary
+    with atomic_directory(output) as folder:
+        save_file(extended, folder / "model.safetensors", metadata={"format": "pt"})
+        config = read_json(encoder / "config.json") | {"vocab_size": len(vocabulary)}
+        write_json(config, folder / "config.json")
+        _write_tokenizer(tokenizer, encoder, folder)
+    load_tokenizer(output)  # must open before anyone relies on it
+    result = {
+        "learnt": len(learnt),
+        "known": len(learnt) - len(lacking),
+        "added": len(added),
+        "words": words.total(),
+        "pieces_before": count_pieces(words, old).total(),
+        "pieces_after": count_pieces(words, vocabulary).total(),
+    }
+    _logger.info("%s: %s", output, result)
+    return result
+
+
+def count_pieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:
+    """Count the pieces of counted words under a WordPiece vocabulary."""
+    numbers = {piece: number for number, piece in enumerate(dict.fromkeys(vocabulary))}
+    numbers.setdefault("[UNK]", len(numbers))
+    model = models.WordPiece(numbers, unk_token="[UNK]")
+    counts: Counter[str] = Counter()
+    for word, times in words.items():
+        for token in model.tokenize(word):
+            counts[token.value] += times
+    return counts
+
+
+def spell(piece: str, vocabulary: Mapping[str, int]) -> list[int]:
+    """Return the ids of the longest old pieces that spell a new one, none if they cannot.
+
+    A piece that continues a word (``##``) is spelt by such pieces alone.
+    """
+    text = piece.removeprefix("##")
+    prefix = "##" if text != piece else ""
+    ids: list[int] = []
+    start = 0
+    while start < len(text):
+        for end in range(len(text), start, -1):
+            number = vocabulary.get(prefix + text[start:end])
+            if number is not None:
+                break
+        else:
+            return []
+        ids.append(number)
+        prefix, start = "##", end
+    return ids
+
+
+def _new_rows(
+    specification: Extension,
+    encoder: Path,
+    embeddings: torch.Tensor,
+    added: Sequence[str],
+    old: Mapping[str, int],
+    seed: int,
+) -> torch.Tensor:
+    """Return the embeddings of the new pieces, shape ``(added, dims)``, dtype of the old."""
+    stddev = float(read_json(encoder / "config.json").get("initializer_range", 0.02))
+    random = torch.Generator().manual_seed(derive_seed(seed, "extension"))
+    rows = stddev * torch.randn((len(added), embeddings.shape[1]), generator=random)
+    if specification.rows == "pieces":
+        for row, piece in enumerate(added):
+            if ids := spell(piece, old):
+                rows[row] = embeddings[ids].float().mean(0)
+    return rows.to(embeddings.dtype)
+
+
+def _extend(name: str, tensor: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    if name.endswith(_EMBEDDINGS) or name == _OUTPUT_EMBEDDINGS:
+        return torch.cat([tensor, rows.to(tensor.dtype)])
+    if name in _OUTPUT_BIASES:
+        return torch.cat([tensor, tensor.new_zeros(len(rows))])
+    return tensor
+
+
+def _key(weights: Iterable[str]) -> str:
+    return next(name for name in weights if name.endswith(_EMBEDDINGS))
+
+
+def _open_weights(encoder: Path) -> tuple[dict[str, torch.Tensor], int]:
+    """Read all weights, and count the rows of the embeddings."""
+    path = encoder / "model.safetensors"
+    with safe_open(path, "pt") as stream:
+        weights = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
+    if sum(name.endswith(_EMBEDDINGS) for name in weights) != 1:
+        raise DataError(
+            path, "", f"there is no weight {_EMBEDDINGS}", "take an encoder of BERT's architecture"
+        )
+    return weights, len(weights[_key(weights)])
+
+
+def _read_tokenizer(encoder: Path) -> dict[str, Any]:
+    tokenizer: dict[str, Any] = read_json(encoder / "tokenizer.json")
+    if tokenizer["model"].get("type") != "WordPiece":
+        raise DataError(
+            encoder / "tokenizer.json",
+            "key model.type",
+            f"{tokenizer['model'].get('type')} is not WordPiece",
+            "take an encoder with BERT's tokenizer",
+        )
+    return tokenizer
+
+
+def _write_tokenizer(tokenizer: dict[str, Any], encoder: Path, folder: Path) -> None:
+    for name in TOKENIZER_FILES:
+        if (encoder / name).is_file():
+            shutil.copyfile(encoder / name, folder / name)
+    Tokenizer.from_str(json.dumps(tokenizer)).save(str(folder / "tokenizer.json"))
+    pieces = sorted(tokenizer["model"]["vocab"].items(), key=lambda item: item[1])
+    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), "utf-8")

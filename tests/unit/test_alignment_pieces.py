@@ -1,0 +1,135 @@
+"""Alignment of word pieces in place of words."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from toy_representations import NAMES, toy_encoder
+
+from mbert_atlas.alignment import align, encode_word_pairs, piece_bitext, word_pairs
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.encoders.loading import load_tokenizer
+from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_parquet, write_parquet
+from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.schemas import BITEXT, WORD_PAIRS
+
+
+def _bitext(path: Path, source: list[list[str]], target: list[list[str]]) -> Path:
+    columns = {
+        "id": [f"s{number}" for number in range(len(source))],
+        "source_tokens": source,
+        "target_tokens": target,
+        "score": [1.1] * len(source),
+    }
+    write_parquet(pa.table(columns, schema=BITEXT), path)
+    return path
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    return toy_encoder(tmp_path / "encoder")
+
+
+def test_pieces_are_those_of_the_tokenizer(tmp_path: Path, encoder: Path) -> None:
+    source = [["en1s", "en2"], [], ["what", "en3ss"]]
+    target = [["xx2s", "xx1"], ["xx4"], ["xx3"]]
+    _bitext(tmp_path / "words", source, target)
+    piece_bitext(tmp_path / "words", encoder, tmp_path / "pieces")
+    table = read_parquet(tmp_path / "pieces", BITEXT)
+    assert table["source_tokens"].to_pylist() == [
+        ["en1", "##s", "en2"],
+        [],
+        ["[UNK]", "en3", "##s", "##s"],
+    ]
+    assert table["target_tokens"].to_pylist() == [["xx2", "##s", "xx1"], ["xx4"], ["xx3"]]
+    assert table["id"].to_pylist() == ["s0", "s1", "s2"]
+    assert table["score"].to_pylist() == pytest.approx([1.1] * 3)
+
+
+def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
+    """A sentence's ids are the same, whether it comes as words or as their pieces."""
+    random = np.random.default_rng(0)
+
+    def sentences(prefix: str) -> list[list[str]]:
+        return [
+            [f"{prefix}{k}{'s' * random.integers(0, 3)}" for k in random.integers(0, 40, size)]
+            for size in random.integers(1, 9, 30)
+        ]
+
+    _bitext(tmp_path / "words", sentences("en"), sentences("xx"))
+    piece_bitext(tmp_path / "words", encoder, tmp_path / "pieces")
+    for name, units in (("words", "words"), ("pieces", "pieces")):
+        table = read_parquet(tmp_path / name)
+        first = pa.array([[0]] * 30, pa.list_(pa.int16()))
+        rows = table.drop_columns(["score"]).append_column("source_index", first)
+        write_parquet(rows.append_column("target_index", first).cast(WORD_PAIRS), tmp_path / "t")
+        encode_word_pairs(
+            tmp_path / "t", encoder, tmp_path / f"store-{name}", maximum_length=12, units=units
+        )
+    words, pieces = (load_arrays(tmp_path / f"store-{name}") for name in ("words", "pieces"))
+    assert (words.meta["units"], pieces.meta["units"]) == ("words", "pieces")
+    for side in ("source", "target"):
+        assert np.array_equal(
+            words.ragged(f"{side}_ids").values, pieces.ragged(f"{side}_ids").values
+        )
+        ids, start, end = (pieces.ragged(f"{side}_{n}") for n in ("ids", "word_start", "word_end"))
+        assert max(ids.lengths) == 12
+        for row in range(30):
+            inside = end[row] > 0  # pieces that the cut left
+            assert start[row][inside].tolist() == list(range(1, len(ids[row]) - 1))
+            assert (end[row] - start[row])[inside].tolist() == [1] * int(inside.sum())
+
+
+def test_the_alignment_code_runs_on_pieces(tmp_path: Path, encoder: Path) -> None:
+    random = np.random.default_rng(1)
+    source = [[f"en{k}s" for k in random.choice(40, 5, replace=False)] for _ in range(200)]
+    target = [[word.replace("en", "xx") for word in row] for row in source]
+    _bitext(tmp_path / "words", source, target)
+    piece_bitext(tmp_path / "words", encoder, tmp_path / "pieces")
+    align(tmp_path / "pieces", tmp_path / "links")
+    files = {name: tmp_path / name for name in ("output", "heldout", "card")}
+    word_pairs(tmp_path / "pieces", tmp_path / "links", **files, held_out=10, seed=0, language="xx")
+    encode_word_pairs(files["output"], encoder, tmp_path / "store", units="pieces")
+    store, pairs = open_pairs(tmp_path / "store")
+    sides = [
+        [
+            NAMES[store.ragged(f"{side}_ids")[int(sentence)][start]]
+            for sentence, start in zip(pairs.sentence, getattr(pairs, f"{side}_start"), strict=True)
+        ]
+        for side in ("source", "target")
+    ]
+    assert len(pairs) > 600
+    assert "##s" not in sides[0]  # identical on both sides: left out
+    right = np.mean([s.replace("en", "xx") == t for s, t in zip(*sides, strict=True)])
+    assert right > 0.95
+
+
+def test_foreign_pieces_are_refused(tmp_path: Path, encoder: Path) -> None:
+    rows = {
+        "id": ["1"],
+        "source_tokens": [["en1", "##zz"]],
+        "target_tokens": [["xx1"]],
+        "source_index": [[0]],
+        "target_index": [[0]],
+    }
+    write_parquet(pa.table(rows, schema=WORD_PAIRS), tmp_path / "t")
+    with pytest.raises(DataError, match=r"piece '##zz'.*no such piece"):
+        encode_word_pairs(tmp_path / "t", encoder, tmp_path / "store", units="pieces")
+
+
+@pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
+def test_pieces_of_multilingual_bert(tmp_path: Path) -> None:
+    folder = Path(os.environ["MBERT_ATLAS_MIRROR"]) / "mbert-vocab"
+    tokenizer_from_vocabulary(next(folder.glob("*vocab.txt")), tmp_path / "t")
+    words = ["अंतर्राष्ट्रीय", "don't", "U.S.", "naïveté", "你好", "##hash"]
+    _bitext(tmp_path / "words", [words], [words[::-1]])
+    piece_bitext(tmp_path / "words", tmp_path / "t", tmp_path / "pieces")
+    tokenizer = load_tokenizer(tmp_path / "t")
+    found = read_parquet(tmp_path / "pieces")["source_tokens"].to_pylist()[0]
+    assert found == [piece for word in words for piece in tokenizer.tokenize(word)]

@@ -1,0 +1,240 @@
+"""Permutation tests, Holm's correction, stars; shares of distance and separation by loops."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from seqeval.metrics import f1_score
+from seqeval.metrics.sequence_labeling import get_entities
+
+from mbert_atlas.analysis.distances import summarise
+from mbert_atlas.analysis.scores import sentence_counts, tag_scores
+from mbert_atlas.analysis.significance import (
+    compare_taggers,
+    holm,
+    permutation_test,
+    stars,
+)
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.schemas import TAG_PREDICTIONS
+
+TAGS = ["O", "O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
+
+
+def _table(gold: list[list[str]], predicted: list[list[str]], language: str = "hi") -> pa.Table:
+    count = len(gold)
+    columns = {
+        "dataset": ["wikiann"] * count,
+        "language": [language] * count,
+        "example_id": [f"{number:03}" for number in range(count)],
+        "gold": gold,
+        "prediction": predicted,
+    }
+    return pa.table(columns, schema=TAG_PREDICTIONS)
+
+
+def _sentences(seed: int, count: int) -> list[list[str]]:
+    random = np.random.default_rng(seed)
+    return [list(random.choice(TAGS, random.integers(0, 8))) for _ in range(count)]
+
+
+def _blurred(gold: list[list[str]], seed: int, share: float) -> list[list[str]]:
+    random = np.random.default_rng(seed)
+    return [
+        [random.choice(TAGS) if random.random() < share else tag for tag in row] for row in gold
+    ]
+
+
+def _f1(counts: Any) -> float:
+    right, gold, found = counts.sum(0)
+    return 2 * right / (gold + found) if gold + found else 0.0
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=40, deadline=None)
+def test_counts_are_those_of_each_sentence(seed: int) -> None:
+    gold = [*_sentences(seed, 12), [], ["O"]]
+    predicted = _blurred(gold, seed, 0.4)
+    table = _table(gold, predicted)
+    entities = sentence_counts(table, unit="entity")
+    tokens = sentence_counts(table, unit="token")
+    for row, (one, other) in enumerate(zip(gold, predicted, strict=True)):
+        sets = [set(get_entities(list(tags))) for tags in (one, other)]
+        expected = [len(sets[0] & sets[1]), len(sets[0]), len(sets[1])]
+        assert entities[row].tolist() == expected
+        right = sum(g == p != "O" for g, p in zip(one, other, strict=True))
+        sizes = [sum(tag != "O" for tag in tags) for tags in (one, other)]
+        assert tokens[row].tolist() == [right, *sizes]
+    scores = tag_scores(table, outside="O").set_index(["language", "metric"])["value"]
+    assert 100 * _f1(entities) == pytest.approx(scores["hi", "span_micro_f1"])
+    assert 100 * _f1(tokens) == pytest.approx(scores["hi", "token_micro_f1"])
+
+
+def _scipy(before: Any, after: Any, **options: Any) -> float:
+    def statistic(x: Any, y: Any, axis: int) -> Any:
+        # scipy permutes one number per sentence: its index among the counts.
+        indices = [np.moveaxis(part, axis, -1).astype(int) for part in (x, y)]
+        totals = [np.concatenate([before, after])[part].sum(-2) for part in indices]
+        f1 = [2 * total[..., 0] / (total[..., 1] + total[..., 2]) for total in totals]
+        return f1[1] - f1[0]
+
+    n = len(before)
+    found = stats.permutation_test(
+        (np.arange(n), np.arange(n, 2 * n)),
+        statistic,
+        permutation_type="samples",
+        vectorized=True,
+        **options,
+    )
+    return float(found.pvalue)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_permutation_test_equals_scipy(seed: int) -> None:
+    gold = [["B-PER", "I-PER", "O", *row] for row in _sentences(seed, 11)]
+    before, after = (
+        sentence_counts(_table(gold, _blurred(gold, seed + k, share)), unit="entity")
+        for k, share in ((10, 0.5), (20, 0.3))
+    )
+    exact = _scipy(before, after, n_resamples=np.inf)  # all 2 ** 11 swaps
+    found = permutation_test(before, after, seed=seed, iterations=20_000)
+    error = 4 * math.sqrt(exact * (1 - exact) / 20_000) + 2 / 20_000
+    assert abs(found.p_value - exact) < error
+    sampled = _scipy(before, after, n_resamples=1000, rng=np.random.default_rng(seed))
+    thousand = permutation_test(before, after, seed=seed)
+    # scipy doubles the smaller tail, which doubles its error
+    spread = math.sqrt(exact * (1 - exact) / 1000)
+    assert abs(thousand.p_value - sampled) < 4 * 3 * spread + 4 / 1000
+    assert (thousand.baseline, thousand.system) == pytest.approx((_f1(before), _f1(after)))
+
+
+def test_swapping_rescores_the_predictions() -> None:
+    """The matrix product against seqeval on sentences that are swapped one by one."""
+    gold = _sentences(3, 9)
+    runs = [_blurred(gold, seed, 0.4) for seed in (1, 2)]
+    tables = [_table(gold, run) for run in runs]
+    before, after = (sentence_counts(table, unit="entity") for table in tables)
+    random = np.random.default_rng(0)
+    observed = abs(_f1(after) - _f1(before))
+    extreme = 0
+    for _ in range(3000):
+        swap = random.integers(0, 2, 9).astype(bool)
+        one, other = ([runs[k ^ bool(s)][row] for row, s in enumerate(swap)] for k in (0, 1))
+        change = f1_score(gold, other) - f1_score(gold, one)
+        extreme += abs(change) >= observed - 1e-12
+    found = compare_taggers([tables[0]], [tables[1]], unit="entity", seed=1, iterations=3000)
+    share = extreme / 3000
+    assert abs(found.p_value - share) < 6 * math.sqrt(share * (1 - share) / 3000) + 1e-3
+    assert (found.n, found.iterations) == (9, 3000)
+
+
+def test_seeds_are_concatenated_and_sorted() -> None:
+    gold = _sentences(0, 30)
+    before = [_table(gold, _blurred(gold, seed, 0.5)) for seed in (1, 2)]
+    after = [_table(gold, _blurred(gold, seed, 0.1)) for seed in (3, 4)]
+    found = compare_taggers(before, after, unit="token", seed=1, language="hi")
+    assert found.n == 60
+    assert found.p_value == 1 / 1001  # the smallest there is
+    assert found.null_low < 0 < found.null_high < found.difference
+    pooled = sentence_counts(pa.concat_tables(after), unit="token")
+    assert found.system == pytest.approx(_f1(pooled))
+    assert found == compare_taggers(before, after, unit="token", seed=1)
+    shuffled = [table.take(np.random.default_rng(5).permutation(30)) for table in after]
+    assert found == compare_taggers(before, shuffled, unit="token", seed=1)
+    assert compare_taggers(before, before, unit="token", seed=1).p_value == 1.0
+    mixed = [pa.concat_tables([table, _table(gold, gold, "es")]) for table in after]
+    also = [pa.concat_tables([table, _table(gold, gold, "es")]) for table in before]
+    assert found == compare_taggers(also, mixed, unit="token", seed=1, language="hi")
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    gold = _sentences(0, 5)
+    table = _table(gold, gold)
+    options: dict[str, Any] = {"unit": "entity", "seed": 1}
+    with pytest.raises(AtlasError, match="1 runs of one system and 2 of the other"):
+        compare_taggers([table], [table, table], **options)
+    with pytest.raises(AtlasError, match="different sentences or gold tags"):
+        compare_taggers([table], [_table(gold[:4], gold[:4])], **options)
+    other = [["B-LOC", *row[1:]] for row in gold]
+    with pytest.raises(AtlasError, match="different sentences or gold tags"):
+        compare_taggers([table], [_table(other, other)], **options)
+    with pytest.raises(AtlasError, match="occurs twice"):
+        compare_taggers([pa.concat_tables([table, table])], [table], **options)
+    with pytest.raises(AtlasError, match="there are none"):
+        compare_taggers([table], [table], **options, language="ru")
+    with pytest.raises(AtlasError, match="same sentences"):
+        permutation_test(np.zeros((2, 3), int), np.zeros((3, 3), int), seed=1)
+    nothing = permutation_test(np.zeros((2, 3), int), np.zeros((2, 3), int), seed=1)
+    assert (nothing.baseline, nothing.difference, nothing.p_value) == (0.0, 0.0, 1.0)
+
+
+# --- a family of tests ----------------------------------------------------------------------------
+
+
+def _holm_by_hand(p_values: list[float], threshold: float) -> list[bool]:
+    """Holm's procedure as written: from the smallest on, stop at the first that is not rejected."""
+    rejected = [False] * len(p_values)
+    remaining = sorted(range(len(p_values)), key=lambda test: p_values[test])
+    for passed, test in enumerate(remaining):
+        if p_values[test] > threshold / (len(p_values) - passed):
+            break
+        rejected[test] = True
+    return rejected
+
+
+@given(st.lists(st.sampled_from([0.001, 0.01, 0.012, 0.02, 0.03, 0.04, 0.2, 1.0]), max_size=8))
+def test_holm_rejects_what_the_procedure_rejects(p_values: list[float]) -> None:
+    adjusted = holm(p_values)
+    for threshold in (0.013, 0.0499, 0.11, 0.9):
+        assert (adjusted <= threshold).tolist() == _holm_by_hand(p_values, threshold)
+    assert (adjusted >= p_values).all()
+    assert (adjusted <= 1).all()
+
+
+def test_holm_by_hand() -> None:
+    # Sorted .005, .01, .03, .04 times 4, 3, 2, 1: .02, .03, .06, .04, which may not fall.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.7, 0.6]).tolist() == [1.0, 1.0]
+    for wrong in ([0.1, math.nan], [1.2], [-0.1]):
+        with pytest.raises(AtlasError, match="0 to 1"):
+            holm(wrong)
+
+
+def test_stars_are_the_papers() -> None:
+    assert stars(0.049, "original") == "*"
+    assert stars(0.001, "adjusted") == "**"
+    assert stars(0.05, "original") == stars(math.nan, "adjusted") == ""
+    assert stars(0.04, "original", threshold=0.01) == ""
+
+
+# --- distances ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_and_separation_equal_loops(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    scale = random.gamma(0.5, size=150)
+    related = (random.normal(size=(40, 150)) ** 2 * scale).astype(np.float32)
+    unrelated = (random.normal(size=(50, 150)) ** 2 * scale * 1.2).astype(np.float32)
+    related[:5] = unrelated[:5]  # ties
+    found = summarise(related, unrelated)
+    distances = [[math.sqrt(sum(map(float, row))) for row in part] for part in (related, unrelated)]
+    wins = sum((u > r) + (u == r) / 2 for u in distances[1] for r in distances[0])
+    assert found["separation_auc"] == pytest.approx(wins / (40 * 50))
+    parts = {
+        "related": related,
+        "unrelated": unrelated,
+        "all": np.concatenate([related, unrelated]),
+    }
+    for kind, part in parts.items():
+        by_dimension = sorted((sum(map(float, column)) for column in part.T), reverse=True)
+        for count in (10, 100):
+            share = sum(by_dimension[:count]) / sum(by_dimension)
+            assert found["squared_distance_share"][f"top{count}"][kind] == pytest.approx(share)
