@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from mbert_atlas.miniature.sizes import MiniatureSizes
-from mbert_atlas.specifications import Adjustment, Optimisation, Pretraining, Probe
+from mbert_atlas.specifications import Adjustment, Optimisation, Pretraining, Probe, Replay
 
 Protocol = Literal["published", "corrected"]
 PROTOCOLS: tuple[Protocol, ...] = ("published", "corrected")
@@ -211,6 +211,11 @@ class Finetuning(_Model):
         default_factory=Optimisation, description="Optimiser, schedule, batches."
     )
     head: Head = Field(default_factory=Head, description="The classifier.")
+    replay: Replay | None = Field(
+        None,
+        description="Alignment replayed at each step (efimov2022, Eq. 2); the run then starts from "
+        "an adjustment, whose sentences come again.",
+    )
 
 
 class _RunFamily(_Model):
@@ -308,13 +313,19 @@ class Efimov2022(_Model):
     conditions: dict[str, str] = Field(
         description="Rows of Table 2: condition, and the family of runs that shows it."
     )
+    against: dict[str, str] = Field(
+        default_factory=dict,
+        description="Which condition each condition is tested against.",
+    )
     figure1_languages: list[str] = Field(description="Target languages of Figure 1.")
     panels: dict[str, str] = Field(
         description="Panels of Figure 1: name, and the encoder or family of runs that it shows."
     )
     bitext: str = Field("wikimatrix", description="Bitext dataset of the pairs in Figure 1.")
     pairs: int = Field(10000, ge=10, description="Related, and as many unrelated, word pairs.")
-    xnli: str = Field("xnli", description="Dataset of Table 2.")
+    table2: dict[str, str] = Field(
+        description="Test sets of Table 2: name in the reported numbers, and the dataset."
+    )
 
 
 class Tanti2021(_Model):
@@ -403,6 +414,10 @@ class Config(_Model):
                 for code in family.languages:
                     self._check_language(f"{at}.languages", code, family.bitext)
                 continue
+            replayed = [own for own in (family.published, family.corrected) if own and own.replay]
+            adjusting = [key for key, item in self.runs.items() if item.kind == "adjustment"]
+            if replayed:
+                _check(f"{at}.encoder", family.encoder, adjusting, " as adjustment to replay")
             encoded = {"train": [family.train], "evaluate": [*family.evaluate]}
             self._check_encoding(at, family.encoding, encoded)
             for test, languages in family.evaluate.items():
@@ -428,7 +443,11 @@ class Config(_Model):
         _check("tanti2021.tagging", tanti.tagging, tuned, " as fine-tuning")
         _check("efimov2022.model", efimov.model, self.encoders)
         _check("efimov2022.bitext", efimov.bitext, self._datasets("bitext"), " as a bitext")
-        _check("efimov2022.xnli", efimov.xnli, self._datasets("nli"), " as nli")
+        for dataset in efimov.table2.values():
+            _check("efimov2022.table2", dataset, self._datasets("nli"), " as nli")
+        for pair in efimov.against.items():
+            for condition in pair:
+                _check("efimov2022.against", condition, efimov.conditions, " in conditions")
         for family in efimov.conditions.values():
             _check("efimov2022.conditions", family, tuned, " as fine-tuning")
         for panel, name in efimov.panels.items():

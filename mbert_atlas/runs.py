@@ -11,7 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mbert_atlas.config import PROTOCOLS, AdjustmentRuns, Config, FinetuningRuns, Protocol
+from mbert_atlas.config import (
+    PROTOCOLS,
+    AdjustmentRuns,
+    Config,
+    Finetuning,
+    FinetuningRuns,
+    Protocol,
+)
 from mbert_atlas.errors import AtlasError
 
 
@@ -114,6 +121,8 @@ class RunTable:
                 "train": spec.train,
                 "evaluate": _evaluate(spec, language),
             }
+            if isinstance(own, Finetuning) and own.replay and start:
+                specification["replay"] = start.specification
         specification["start"] = start.id if start else None
         specification["hyperparameters"] = own.model_dump(mode="json")
         differs = spec.corrected not in (None, spec.published) or self._start_differs(

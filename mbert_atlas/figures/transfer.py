@@ -30,9 +30,10 @@ def transfer_plot(
 
     Args:
         measured: columns ``language`` (code), ``condition``, ``protocol``, ``seed`` and ``value``
-            (percent); one row per seed. One panel per protocol.
-        reported: columns ``language``, ``condition``, ``value``: what the paper gives; drawn in
-            every panel. Leave it out where the numbers are not comparable.
+            (percent); one row per seed. One column of panels per protocol. Optional ``test``: name
+            of the test set, which then has a row of panels of its own.
+        reported: columns ``language``, ``condition``, ``value`` (and ``test``): what the paper
+            gives; drawn under every protocol. Leave it out where numbers are not comparable.
         title: goes above the figure.
         value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
         names: language code to English name; a code without a name stays as it is.
@@ -59,14 +60,21 @@ def transfer_plot(
             f"{_NAME}: {len(conditions)} conditions are too many to tell apart; "
             f"choose at most {len(_MARKERS)}."
         )
+    if "test" not in measured.columns:
+        measured = measured.assign(test="")
+        reported = None if reported is None else reported.assign(test="")
     languages = list(dict.fromkeys(measured["language"]))
     protocols = list(dict.fromkeys(measured["protocol"]))
+    tests = list(dict.fromkeys(measured["test"]))
     with house_style():
-        height = 1.35 + len(languages) * max(0.36, 0.17 * len(conditions))
-        figure = Figure(figsize=(FULL_WIDTH, height), layout="constrained")
-        grid = figure.subplots(1, len(protocols), sharex=True, sharey=True, squeeze=False)[0]
-        for axes, protocol in zip(grid, protocols, strict=True):
-            of_protocol = measured[measured["protocol"] == protocol]
+        panel = 0.4 + len(languages) * max(0.36, 0.17 * len(conditions))
+        figure = Figure(figsize=(FULL_WIDTH, 0.95 + len(tests) * panel), layout="constrained")
+        grid = figure.subplots(
+            len(tests), len(protocols), sharex=True, sharey=True, squeeze=False
+        ).ravel()
+        panels = [(test, protocol) for test in tests for protocol in protocols]
+        for axes, (test, protocol) in zip(grid, panels, strict=True):
+            shown = measured[(measured["protocol"] == protocol) & (measured["test"] == test)]
             for place, condition in enumerate(conditions):
                 # the first condition on top, as in the tables
                 shift = _ROW_HEIGHT * ((place + 0.5) / len(conditions) - 0.5)
@@ -75,7 +83,7 @@ def transfer_plot(
                     "marker": _MARKERS[place],
                     "linestyle": "none",
                 }
-                cells = of_protocol[of_protocol["condition"] == condition]
+                cells = shown[shown["condition"] == condition]
                 heights = _heights(cells["language"], languages, shift)
                 axes.plot(
                     cells["value"], heights, markersize=3.5, alpha=0.45, markeredgewidth=0, **style
@@ -91,7 +99,9 @@ def transfer_plot(
                 )
                 if reported is not None:
                     cells = reported[
-                        (reported["condition"] == condition) & reported["language"].isin(languages)
+                        (reported["condition"] == condition)
+                        & (reported["test"] == test)
+                        & reported["language"].isin(languages)
                     ]
                     axes.plot(
                         cells["value"],
@@ -101,8 +111,7 @@ def transfer_plot(
                         markeredgewidth=1.2,
                         **style,
                     )
-            axes.set_title(f"protocol: {protocol}")
-            axes.set_xlabel(value_label)
+            axes.set_title(f"{test}, protocol: {protocol}".removeprefix(", "))
             axes.set_yticks(range(len(languages)))
             axes.set_yticklabels([(names or {}).get(code, code) for code in languages])
             axes.hlines(
@@ -114,6 +123,8 @@ def transfer_plot(
                 linewidth=0.6,
             )
             axes.grid(visible=False, axis="y")
+        for axes in grid[-len(protocols) :]:
+            axes.set_xlabel(value_label)
         grid[0].set_ylim(len(languages) - 0.5, -0.5)
         handles, labels = grid[0].get_legend_handles_labels()
         extra = {"one seed": ("o", 3.5, GROUP_COLOURS[0], 0.45)}

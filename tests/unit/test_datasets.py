@@ -15,7 +15,12 @@ LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 
 
 def dataset(**changes):
-    given = {"corpus": "nli", "format": "xnli", "languages": ["en", "es", "bg"]} | changes
+    given = {
+        "corpus": "nli",
+        "format": "xnli",
+        "split": "test",
+        "languages": ["en", "es", "bg"],
+    } | changes
     return Dataset(**given)
 
 

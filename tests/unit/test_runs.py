@@ -30,7 +30,15 @@ def test_protocols_split_only_where_they_differ():
 
 def test_evaluation_languages_are_filled_in():
     run = table().get("nli-adjusted", "ru", "corrected")
-    assert run.specification["evaluate"] == {"xnli": ["ru", "en"]}
+    assert run.specification["evaluate"] == {"xnli": ["ru", "en"], "xnli-mixed": ["ru"]}
+
+
+def test_a_run_that_replays_an_adjustment_holds_its_specification():
+    runs = table()
+    run = runs.get("nli-continual", "hi", "published")
+    assert run.start == "adjusted-hi.published"
+    assert run.specification["replay"] == runs["adjusted-hi.published"].specification
+    assert "replay" not in runs.get("nli-adjusted", "hi", "published").specification
 
 
 def test_families_with_the_same_content_are_one_run():
@@ -40,7 +48,10 @@ def test_families_with_the_same_content_are_one_run():
         "encoder": "mbert",
         "encoding": "inference",
         "train": "multinli",
-        "evaluate": {"xnli": ["en", "es", "ru", "vi", "hi"]},
+        "evaluate": {
+            "xnli": ["en", "es", "ru", "vi", "hi"],
+            "xnli-mixed": ["es", "ru", "vi", "hi"],
+        },
         "published": {
             "optimisation": {"learning_rate": 5e-5, "batch_size": 32, "epochs": 2},
         },
@@ -80,7 +91,10 @@ def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
         for run in table(runs={"adjusted": {"corrected": {"sentences": 999}}})
     }
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {f"adjusted-{code}.corrected" for code in ("es", "ru", "vi", "hi")}
+    # What replays the adjustment holds its specification.
+    families = ("adjusted", "nli-continual")
+    languages = ("es", "ru", "vi", "hi")
+    assert changed == {f"{name}-{code}.corrected" for name in families for code in languages}
     assert after["nli-adjusted-es.corrected"]["start"] == "adjusted-es.corrected"
 
 

@@ -44,6 +44,7 @@ def cells(tmp_path):
             path = predictions(tmp_path / f"{condition}{seed}.parquet", right[condition, seed])
             found.append(
                 {
+                    "task": "xnli",
                     "condition": condition,
                     "protocol": "published",
                     "language": "es",
@@ -58,7 +59,10 @@ def cells(tmp_path):
 def test_accuracy_by_seed_and_the_test_over_seeds(cells, tmp_path):
     found, right = cells
     out = tmp_path / "table2.csv"
-    measure_transfer(found, out, paper="efimov2022", artifact="table2", task="xnli", source="en")
+    against = {"adjusted": "original"}
+    measure_transfer(
+        found, out, against=against, paper="efimov2022", artifact="table2", source="en"
+    )
     frame = pd.read_csv(out)
     accuracy = frame[frame.metric == "accuracy"].set_index(["condition", "seed"])["value"]
     for key, correct in right.items():
@@ -91,7 +95,9 @@ def test_conditions_on_different_examples_are_refused(cells, tmp_path):
     )
     write_parquet(table, found[-1]["path"])
     with pytest.raises(AtlasError, match="different examples"):
-        measure_transfer(found, tmp_path / "out.csv", paper="efimov2022")
+        measure_transfer(
+            found, tmp_path / "out.csv", against={"adjusted": "original"}, paper="efimov2022"
+        )
     assert not (tmp_path / "out.csv").exists()
 
 

@@ -75,6 +75,7 @@ rule measure_transfer:
         "../../envs/mbert-atlas.yaml"
     params:
         cells=[{**cell, "path": None} for cell in transfer_cells()],
+        against=CONFIG.efimov2022.against,
         model=CONFIG.efimov2022.model,
         code=code("measure_transfer"),
     script:

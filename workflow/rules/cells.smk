@@ -35,13 +35,15 @@ def transfer_cells():
     paper = CONFIG.efimov2022
     return [
         {
+            "task": task,
             "condition": condition,
             "protocol": protocol,
             "language": language,
             "seed": seed,
-            "dataset": paper.xnli,
+            "dataset": dataset,
             "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
         }
+        for task, dataset in paper.table2.items()
         for condition, family in paper.conditions.items()
         for language in paper.languages
         for protocol in PROTOCOLS

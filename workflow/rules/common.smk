@@ -167,6 +167,18 @@ def start_folder(run, seed):
     return encoder_folder(run.base)
 
 
+def pairs_folder(run):
+    """The word pairs that an adjustment pulls together, as token ids."""
+    return f"<results>/tokens/{run.base}/pairs/{run.specification['bitext']}/{run.language}/train"
+
+
+def replay_folders(run):
+    """What a fine-tuning run replays: the pairs of the adjustment before it, and its encoder."""
+    if "replay" not in run.specification:
+        return []
+    return [pairs_folder(RUNS[run.start]), encoder_folder(run.base)]
+
+
 def table(dataset, language=None):
     """The Parquet file of a dataset (of one language, where it is made language by language)."""
     if CONFIG.datasets[dataset].corpus in ("wikipedia", "plain_text", "bitext"):

@@ -31,9 +31,7 @@ rule adjust:
     """Cross-lingual adjustment (efimov2022, Eq. 1)."""
     input:
         encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
-        pairs=lambda wildcards: "<results>/tokens/{0.base}/pairs/{1[bitext]}/{0.language}/train".format(
-            RUNS[wildcards.run], RUNS[wildcards.run].specification
-        ),
+        pairs=lambda wildcards: pairs_folder(RUNS[wildcards.run]),
     output:
         model=directory("<results>/runs/{run}/seed{seed}/model"),
         counts="<results>/runs/{run}/seed{seed}/counts.json",
@@ -69,6 +67,7 @@ rule finetune:
             example_folder(RUNS[wildcards.run], dataset)
             for dataset in RUNS[wildcards.run].specification["evaluate"]
         ],
+        replay=lambda wildcards: replay_folders(RUNS[wildcards.run]),
     output:
         model=directory("<results>/runs/{run}/seed{seed}/model"),
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",

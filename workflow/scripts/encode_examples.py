@@ -2,7 +2,6 @@ from pathlib import Path
 
 from atlas_job import run
 
-
 OPTIONS = {
     "segment_ids": ["inference"],
     "labelled_pieces": ["tagging", "named_entities"],

@@ -4,11 +4,22 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.specifications import Optimisation
+    from mbert_atlas.objectives.replay import ReplaySource
+    from mbert_atlas.specifications import Adjustment, Optimisation, Replay
     from mbert_atlas.training.finetune import HeadOptions, finetune
 
     specification = snakemake.params.specification
     hyperparameters = specification["hyperparameters"]
+    seed, replay = int(snakemake.wildcards.seed), None
+    if snakemake.input.replay:
+        pairs, original = map(Path, snakemake.input.replay)
+        replay = ReplaySource(
+            specification=Replay(**hyperparameters["replay"]),
+            adjustment=Adjustment(**specification["replay"]["hyperparameters"]),
+            store=pairs,
+            encoder=original,
+            seed=seed,
+        )
     finetune(
         task=specification["encoding"]["task"],
         encoder=Path(snakemake.input.encoder),
@@ -17,7 +28,8 @@ def main(snakemake):
         languages=specification["evaluate"],
         optimisation=Optimisation(**hyperparameters["optimisation"]),
         head=HeadOptions(**hyperparameters["head"]),
-        seed=int(snakemake.wildcards.seed),
+        seed=seed,
+        replay=replay,
         output_model=Path(snakemake.output.model),
         output_predictions=Path(snakemake.output.predictions),
         state_dir=Path(snakemake.params.state),

@@ -10,9 +10,9 @@ def main(snakemake):
             for cell, path in zip(snakemake.params.cells, snakemake.input, strict=True)
         ],
         snakemake.output[0],
+        against=snakemake.params.against,
         paper="efimov2022",
         artifact="table2",
-        task="xnli",
         model=snakemake.params.model,
         source="en",
     )

@@ -15,7 +15,9 @@ def main(snakemake):
         frame[["panel", "protocols"]] = frame["panel"].str.split(":", expand=True)
         frame["seed"] = int(Path(path).stem.removeprefix("seed"))
         frames.append(frame[frame["protocols"].str.contains(snakemake.wildcards.protocol)])
-    titles = {panel: panel.replace("_", ", then ") for panel in snakemake.params.panels}
+    titles = {
+        panel: panel.replace("_", ", then ").replace("-", " ") for panel in snakemake.params.panels
+    }
     shown = pd.concat(frames)
     figure = distance_histograms(
         shown.assign(panel=shown["panel"].map(titles)),
