@@ -1,6 +1,5 @@
 """Upstream files: what they are, where they come from, and getting them whole and checked."""
 
-from mbert_atlas.sources.archives import extract_members
 from mbert_atlas.sources.fetch import (
     check_snapshot,
     fetch,
@@ -24,7 +23,6 @@ __all__ = [
     "Register",
     "SourceFile",
     "check_snapshot",
-    "extract_members",
     "fetch",
     "fetch_snapshot",
     "missing_files",

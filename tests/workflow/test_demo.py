@@ -145,7 +145,7 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
     planned = plan(demo, "--configfile", "config/demo.yaml", str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
-    assert planned["finetune"] == 4
+    assert planned["finetune"] == 8  # on each of them, with and without replay
     assert "pretrain" not in planned
     assert "align" not in planned
 
