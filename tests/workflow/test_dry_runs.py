@@ -36,9 +36,10 @@ def test_all_plans(repository, preset):
     assert planned["scorecard"] == planned["cost"] == 1
     assert planned["finetune"] >= 3
     if preset is None:
-        # 4 languages, 2 protocols, 5 seeds; NLI: those and 5 of the original; UDPOS: 5.
+        # 4 languages, 2 protocols, 5 seeds; NLI: those, with and without replay, and 5 of the
+        # original; UDPOS: 5.
         assert planned["adjust"] == 40
-        assert planned["finetune"] == 50
+        assert planned["finetune"] == 90
         assert planned["extract_wikipedia"] == 33
         assert "pretrain" not in planned
 
@@ -56,7 +57,7 @@ def test_profiles_are_found_as_typed(repository):
         done = snakemake(
             repository, "all", "-nF", "--profile", profile, "--configfile", "config/demo.yaml"
         )
-        assert jobs(done)["finetune"] == 12
+        assert jobs(done)["finetune"] == 20
 
 
 @pytest.mark.parametrize(
