@@ -41,6 +41,13 @@ def test_adjustment_brings_related_words_together(demo):
     assert (area["adjusted"] > area["original"]).all(), area
 
 
+def test_replay_keeps_what_fine_tuning_alone_forgets(demo):
+    frame = measured(demo, "efimov2022/figure1.csv").astype({"value": float})
+    auc = frame[frame.metric == "separation_auc"].groupby(["protocol", "target", "condition"])
+    area = auc["value"].mean().unstack()
+    assert (area["adjusted_continual-nli"] > area["adjusted_nli"]).all(), area
+
+
 def test_languages_are_identified(demo):
     frame = measured(demo, "tanti2021/languages.csv").astype({"value": float})
     accuracy = frame[frame.metric == "accuracy_language_wikipedia"]
