@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -55,6 +55,7 @@ class Source(_Model):
 
 
 _WITH_SPLITS = ("nli", "universal_dependencies", "named_entities", "question_answering")
+_MADE = ("nli", "question_answering", "bitext")
 _ONE_FILE = ("wikipedia", "nli", "named_entities", "question_answering")
 
 
@@ -90,7 +91,8 @@ class Dataset(_Model):
     made_from: str | None = Field(
         None,
         description="Dataset of the same kind that this one is made from. nli: one side of each "
-        "pair becomes English (efimov2022); question_answering: see `questions`.",
+        "pair becomes English (efimov2022); question_answering: see `questions`; bitext: words "
+        "become the pieces of `encoder`.",
     )
     questions: Literal["same", "target", "english"] = Field(
         "same",
@@ -107,7 +109,8 @@ class Dataset(_Model):
     )
     encoder: str | None = Field(
         None,
-        description="language_identification: paragraphs with [UNK] under its vocabulary go out.",
+        description="language_identification: paragraphs with [UNK] under its vocabulary go out; "
+        "bitext: see `made_from`.",
     )
     fractions: tuple[float, float, float, float] = Field(
         (0.7, 0.1, 0.1, 0.1),
@@ -124,8 +127,10 @@ class Dataset(_Model):
         if sampled and not (self.paragraphs and self.encoder):
             raise ValueError("language_identification needs `paragraphs` and `encoder`")
         given = self.files is not None or self.files_by_language is not None
-        if self.made_from and (given or self.corpus not in ("nli", "question_answering")):
-            raise ValueError("`made_from` is for nli and question_answering, without files")
+        if self.made_from and (given or self.corpus not in _MADE):
+            raise ValueError(f"`made_from` is for {', '.join(_MADE)}, without files")
+        if self.made_from and self.corpus == "bitext" and not self.encoder:
+            raise ValueError("a bitext made from another needs `encoder`, whose pieces it takes")
         if self.made_from and self.corpus == "question_answering" and self.questions == "same":
             raise ValueError("`made_from` needs `questions: target` or `questions: english`")
         if not (sampled or self.made_from or given):
@@ -219,12 +224,31 @@ class Finetuning(_Model):
 
 
 class _RunFamily(_Model):
+    like: str | None = Field(
+        None,
+        description="Another family that this one is like but for the keys given here; within "
+        "`published` and `corrected` key by key.",
+    )
     paper: str = Field(description="Paper that the cost of these runs is booked on.")
-    encoder: str = Field(description="An encoder, or another family of runs to start from.")
+    encoder: str | None = Field(
+        None, description="An encoder, or another family of runs to start from."
+    )
+    encoders: list[str] | None = Field(
+        None,
+        description="Several of them, each for a family of its own: `*` in the family's name "
+        "stands for the encoder.",
+    )
     languages: list[str] | None = Field(
-        None, description="One run per language; none: one run for all."
+        None,
+        description="One run per language; none: as the family it starts from, or one run for all.",
     )
     seeds: list[int] | None = Field(None, description="Seeds; none takes the top-level list.")
+
+    @model_validator(mode="after")
+    def _one_way_to_start(self) -> _RunFamily:
+        if (self.encoder is None) == (self.encoders is None):
+            raise ValueError("give one of `encoder` and `encoders`")
+        return self
 
 
 class AdjustmentRuns(_RunFamily):
@@ -235,7 +259,9 @@ class AdjustmentRuns(_RunFamily):
     bitext: str = Field(description="Bitext dataset whose word pairs are pulled together.")
     published: Adjustment = Field(description="What the authors' code does.")
     corrected: Adjustment | None = Field(
-        None, description="What the equations and good practice ask; none: as published."
+        None,
+        description="What the equations and good practice ask, as far as it differs from "
+        "`published`; none: the same.",
     )
 
 
@@ -245,14 +271,20 @@ class FinetuningRuns(_RunFamily):
     kind: Literal["finetuning"] = Field(description="Kind of runs.")
     encoding: str = Field(description="One of `encodings`.")
     train: str = Field(description="Dataset to train on.")
+    train_languages: list[str] | None = Field(
+        None, description="Which of its languages, {language} being the run's own; none: all."
+    )
     evaluate: dict[str, list[str]] = Field(
-        description="Datasets to predict, each with its languages; {language} is the run's own."
+        description="Datasets to predict, each with its languages. {language} is the run's own; a "
+        "dataset that lacks it is left out."
     )
     published: Finetuning = Field(
         default_factory=Finetuning, description="What the authors' code does."
     )
     corrected: Finetuning | None = Field(
-        None, description="What good practice asks; none: as published."
+        None,
+        description="What good practice asks, as far as it differs from `published`; none: the "
+        "same.",
     )
 
 
@@ -305,27 +337,64 @@ class Resources(_Model):
     gpu: int = Field(0, ge=0, description="GPUs; the same code runs on the CPU without one.")
 
 
-class Efimov2022(_Model):
-    """Efimov et al., cross-lingual adjustment."""
+class TransferTest(_Model):
+    """One test set of a table of zero-shot transfer."""
 
-    model: str = Field("mbert", description="Encoder before adjustment.")
-    languages: list[str] = Field(description="Target languages of Table 2.")
-    conditions: dict[str, str] = Field(
-        description="Rows of Table 2: condition, and the family of runs that shows it."
+    dataset: str = Field(description="Dataset that was predicted.")
+    runs: str = Field(description="What {runs} stands for in the names of families.")
+    languages: list[str] | None = Field(
+        None, description="Target languages, if not the table's; the dataset's among them count."
+    )
+    conditions: dict[str, str | None] | None = Field(
+        None, description="Conditions, if not the table's."
+    )
+    normalisation: Literal["squad", "mlqa"] = Field(
+        "squad",
+        description="question_answering: how `corrected` compares answers; `published` always as "
+        "SQuAD does.",
+    )
+
+
+class TransferTable(_Model):
+    """A table of scores by condition and target language (Tables 2 to 9)."""
+
+    model: str = Field("mbert", description="Encoder before adjustment, as reported.")
+    languages: list[str] = Field(description="Target languages.")
+    tests: dict[str, TransferTest] = Field(
+        description="Test sets by their name in the reported numbers."
+    )
+    conditions: dict[str, str | None] = Field(
+        description="Condition, and the family of runs that shows it; {runs} is the test's. "
+        "family/language takes a run that is not the target's; none leaves a condition out."
     )
     against: dict[str, str] = Field(
         default_factory=dict,
         description="Which condition each condition is tested against.",
     )
-    figure1_languages: list[str] = Field(description="Target languages of Figure 1.")
+    gains_over: str | None = Field(
+        None, description="The table shows gains over this condition; none: scores."
+    )
+
+
+class Histograms(_Model):
+    """A figure of distances between words."""
+
+    languages: list[str] = Field(description="Target languages.")
     panels: dict[str, str] = Field(
-        description="Panels of Figure 1: name, and the encoder or family of runs that it shows."
+        description="Panels: name, and the encoder or family of runs that it shows."
     )
-    bitext: str = Field("wikimatrix", description="Bitext dataset of the pairs in Figure 1.")
+
+
+class Efimov2022(_Model):
+    """Efimov et al., cross-lingual adjustment."""
+
+    model: str = Field("mbert", description="Encoder of the figures before adjustment.")
+    bitext: str = Field("wikimatrix", description="Bitext dataset of the pairs in the figures.")
     pairs: int = Field(10000, ge=10, description="Related, and as many unrelated, word pairs.")
-    table2: dict[str, str] = Field(
-        description="Test sets of Table 2: name in the reported numbers, and the dataset."
-    )
+    figures: dict[str, Histograms] = Field(description="Figures 1 and 2.")
+    pages: str = Field(description="Wikipedia dataset whose articles Table 1 counts.")
+    languages: list[str] = Field(description="Languages of Table 1.")
+    tables: dict[str, TransferTable] = Field(description="Tables 2 to 9.")
 
 
 class Tanti2021(_Model):
@@ -379,6 +448,49 @@ class Config(_Model):
             raise ValueError("the same seed twice")
         return seeds
 
+    @field_validator("runs", mode="before")
+    @classmethod
+    def _like_others(cls, runs: Any) -> Any:
+        if not isinstance(runs, Mapping):
+            return runs
+
+        def complete(name: str, seen: Sequence[str] = ()) -> Any:
+            family = runs[name]
+            other = family.get("like") if isinstance(family, Mapping) else None
+            if other is None:
+                return family
+            if name in seen:
+                circle = " -> ".join([*seen, name])
+                raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
+            _check(f"runs.{name}.like", other, runs)
+            return _like(complete(other, [*seen, name]), family)
+
+        return {name: _corrected_over_published(complete(name)) for name in runs}
+
+    @field_validator("runs")
+    @classmethod
+    def _one_family_per_encoder(cls, runs: dict[str, Runs]) -> dict[str, Runs]:
+        families: dict[str, Runs] = {}
+        for name, family in runs.items():
+            if (family.encoders is not None) != ("*" in name):
+                raise Mistake(
+                    f"runs.{name}",
+                    "`*` in a family's name and its key `encoders` belong together",
+                    "write both or neither",
+                )
+            for encoder in [""] if family.encoders is None else family.encoders:
+                own = name.replace("*", encoder)
+                if own in families:
+                    raise Mistake(f"runs.{name}", f"{own!r} is there twice", "rename one")
+                update = {"encoder": encoder, "encoders": None} if encoder else {}
+                families[own] = family.model_copy(update=update)
+        for name, family in families.items():
+            below = families.get(family.encoder or "")
+            # A chain of families inherits in the order of the config.
+            if family.languages is None and below is not None and below.languages:
+                families[name] = family.model_copy(update={"languages": below.languages})
+        return families
+
     @model_validator(mode="after")
     def _names_exist(self, info: ValidationInfo) -> Config:
         codes = (info.context or {}).get("languages") or ()
@@ -409,6 +521,11 @@ class Config(_Model):
             at = f"runs.{name}"
             starts = [*self.encoders, *(other for other in self.runs if other != name)]
             _check(f"{at}.encoder", family.encoder, starts)
+            assert family.encoder is not None  # as _one_family_per_encoder leaves them
+            below = self.runs[family.encoder].languages if family.encoder in self.runs else None
+            for code in (below and family.languages) or ():
+                known = f" in runs.{family.encoder}.languages, where {name!r} starts"
+                _check(f"{at}.languages", code, below or (), known)
             if isinstance(family, AdjustmentRuns):
                 _check(f"{at}.bitext", family.bitext, self._datasets("bitext"), " as a bitext")
                 for code in family.languages:
@@ -420,11 +537,14 @@ class Config(_Model):
                 _check(f"{at}.encoder", family.encoder, adjusting, " as adjustment to replay")
             encoded = {"train": [family.train], "evaluate": [*family.evaluate]}
             self._check_encoding(at, family.encoding, encoded)
+            for code in family.train_languages or ():
+                for own in family.languages or [code]:
+                    filled = code.replace("{language}", own)
+                    self._check_language(f"{at}.train_languages", filled, family.train)
             for test, languages in family.evaluate.items():
                 for code in languages:
-                    for own in family.languages or [code]:
-                        filled = code.replace("{language}", own)
-                        self._check_language(f"{at}.evaluate.{test}", filled, test)
+                    if code != "{language}":
+                        self._check_language(f"{at}.evaluate.{test}", code, test)
         for bitext, gold in self.alignment.gold.items():
             _check("alignment.gold", bitext, self._datasets("bitext"), " as a bitext")
             golds = self._datasets("gold_alignment")
@@ -438,40 +558,85 @@ class Config(_Model):
     @model_validator(mode="after")
     def _cells_have_runs(self) -> Config:
         tuned = [name for name, item in self.runs.items() if isinstance(item, FinetuningRuns)]
-        tanti, efimov = self.tanti2021, self.efimov2022
+        tanti = self.tanti2021
         _check("tanti2021.representation", tanti.representation, self.representations)
         _check("tanti2021.tagging", tanti.tagging, tuned, " as fine-tuning")
-        _check("efimov2022.model", efimov.model, self.encoders)
-        _check("efimov2022.bitext", efimov.bitext, self._datasets("bitext"), " as a bitext")
-        for dataset in efimov.table2.values():
-            _check("efimov2022.table2", dataset, self._datasets("nli"), " as nli")
-        for pair in efimov.against.items():
-            for condition in pair:
-                _check("efimov2022.against", condition, efimov.conditions, " in conditions")
-        for family in efimov.conditions.values():
-            _check("efimov2022.conditions", family, tuned, " as fine-tuning")
-        for panel, name in efimov.panels.items():
-            _check(f"efimov2022.panels.{panel}", name, [*self.encoders, *self.runs])
-            base, seen = name, set[str]()
-            while base in self.runs and base not in seen:
-                seen.add(base)
-                base = self.runs[base].encoder
-            if base in self.encoders and base != efimov.model:  # its pieces would mean other words
-                raise Mistake(
-                    f"efimov2022.panels.{panel}",
-                    f"{name!r} goes back to the encoder {base!r}, and efimov2022.model is "
-                    f"{efimov.model!r}",
-                    "make them the same",
-                )
-        for key, languages, families in (
-            ("languages", efimov.languages, efimov.conditions),
-            ("figure1_languages", efimov.figure1_languages, efimov.panels),
-        ):
-            for name in families.values() if "efimov2022" in self.papers else ():
-                known = self.runs[name].languages if name in self.runs else None
-                for code in languages if known else ():
-                    _check(f"efimov2022.{key}", code, known or (), f" in runs.{name}.languages")
+        self._check_efimov2022(tuned)
         return self
+
+    def _check_efimov2022(self, tuned: Sequence[str]) -> None:
+        paper = self.efimov2022
+        _check("efimov2022.model", paper.model, self.encoders)
+        _check("efimov2022.bitext", paper.bitext, self._datasets("bitext"), " as a bitext")
+        _check("efimov2022.pages", paper.pages, self._datasets("wikipedia"), " as wikipedia")
+        for code in paper.languages:
+            self._check_language("efimov2022.languages", code, paper.pages)
+        for name, figure in paper.figures.items():
+            at = f"efimov2022.figures.{name}"
+            for code in figure.languages:
+                self._check_language(f"{at}.languages", code, paper.bitext)
+            for panel, shown in figure.panels.items():
+                _check(f"{at}.panels.{panel}", shown, [*self.encoders, *self.runs])
+                base, seen = shown, set[str]()
+                while base in self.runs and base not in seen:
+                    seen.add(base)
+                    base = str(self.runs[base].encoder)
+                if base in self.encoders and base != paper.model:  # its pieces mean other words
+                    raise Mistake(
+                        f"{at}.panels.{panel}",
+                        f"{shown!r} goes back to the encoder {base!r}, and efimov2022.model is "
+                        f"{paper.model!r}",
+                        "make them the same",
+                    )
+                self._check_runs_of(f"{at}.languages", shown, figure.languages)
+        for name, table in paper.tables.items():
+            at = f"efimov2022.tables.{name}"
+            named = set(table.conditions)
+            named.update(*(test.conditions or () for test in table.tests.values()))
+            for pair in table.against.items():
+                for condition in pair:
+                    _check(f"{at}.against", condition, named, " in conditions")
+            _check(f"{at}.gains_over", table.gains_over, named, " in conditions")
+            for key, test in table.tests.items():
+                known = [key for key, item in self.datasets.items() if item.corpus in _SCORED]
+                _check(f"{at}.tests.{key}.dataset", test.dataset, known, " with scores")
+                conditions = table.conditions if test.conditions is None else test.conditions
+                for condition, family in conditions.items():
+                    place = f"{at}.tests.{key}" if test.conditions else at
+                    self._check_condition(
+                        f"{place}.conditions.{condition}", test, family, table, tuned
+                    )
+
+    def _check_condition(
+        self,
+        place: str,
+        test: TransferTest,
+        family: str | None,
+        table: TransferTable,
+        tuned: Sequence[str],
+    ) -> None:
+        if family is None:
+            return
+        name, _, language = family.replace("{runs}", test.runs).partition("/")
+        _check(place, name, tuned, " as fine-tuning")
+        found = self.runs[name]
+        assert isinstance(found, FinetuningRuns)
+        _check(place, test.dataset, found.evaluate, f" in runs.{name}.evaluate")
+        for code in test.languages or table.languages:
+            if code in self.datasets[test.dataset].languages:
+                own = language or code
+                if "efimov2022" in self.papers:
+                    self._check_runs_of(place, name, [own])
+                predicted = [
+                    item.replace("{language}", own) for item in found.evaluate[test.dataset]
+                ]
+                where = f" in runs.{name}.evaluate.{test.dataset}"
+                _check(place, code, predicted, where)
+
+    def _check_runs_of(self, place: str, name: str, languages: Sequence[str]) -> None:
+        known = self.runs[name].languages if name in self.runs else None
+        for code in languages if known and "efimov2022" in self.papers else ():
+            _check(place, code, known or (), f" in runs.{name}.languages")
 
     def _datasets(self, *corpora: str) -> list[str]:
         return [name for name, item in self.datasets.items() if item.corpus in corpora]
@@ -491,7 +656,41 @@ class Config(_Model):
                 _check(f"{place}.{key}", name, known, f" as data for {task}")
 
 
+def _like(family: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``own`` with what it lacks taken from another family."""
+    merged = dict(family) | own
+    if "encoders" in own:
+        merged.pop("encoder", None)
+    if "encoder" in own:
+        merged.pop("encoders", None)
+    for protocol in PROTOCOLS:
+        below, above = family.get(protocol), own.get(protocol)
+        if isinstance(below, Mapping) and isinstance(above, Mapping):
+            merged[protocol] = laid_over(below, above)
+    return merged
+
+
+def _corrected_over_published(family: Any) -> Any:
+    below, above = (
+        family.get(protocol) if isinstance(family, Mapping) else None for protocol in PROTOCOLS
+    )
+    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
+        return family
+    return {**family, "corrected": laid_over(below, above)}
+
+
+def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with ``over`` laid on it, mapping by mapping, as Snakemake merges configs."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(value, Mapping) and isinstance(below, Mapping)
+        merged[key] = laid_over(below, value) if both else value
+    return merged
+
+
 _CORPUS_OF = {"inference": "nli", "tagging": "universal_dependencies"}
+_SCORED = ("nli", "named_entities", "question_answering")
 PAPERS = ("efimov2022", "tanti2021")
 RULES = (
     *("miniature", "extract_wikipedia", "read_bitext", "read_universal_dependencies"),

@@ -64,6 +64,12 @@ def _entry(
     models = models_of(annotation, value)
     if not isinstance(value, Mapping) or not models:
         text = _flow(value)
+        if isinstance(value, Mapping) and len(pad) + len(key) + 2 + len(text) > _WIDTH:
+            yield f"{pad}{key}:"
+            for name, item in value.items():
+                text = _flow(item).replace("\n", f"\n{pad}  ")
+                yield f"{pad}  {name}: {text}"
+            return
         if len(pad) + len(key) + 2 + len(text) > _WIDTH and isinstance(value, list):
             text = text.replace("\n", "\n" + pad)
         yield f"{pad}{key}: {text}"
@@ -88,6 +94,18 @@ def _comment(text: str, pad: str) -> list[str]:
     return [f"{pad}# {line}" for line in textwrap.wrap(text, _WIDTH - len(pad))]
 
 
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of a config, for editors."""
+    schema = Config.model_json_schema()
+    # What a family lacks may come from the one that it is `like`, its kind too.
+    for model in ("AdjustmentRuns", "FinetuningRuns"):
+        del schema["$defs"][model]["required"]
+    families = schema["properties"]["runs"]["additionalProperties"]
+    families["anyOf"] = families.pop("oneOf")
+    del families["discriminator"]
+    return schema
+
+
 def write(root: Path = Path(".")) -> list[Path]:
     """Regenerate the config files and the JSON schema; return what was written."""
     written, seen = [], set[type[BaseModel]]()
@@ -98,7 +116,7 @@ def write(root: Path = Path(".")) -> list[Path]:
         path.write_text(head + documented(read_yaml(path), seen), encoding="utf-8")
         written.append(path)
     schema_file = root / "config/schema.json"
-    text = json.dumps(Config.model_json_schema(), indent=1, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(json_schema(), indent=1, ensure_ascii=False, sort_keys=True)
     schema_file.write_text(text + "\n", encoding="utf-8")
     return [*written, schema_file]
 

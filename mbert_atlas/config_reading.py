@@ -10,23 +10,11 @@ from typing import Any, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from mbert_atlas.config import Config, Mistake
+from mbert_atlas.config import Config, Mistake, laid_over
 from mbert_atlas.errors import DataError
 
 _BASE = Path("config/config.yaml")
 _PAPER_FILES = Path("config/papers")
-
-
-def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``over`` laid on it, mapping by mapping, as Snakemake merges configs."""
-    merged = dict(base)
-    for key, value in over.items():
-        below = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping):
-            merged[key] = merge(dict(below), value)
-        else:
-            merged[key] = value
-    return merged
 
 
 def base_files(root: Path = Path(".")) -> list[Path]:
@@ -43,7 +31,7 @@ def load(files: Sequence[Path], root: Path = Path(".")) -> Config:
     files = [*base_files(root), *files]
     merged: dict[str, Any] = {}
     for path in files:
-        merged = merge(merged, read_yaml(path))
+        merged = laid_over(merged, read_yaml(path))
     return validate(merged, files)
 
 
@@ -157,5 +145,8 @@ def models_of(annotation: Any, value: Any) -> list[tuple[str, Any]]:
         wanted = value.get("kind") if isinstance(value, Mapping) else None
         if kind and wanted and wanted not in get_args(kind.annotation):
             return []
+        if kind and isinstance(value, Mapping) and "like" in value:
+            # Its kind is another family's; a key that only one kind has tells.
+            return [("model", annotation)] if set(value) <= set(annotation.model_fields) else []
         return [("model", annotation)]
     return [found for argument in arguments for found in models_of(argument, value)]

@@ -112,15 +112,17 @@ class RunTable:
         spec = self._config.runs[family]
         start = self._start(family, language, protocol)
         own = spec.corrected if protocol == "corrected" and spec.corrected else spec.published
-        specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
+        specification: dict[str, Any] = {"kind": spec.kind, "encoder": self._encoder(family)}
         if isinstance(spec, AdjustmentRuns):
             specification |= {"bitext": spec.bitext, "language": language}
         else:
             specification |= {
                 "encoding": self._config.encodings[spec.encoding].model_dump(mode="json"),
                 "train": spec.train,
-                "evaluate": _evaluate(spec, language),
+                "evaluate": self._evaluate(spec, language),
             }
+            if spec.train_languages:
+                specification["train_languages"] = _filled(spec.train_languages, language)
             if isinstance(own, Finetuning) and own.replay and start:
                 specification["replay"] = start.specification
         specification["start"] = start.id if start else None
@@ -135,14 +137,14 @@ class RunTable:
             paper=spec.paper,
             kind=spec.kind,
             language=language,
-            base=start.base if start else spec.encoder,
+            base=start.base if start else self._encoder(family),
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
         )
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
-        encoder = self._config.runs[family].encoder
+        encoder = self._encoder(family)
         if encoder in self._config.encoders:
             return None
         seen = [family]
@@ -154,19 +156,32 @@ class RunTable:
                     "let one of these families start from an encoder."
                 )
             seen.append(encoder)
-            encoder = self._config.runs[encoder].encoder
-        return self.get(self._config.runs[family].encoder, language, protocol)
+            encoder = self._encoder(encoder)
+        return self.get(self._encoder(family), language, protocol)
+
+    def _encoder(self, family: str) -> str:
+        encoder = self._config.runs[family].encoder
+        assert encoder is not None  # the config spreads `encoders` over families
+        return encoder
+
+    def _evaluate(self, spec: FinetuningRuns, language: str | None) -> dict[str, list[str]]:
+        found = {
+            name: [
+                code
+                for code in _filled(languages, language)
+                if code in self._config.datasets[name].languages
+            ]
+            for name, languages in spec.evaluate.items()
+        }
+        return {name: languages for name, languages in found.items() if languages}
 
     def _start_differs(self, family: str, language: str | None) -> bool:
         starts = [self._start(family, language, protocol) for protocol in PROTOCOLS]
         return starts[0] is not None and starts[0] != starts[1]
 
 
-def _evaluate(spec: FinetuningRuns, language: str | None) -> dict[str, list[str]]:
-    return {
-        name: [item.replace("{language}", language or "") for item in languages]
-        for name, languages in spec.evaluate.items()
-    }
+def _filled(languages: list[str], language: str | None) -> list[str]:
+    return [item.replace("{language}", language or "") for item in languages]
 
 
 def _content(run: Run) -> str:

@@ -142,28 +142,6 @@ def mean_correct(
     return keys, shares / len(runs)
 
 
-def compare_runs(
-    baseline: Sequence[pa.Table],
-    system: Sequence[pa.Table],
-    *,
-    dataset: str | None = None,
-    language: str | None = None,
-) -> PairedTest:
-    """Test two systems, each run with some seeds, on accuracy per example (0 to 1).
-
-    Raises:
-        AtlasError: see :func:`mean_correct`; also if the systems saw different examples.
-    """
-    keys, before = mean_correct(baseline, dataset=dataset, language=language)
-    others, after = mean_correct(system, dataset=dataset, language=language)
-    if keys != others:
-        raise AtlasError(
-            f"predictions of dataset {dataset}, language {language}: the two systems were "
-            "evaluated on different examples; predict the same test set with both."
-        )
-    return paired_t_test(before, after)
-
-
 @dataclass(frozen=True)
 class PermutationTest:
     """A two-sided permutation test of ``system - baseline`` in micro F1 (0 to 1).
@@ -175,6 +153,8 @@ class PermutationTest:
         difference: ``system - baseline``.
         null_low: lower end of the range that holds 95% of the differences that swapping gives.
         null_high: its upper end; no confidence interval of the observed difference.
+        low: lower end of the difference's 95% confidence interval, bootstrapped over sentences.
+        high: its upper end.
         iterations: random assignments drawn.
         p_value: share of assignments, the observed one included, whose difference is at least as
             large in either direction.
@@ -186,12 +166,14 @@ class PermutationTest:
     difference: float
     null_low: float
     null_high: float
+    low: float
+    high: float
     iterations: int
     p_value: float
 
 
 def permutation_test(
-    baseline: Counts, system: Counts, *, seed: int, iterations: int = 1000
+    baseline: Counts, system: Counts, *, seed: int, iterations: int = 1000, runs: int = 1
 ) -> PermutationTest:
     """Compare the micro F1 of two systems by swapping their predictions sentence by sentence.
 
@@ -204,6 +186,8 @@ def permutation_test(
         system: the same of the same sentences in the same order.
         seed: decides the swaps.
         iterations: random assignments of the two predictions of each sentence to the two systems.
+        runs: how many times the same sentences follow each other, once for each seed. A resample
+            of the confidence interval takes a sentence with all of its runs.
 
     Raises:
         AtlasError: if the shapes differ or there is no sentence.
@@ -225,14 +209,21 @@ def permutation_test(
         differences[start : start + count] = _f1(totals[1] - moved) - _f1(totals[0] + moved)
     before, after = (float(_f1(total)) for total in totals)
     extreme = np.count_nonzero(np.abs(differences) >= abs(after - before) - _ROUNDING)
-    low, high = np.quantile(differences, [0.025, 0.975])
+    null_low, null_high = np.quantile(differences, [0.025, 0.975])
+    low, high = _bootstrap(
+        *(counts.reshape(runs, -1, 3).sum(0) for counts in (baseline, system)),
+        seed=seed,
+        iterations=iterations,
+    )
     return PermutationTest(
         n=len(change),
         baseline=before,
         system=after,
         difference=after - before,
-        null_low=float(low),
-        null_high=float(high),
+        null_low=float(null_low),
+        null_high=float(null_high),
+        low=low,
+        high=high,
         iterations=iterations,
         p_value=(1 + int(extreme)) / (1 + iterations),
     )
@@ -284,7 +275,9 @@ def compare_taggers(
     # All at once, so that both systems' labels are numbered alike.
     counts = sentence_counts(pa.concat_tables(tables), unit=unit, outside=outside)
     half = len(counts) // 2
-    return permutation_test(counts[:half], counts[half:], seed=seed, iterations=iterations)
+    return permutation_test(
+        counts[:half], counts[half:], seed=seed, iterations=iterations, runs=len(system)
+    )
 
 
 def holm(p_values: Sequence[float] | Floats) -> Floats:
@@ -312,17 +305,23 @@ def holm(p_values: Sequence[float] | Floats) -> Floats:
     return adjusted
 
 
-def stars(p_value: float, against: Literal["original", "adjusted"], threshold: float = 0.05) -> str:
-    """Return the mark of a significant difference in efimov2022's tables 2 to 4.
+def _bootstrap(
+    baseline: Counts, system: Counts, *, seed: int, iterations: int
+) -> tuple[float, float]:
+    """Return the ends of the 95% interval of the difference in F1 over resampled sentences.
 
-    Args:
-        p_value: of the test, corrected or not.
-        against: ``original`` gives one star, ``adjusted`` (rows of continual learning) two.
-        threshold: a p-value below gets the mark; the tables say 0.05.
+    How often a sentence comes in a resample is drawn from Poisson(1), which many sentences make
+    as good as drawing with replacement.
     """
-    if not p_value < threshold:
-        return ""
-    return "*" if against == "original" else "**"
+    random = generator(seed, "resamples")
+    differences = np.empty(iterations)
+    size = max(1, _SWAPS_AT_A_TIME // len(system))
+    for start in range(0, iterations, size):
+        count = min(size, iterations - start)
+        times = random.poisson(1.0, size=(count, len(system))).astype(np.float64)
+        differences[start : start + count] = _f1(times @ system) - _f1(times @ baseline)
+    low, high = np.quantile(differences, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def _f1(totals: Floats) -> Floats:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -22,6 +23,8 @@ from mbert_atlas.figures.style import (
     house_style,
     require_columns,
 )
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import WORD_DISTANCES
 
 Floats = npt.NDArray[np.float64]
 _NAME = "histogram of distances"
@@ -47,6 +50,40 @@ def separation(related: Floats, unrelated: Floats) -> Separation:
     is_unrelated = np.repeat([0, 1], [len(related), len(unrelated)])
     auc = float(roc_auc_score(is_unrelated, distances))
     return Separation(auc, float(np.mean(related) / np.mean(unrelated)))
+
+
+def read_distances(paths: Iterable[Path | str], protocol: str) -> pd.DataFrame:
+    """Read what was measured under one protocol.
+
+    Args:
+        paths: Parquet files ``<language>/seed<number>.parquet``, columns
+            :data:`mbert_atlas.schemas.WORD_DISTANCES`; their panels are ``name:protocols``, several
+            protocols joined by ``+``.
+        protocol: published or corrected.
+
+    Returns:
+        Columns ``panel``, ``language``, ``seed``, ``kind`` and ``distance``.
+    """
+    frames = []
+    for path in map(Path, paths):
+        frame: pd.DataFrame = read_parquet(path, WORD_DISTANCES).to_pandas()
+        frame[["panel", "protocols"]] = frame["panel"].str.split(":", expand=True)
+        frame["seed"] = int(path.stem.removeprefix("seed"))
+        frame["language"] = path.parent.name
+        frames.append(frame[frame["protocols"].str.split("+").map(lambda names: protocol in names)])
+    found: pd.DataFrame = pd.concat(frames).drop(columns="protocols")
+    return found
+
+
+def panel_titles(panels: Iterable[str]) -> dict[str, str]:
+    """Return readable titles: ``adjusted_continual-nli`` is ``adjusted, then continual NLI``."""
+    tasks = {"nli": "NLI", "ner": "NER", "qa": "QA"}
+    return {
+        panel: ", then ".join(
+            " ".join(tasks.get(word, word) for word in part.split("-")) for part in panel.split("_")
+        )
+        for panel in panels
+    }
 
 
 def distance_histograms(
@@ -112,6 +149,57 @@ def distance_histograms(
     return figure
 
 
+def distance_grid(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    languages: Mapping[str, str],
+    panels: Mapping[str, str],
+    bins: int = 50,
+) -> Figure:
+    """Draw small histograms, a column per language and a row per panel (Figure 2).
+
+    Marks are those of :func:`distance_histograms`; all histograms share their bins and, within a
+    row, their height. The numbers are the separation AUC and the ratio of mean distances, means
+    over seeds.
+
+    Args:
+        frame: as for :func:`distance_histograms`, with a column ``language`` (code).
+        title: goes above the figure.
+        languages: code and name of the columns, in their order.
+        panels: name in ``frame`` and text of the rows, in their order.
+        bins: number of bins between the smallest and the largest distance.
+
+    Raises:
+        AtlasError: as :func:`distance_histograms`.
+    """
+    require_columns(frame, ("language", "panel", "seed", "kind", "distance"), _NAME)
+    samples = {code: _samples(frame[frame["language"] == code], list(panels)) for code in languages}
+    low, high = float(frame["distance"].min()), float(frame["distance"].max())
+    edges = np.linspace(low, high, bins + 1)
+    with house_style():
+        figure = Figure(figsize=(FULL_WIDTH, 1.1 + 1.05 * len(panels)), layout="constrained")
+        grid = figure.subplots(
+            len(panels), len(languages), sharex=True, sharey="row", squeeze=False
+        )
+        for row, (panel, text) in zip(grid, panels.items(), strict=True):
+            for axes, code in zip(row, languages, strict=True):
+                _draw_panel(axes, samples[code][panel], edges, ranges=False)
+                axes.set_yticks([])
+            row[0].set_ylabel(text, rotation=0, ha="right", va="center", fontsize=8)
+            row[0].set_ylim(0, row[0].get_ylim()[1] * 1.45)  # room for the numbers
+        for axes, name in zip(grid[0], languages.values(), strict=True):
+            axes.set_title(name)
+        for axes in grid[-1]:
+            axes.set_xlabel("L2 distance")
+        figure.suptitle(title, x=0.01, ha="left")
+        handles, labels = grid.flat[0].get_legend_handles_labels()
+        handles.append(Line2D([], [], color="#444444", linestyle=":", linewidth=1.1))
+        labels.append("mean")
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return figure
+
+
 def _samples(
     frame: pd.DataFrame, panels: Sequence[str] | None
 ) -> dict[str, list[tuple[Floats, Floats]]]:
@@ -156,7 +244,9 @@ def _samples(
     return samples
 
 
-def _draw_panel(axes: Axes, seeds: list[tuple[Floats, Floats]], edges: Floats) -> None:
+def _draw_panel(
+    axes: Axes, seeds: list[tuple[Floats, Floats]], edges: Floats, *, ranges: bool = True
+) -> None:
     for index, (kind, (colour, line)) in enumerate(_KINDS.items()):
         shares = np.stack(
             [100 * np.histogram(pair[index], edges)[0] / len(pair[index]) for pair in seeds]
@@ -177,19 +267,24 @@ def _draw_panel(axes: Axes, seeds: list[tuple[Floats, Floats]], edges: Floats) -
         average = float(np.mean([pair[index].mean() for pair in seeds]))
         axes.axvline(average, ymax=0.78, color=colour, linestyle=":", linewidth=1.1)
     numbers = [separation(*pair) for pair in seeds]
+    texts = [
+        _with_range(name, [getattr(number, field) for number in numbers], ranges)
+        for name, field in (("AUC", "auc"), ("mean ratio" if ranges else "ratio", "ratio"))
+    ]
     axes.text(
         0.98,
         0.96,
-        f"{_with_range('AUC', [number.auc for number in numbers])}\n"
-        f"{_with_range('mean ratio', [number.ratio for number in numbers])}",
+        "\n".join(texts),
         transform=axes.transAxes,
         ha="right",
         va="top",
-        fontsize=8,
+        fontsize=8 if ranges else 7,
     )
     axes.margins(x=0)
 
 
-def _with_range(name: str, values: list[float]) -> str:
+def _with_range(name: str, values: list[float], ranges: bool) -> str:
     text = f"{name} {np.mean(values):.3f}"
-    return text if len(values) == 1 else f"{text} ({min(values):.3f}–{max(values):.3f})"
+    return (
+        text if len(values) == 1 or not ranges else f"{text} ({min(values):.3f}–{max(values):.3f})"
+    )

@@ -101,6 +101,12 @@ CONTRASTS = (
 )
 
 
+def star(paper: str, artifact: str, condition: str) -> str:
+    """Return the mark of a significant difference: ``**`` if it is one to an adjusted encoder."""
+    baselines = [c.baseline for c in CONTRASTS if c[:3] == (paper, artifact, condition)]
+    return "**" if baselines[:1] == ["adjusted"] else "*"
+
+
 def is_difference(metric: str, condition: str) -> bool:
     """Tell whether a cell is a gain or loss, whose sign means something."""
     return metric == "gain_over_original" or condition.endswith("_delta")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Cell:
 
     Attributes:
         number: the value as printed, empty if there is none.
-        star: ``*`` if it differs significantly from its baseline.
+        star: ``*`` or ``**`` if it differs significantly, see :func:`rules.star`.
         spread: ``± standard deviation`` over seeds, empty below two seeds.
         verdict: empty for the paper's own number.
         details: seeds, items and difference, for a tooltip; empty for the paper's own number.
@@ -202,8 +202,9 @@ def _one_table(
 
 def _cell(record: Mapping[str, Any], version: str) -> Cell:
     metric, condition = record["metric"], record["condition"]
+    mark = rules.star(record["paper"], record["artifact"], condition)
     if version == "reported":
-        star = "*" if record["reported_significant"] is True else ""
+        star = mark if record["reported_significant"] is True else ""
         return Cell(rules.printed(record["reported"], metric, condition), star)
     mean, std = record[f"{version}_mean"], record[f"{version}_std"]
     if math.isnan(mean):
@@ -220,7 +221,7 @@ def _cell(record: Mapping[str, Any], version: str) -> Cell:
         details.append(f"{items:,} items")
     return Cell(
         rules.printed(mean, metric, condition),
-        "*" if record[f"{version}_significant"] is True else "",
+        mark if record[f"{version}_significant"] is True else "",
         "" if math.isnan(std) else f"± {rules.printed_spread(std, metric, condition)}",
         verdict,
         ", ".join(details),
@@ -253,6 +254,7 @@ def write_tables(
     html_path: Path,
     names: Mapping[str, str],
     comparable: bool,
+    facts: Sequence[Mapping[str, str]] = (),
 ) -> None:
     """Write one artifact as a CSV file and as a page of its own.
 
@@ -267,6 +269,7 @@ def write_tables(
         html_path: where the page goes.
         names: language code to English name.
         comparable: whether the numbers may be held against the paper's; else the page warns.
+        facts: rows of a table that goes before the numbers, each by heading; all with the same.
 
     Raises:
         AtlasError: if the scorecard has no such artifact, or the disk is full.
@@ -299,6 +302,7 @@ def write_tables(
             title=f"{artifact_name(artifact)} of {PAPERS.get(paper, paper)}",
             tables=tables,
             comparable=comparable,
+            facts=list(map(dict, facts)),
         )
     )
     with atomic_path(html_path) as temporary:

@@ -44,6 +44,7 @@ def finetune(
     output_predictions: Path,
     state_dir: Path,
     head: HeadOptions | None = None,
+    train_languages: Collection[str] | None = None,
     languages: Mapping[str, Collection[str]] | None = None,
     replay: ReplaySource | None = None,
     description: str | None = None,
@@ -61,6 +62,7 @@ def finetune(
         output_predictions: Parquet file with the predictions of all evaluation sets.
         state_dir: folder of the resumable state; removed at the end.
         head: the classifier; none for the encoder's dropout and initialisation.
+        train_languages: languages to train on; none for all that ``train`` holds.
         languages: languages to predict, by evaluation set; all where a set is not named.
         replay: alignment to replay at each step (efimov2022, Eq. 2); none for the task alone.
         description: for progress lines.
@@ -86,13 +88,16 @@ def finetune(
     model = new_model(encoder, chosen, labels, head or HeadOptions(), seed)
     for path, store in [(train, training), *((evaluate[name], testing[name]) for name in testing)]:
         _require_positions(store, path, model.encoder.config.max_position_embeddings, encoder)
+    rows = _rows_of(chosen.targets(training), train_languages, train)
     fingerprint = f"{store_digest(train)} {model.dropout.p}"  # no weight shows the dropout
+    if train_languages is not None:
+        fingerprint += f" {sorted(train_languages)}"
     auxiliary = _open_replay(replay, encoder, state_dir) if replay else None
     if auxiliary is not None:
         fingerprint += f" {auxiliary.fingerprint}"
     log = loop.train(
         model,
-        chosen.examples(training, pad_multiple=pad_multiple),
+        chosen.examples(training, rows, pad_multiple=pad_multiple),
         chosen.objective(),
         optimisation,
         seed=seed,

@@ -10,7 +10,7 @@ import yaml
 
 from mbert_atlas.config import RULES, Config
 from mbert_atlas.config_files import documented, write
-from mbert_atlas.config_reading import base_files, load, merge, validate
+from mbert_atlas.config_reading import base_files, laid_over, load, validate
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 
@@ -69,7 +69,7 @@ def test_every_rule_that_asks_for_resources_is_known_and_stated():
 
 
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
-    merged = merge({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
+    merged = laid_over({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
     assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
 
 
@@ -143,7 +143,7 @@ def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sente
     path = overlay(tmp_path, text)
     values: dict = {}
     for file in [*base_files(ROOT), path]:
-        values = merge(values, yaml.safe_load(file.read_text()))
+        values = laid_over(values, yaml.safe_load(file.read_text()))
     with pytest.raises(DataError) as caught:
         validate(values, [*base_files(ROOT), path], CODES)
     message = str(caught.value)

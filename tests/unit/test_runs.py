@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mbert_atlas.config_reading import base_files, merge, validate
+from mbert_atlas.config_reading import base_files, laid_over, validate
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.runs import RunTable
 
@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 def table(**changes):
     values: dict = {}
     for file in base_files(ROOT):
-        values = merge(values, yaml.safe_load(file.read_text()))
-    return RunTable(validate(merge(values, changes)))
+        values = laid_over(values, yaml.safe_load(file.read_text()))
+    return RunTable(validate(laid_over(values, changes)))
 
 
 def test_protocols_split_only_where_they_differ():

@@ -1,4 +1,4 @@
-"""Permutation tests, Holm's correction, stars; shares of distance and separation by loops."""
+"""Permutation tests, Holm's correction; shares of distance and separation by loops."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from mbert_atlas.analysis.significance import (
     compare_taggers,
     holm,
     permutation_test,
-    stars,
 )
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import TAG_PREDICTIONS
@@ -154,6 +153,31 @@ def test_seeds_are_concatenated_and_sorted() -> None:
     assert found == compare_taggers(also, mixed, unit="token", seed=1, language="hi")
 
 
+def test_interval_of_the_gain_equals_scipys_bootstrap() -> None:
+    gold = _sentences(7, 400)
+    runs = [[_table(gold, _blurred(gold, seed, share)) for seed in (1, 2)] for share in (0.5, 0.45)]
+    found = compare_taggers(*runs, unit="token", seed=1, iterations=4000)
+    assert found.low < found.difference < found.high
+    counts = [
+        sum(sentence_counts(table, unit="token") for table in tables) for tables in runs
+    ]  # a sentence is drawn with both of its seeds
+
+    def gain(rows: Any) -> float:
+        return _f1(counts[1][rows]) - _f1(counts[0][rows])
+
+    expected = stats.bootstrap(
+        (np.arange(400),),
+        gain,
+        vectorized=False,
+        n_resamples=4000,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    ).confidence_interval
+    width = expected.high - expected.low
+    assert abs(found.low - expected.low) < 0.1 * width
+    assert abs(found.high - expected.high) < 0.1 * width
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     gold = _sentences(0, 5)
     table = _table(gold, gold)
@@ -205,13 +229,6 @@ def test_holm_by_hand() -> None:
     for wrong in ([0.1, math.nan], [1.2], [-0.1]):
         with pytest.raises(AtlasError, match="0 to 1"):
             holm(wrong)
-
-
-def test_stars_are_the_papers() -> None:
-    assert stars(0.049, "original") == "*"
-    assert stars(0.001, "adjusted") == "**"
-    assert stars(0.05, "original") == stars(math.nan, "adjusted") == ""
-    assert stars(0.04, "original", threshold=0.01) == ""
 
 
 # --- distances ------------------------------------------------------------------------------------

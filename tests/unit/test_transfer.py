@@ -1,18 +1,23 @@
 """Measurements of zero-shot transfer from prediction files."""
 
+from dataclasses import replace
+
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import stats
+from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
-from mbert_atlas.analysis.transfer import measure_transfer
+from mbert_atlas.analysis.significance import holm
+from mbert_atlas.analysis.transfer import Cell, measure_transfer
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import write_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS
+from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
 
 GOLD = ["entailment", "neutral", "contradiction", "neutral"] * 25
+COMMON = {"paper": "efimov2022", "artifact": "table2", "model": "mbert", "source": "en"}
+AGAINST = {"adjusted": "original"}
 
 
 def predictions(path, right):
@@ -42,39 +47,133 @@ def cells(tmp_path):
         for seed in (1, 2):
             right[condition, seed] = random.random(len(GOLD)) < share
             path = predictions(tmp_path / f"{condition}{seed}.parquet", right[condition, seed])
-            found.append(
-                {
-                    "task": "xnli",
-                    "condition": condition,
-                    "protocol": "published",
-                    "language": "es",
-                    "seed": seed,
-                    "dataset": "xnli",
-                    "path": path,
-                }
-            )
+            found.append(Cell("xnli", "nli", "xnli", "es", condition, "published", seed, path))
     return found, right
+
+
+def values_of(frame, **wanted):
+    for column, value in wanted.items():
+        frame = frame[frame[column] == value]
+    return frame.set_index("metric")["value"]
 
 
 def test_accuracy_by_seed_and_the_test_over_seeds(cells, tmp_path):
     found, right = cells
-    out = tmp_path / "table2.csv"
-    against = {"adjusted": "original"}
-    measure_transfer(
-        found, out, against=against, paper="efimov2022", artifact="table2", source="en"
-    )
-    frame = pd.read_csv(out)
+    frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
     accuracy = frame[frame.metric == "accuracy"].set_index(["condition", "seed"])["value"]
     for key, correct in right.items():
         assert accuracy[key] == pytest.approx(100 * correct.mean())
     mean = {c: (right[c, 1] * 1.0 + right[c, 2]) / 2 for c in ("original", "adjusted")}
     expected = stats.ttest_rel(mean["adjusted"], mean["original"])
-    extra = frame.set_index("metric")["value"]
+    extra = values_of(frame[frame.seed.isna()])
     assert extra["accuracy_p_value_vs_original"] == pytest.approx(expected.pvalue)
     assert extra["accuracy_significant_vs_original"] == float(expected.pvalue < 0.05)
     gain = 100 * (mean["adjusted"].mean() - mean["original"].mean())
-    assert extra["accuracy_gain_vs_original_low"] < gain < extra["accuracy_gain_vs_original_high"]
+    assert extra["accuracy_gain_low_vs_original"] < gain < extra["accuracy_gain_high_vs_original"]
+    assert extra["accuracy_effect_size_vs_original"] > 0
+    assert "accuracy_holm_p_value_vs_original" not in extra
     assert frame["n"].eq(len(GOLD)).all()
+
+
+def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
+    found = []
+    base = np.random.default_rng(3).random(len(GOLD)) < 0.5
+    for task, flips in (("a", 5), ("b", 7), ("c", 20)):
+        better = base.copy()
+        better[np.flatnonzero(~base)[:flips]] = True
+        for condition, right in (("original", base), ("adjusted", better)):
+            path = predictions(tmp_path / f"{task}{condition}.parquet", right)
+            found += [
+                Cell(task, "nli", "xnli", "es", condition, protocol, 1, path)
+                for protocol in ("published", "corrected")
+            ]
+    frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
+    by = frame[frame.seed.isna()].set_index(["metric", "protocol", "task"])["value"]
+    p_value, adjusted, star = (
+        by[f"accuracy_{what}_vs_original"] for what in ("p_value", "holm_p_value", "significant")
+    )
+    assert adjusted["corrected"].tolist() == pytest.approx(holm(p_value["corrected"].tolist()))
+    assert (star["published"] == (p_value["published"] < 0.05)).all()
+    assert (star["corrected"] == (adjusted["corrected"] < 0.05)).all()
+    assert p_value["corrected", "b"] < adjusted["corrected", "b"]
+
+
+def test_gains_over_a_condition_are_paired_by_seed(cells, tmp_path):
+    found, right = cells
+    alone = [cell for cell in found if (cell.condition, cell.seed) != ("adjusted", 2)]
+    frame = measure_transfer(alone, tmp_path / "t.csv", gains_over="original", **COMMON)
+    gains = frame[frame.metric == "gain_over_original"]
+    assert gains[["condition", "seed"]].to_numpy().tolist() == [["adjusted", 1]]
+    expected = 100 * (right["adjusted", 1].mean() - right["original", 1].mean())
+    assert gains["value"].tolist() == pytest.approx([expected])
+
+
+def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
+    gold = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"], ["O", "B-ORG", "I-ORG"]] * 10
+    half = [["B-PER", "O", "O"], ["B-LOC", "O", "O"], ["O", "B-ORG", "I-ORG"]] * 10
+    none = [["O", "O", "B-LOC"]] * 30
+    found = []
+    for condition, tags in (("original", none), ("adjusted", half)):
+        columns = {
+            "dataset": ["wikiann"] * 60,
+            "language": ["hi"] * 30 + ["en"] * 30,
+            "example_id": [f"{number:02}" for number in [*range(30), *range(30)]],
+            "gold": gold * 2,
+            "prediction": tags + gold,
+        }
+        path = tmp_path / f"{condition}.parquet"
+        write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
+        found += [
+            Cell("ner", "named_entities", "wikiann", "hi", condition, protocol, seed, str(path))
+            for protocol in ("published", "corrected")
+            for seed in (1, 2)
+        ]
+    frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
+    published = values_of(frame, protocol="published", condition="adjusted", seed=1)
+    corrected = values_of(frame, protocol="corrected", condition="adjusted", seed=1)
+    assert published["token_f1"] == pytest.approx(100 * f1_score(gold, half))
+    assert published["token_f1"] == published["entity_f1"] == corrected["entity_f1"]
+    assert corrected["token_f1"] == pytest.approx(100 * 2 * 40 / (50 + 40))
+    tests = values_of(frame[frame.seed.isna()], protocol="published")
+    assert tests["token_f1_p_value_vs_original"] == pytest.approx(1 / 1001)
+    assert tests["token_f1_gain_low_vs_original"] > 0
+    assert "token_f1_effect_size_vs_original" not in tests
+
+
+def spans(dataset, language, asked, gold, prediction):
+    count = len(gold)
+    columns = {
+        "dataset": [dataset] * count,
+        "language": [language] * count,
+        "question_language": [asked] * count,
+        "example_id": [f"{number}" for number in range(count)],
+        "gold": [[text] for text in gold],
+        "prediction": prediction,
+    }
+    return pa.table(columns, schema=SPAN_PREDICTIONS)
+
+
+def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(tmp_path):
+    path = str(tmp_path / "p.parquet")
+    tables = [
+        spans("mlqa", "es", "es", ["el gato negro", "dos"], ["gato negro", "tres"]),
+        spans("crossed", "en", "es", ["the cat", "two"], ["cat", "two"]),
+        spans("crossed", "en", "hi", ["the cat", "two"], ["dog", "one"]),
+        spans("asked", "es", "en", ["el gato"], ["el perro"]),
+    ]
+    write_parquet(pa.concat_tables(tables), path)
+    kind = "question_answering"
+    cell = Cell("mlqa", kind, "mlqa", "es", "original", "published", 1, path, normalisation="mlqa")
+    crossed = replace(cell, task="target", dataset="crossed", questions="target")
+    asked = replace(cell, task="english", dataset="asked", questions="english")
+    both = replace(cell, protocol="corrected")
+    frame = measure_transfer([cell, both, crossed, asked], tmp_path / "t.csv", **COMMON)
+    values = frame.set_index(["task", "protocol", "metric"])["value"]
+    assert values["mlqa", "published", "f1"] == pytest.approx(100 * (2 * 2 / 5) / 2)
+    assert values["mlqa", "corrected", "f1"] == pytest.approx(50)  # "el" is an article
+    assert values["mlqa", "corrected", "exact_match"] == pytest.approx(50)
+    assert values["target", "published", "f1"] == 100
+    assert values["english", "published", "f1"] == pytest.approx(50)  # SQuAD takes it for a word
 
 
 def test_conditions_on_different_examples_are_refused(cells, tmp_path):
@@ -93,12 +192,13 @@ def test_conditions_on_different_examples_are_refused(cells, tmp_path):
         },
         schema=CLASS_PREDICTIONS,
     )
-    write_parquet(table, found[-1]["path"])
-    with pytest.raises(AtlasError, match="different examples"):
-        measure_transfer(
-            found, tmp_path / "out.csv", against={"adjusted": "original"}, paper="efimov2022"
-        )
-    assert not (tmp_path / "out.csv").exists()
+    write_parquet(table, found[-1].path)
+    out = tmp_path / "out.csv"
+    with pytest.raises(AtlasError, match="hold predictions of different examples"):
+        measure_transfer(found, out, against=AGAINST, **COMMON)
+    with pytest.raises(AtlasError, match="original and adjusted were evaluated on different"):
+        measure_transfer([*found[:2], found[3]], out, against=AGAINST, **COMMON)
+    assert not out.exists()
 
 
 def test_measurements_know_their_columns(tmp_path):

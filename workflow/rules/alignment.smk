@@ -1,6 +1,33 @@
 # Needs: bitext, gold links where there are some. Makes: Pharaoh links, their scores, word pairs as ids.
 
 
+localrules:
+    split_into_pieces,
+
+
+rule split_into_pieces:
+    """A bitext whose words are word pieces: sub-word alignment (efimov2022, Table 6)."""
+    input:
+        bitext=lambda wildcards: table(
+            CONFIG.datasets[wildcards.dataset].made_from, wildcards.language
+        ),
+        tokenizer=lambda wildcards: tokenizer_folder(CONFIG.datasets[wildcards.dataset].encoder),
+    output:
+        "<results>/data/{dataset}/{language}.parquet",
+    log:
+        "<results>/logs/split_into_pieces/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/split_into_pieces/{dataset}/{language}.tsv"
+    wildcard_constraints:
+        dataset=made("bitext"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        code=code("split_into_pieces"),
+    script:
+        "../scripts/split_into_pieces.py"
+
+
 rule align:
     """Word links of a bitext; the gold sentences are aligned with it and scored."""
     input:
@@ -50,6 +77,9 @@ rule encode_word_pairs:
         runtime=minutes("encode_word_pairs"),
     params:
         alignment=CONFIG.alignment.model_dump(mode="json", exclude={"gold", "backend"}),
+        units=lambda wildcards: (
+            "pieces" if CONFIG.datasets[wildcards.dataset].made_from else "words"
+        ),
         code=code("encode_word_pairs"),
     script:
         "../scripts/encode_word_pairs.py"

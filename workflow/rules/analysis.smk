@@ -57,43 +57,75 @@ rule project_languages:
 
 
 localrules:
+    list_languages,
     measure_transfer,
     measure_distances,
     measure_tagging,
     measure_languages,
 
 
-rule measure_transfer:
-    """efimov2022 Table 2: accuracy per condition, language and seed, with the paired t-test."""
+rule list_languages:
+    """efimov2022 Table 1: the articles of each Wikipedia; its other columns are facts."""
     input:
-        [cell["path"] for cell in transfer_cells()],
+        [
+            f"<results>/data/{CONFIG.efimov2022.pages}/{language}.card.json"
+            for language in CONFIG.efimov2022.languages
+        ],
     output:
-        "<results>/measurements/efimov2022/table2.csv",
+        "<results>/measurements/efimov2022/table1.csv",
     log:
-        "<results>/logs/measure_transfer.log",
+        "<results>/logs/list_languages.log",
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        cells=[{**cell, "path": None} for cell in transfer_cells()],
-        against=CONFIG.efimov2022.against,
         model=CONFIG.efimov2022.model,
+        protocols=PROTOCOLS,
+        code=code("list_languages"),
+    script:
+        "../scripts/list_languages.py"
+
+
+rule measure_transfer:
+    """efimov2022 Tables 2 to 9: scores by condition, language and seed, with significance tests."""
+    input:
+        lambda wildcards: [cell["path"] for cell in transfer_cells(wildcards.artifact)],
+    output:
+        "<results>/measurements/efimov2022/{artifact}.csv",
+    log:
+        "<results>/logs/measure_transfer/{artifact}.log",
+    wildcard_constraints:
+        artifact=either(CONFIG.efimov2022.tables),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        cells=lambda wildcards: [
+            {**cell, "path": None} for cell in transfer_cells(wildcards.artifact)
+        ],
+        table=lambda wildcards: CONFIG.efimov2022.tables[wildcards.artifact].model_dump(
+            include={"model", "against", "gains_over"}
+        ),
         code=code("measure_transfer"),
     script:
         "../scripts/measure_transfer.py"
 
 
 rule measure_distances:
-    """efimov2022 Figure 1: how far apart related and unrelated pairs are."""
+    """efimov2022 Figures 1 and 2: how far apart related and unrelated pairs are."""
     input:
-        [path for language in figure1_languages() for path in distance_files(language, "json")],
+        lambda wildcards: distance_files(
+            CONFIG.efimov2022.figures[wildcards.artifact].languages, "json"
+        ),
     output:
-        "<results>/measurements/efimov2022/figure1.csv",
+        "<results>/measurements/efimov2022/{artifact}.csv",
     log:
-        "<results>/logs/measure_distances.log",
+        "<results>/logs/measure_distances/{artifact}.log",
+    wildcard_constraints:
+        artifact=either(CONFIG.efimov2022.figures),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
         model=CONFIG.efimov2022.model,
+        panels=lambda wildcards: list(CONFIG.efimov2022.figures[wildcards.artifact].panels),
         code=code("measure_distances"),
     script:
         "../scripts/measure_distances.py"

@@ -10,10 +10,35 @@ def models_of(name, language, seed):
     }
 
 
-def figure1_models(language, seed):
+def facts(paper, artifact):
+    """What a table says of languages, from resources/languages.csv: rows of texts, or nothing."""
+    if (paper, artifact) != ("efimov2022", "table1"):
+        return []
+    languages = [LANGUAGES[code] for code in CONFIG.efimov2022.languages]
+    return [
+        {
+            "language": language.name,
+            "family": f"{language.family} / {language.genus}",
+            "script": language.script,
+            "word order": language.word_order,
+        }
+        for language in languages
+    ]
+
+
+def figures_of(language):
+    """The figures of efimov2022 that show a language."""
+    figures = CONFIG.efimov2022.figures.values()
+    return [figure for figure in figures if language in figure.languages]
+
+
+def distance_models(language, seed):
     """Model folders of one seed by panel and protocol; protocols that share a model name both."""
     found = {}
-    for panel, name in CONFIG.efimov2022.panels.items():
+    panels = {}
+    for figure in figures_of(language):
+        panels |= figure.panels
+    for panel, name in panels.items():
         by_folder = {}
         for protocol, folder in models_of(name, language, seed).items():
             by_folder.setdefault(folder, []).append(protocol)
@@ -22,32 +47,42 @@ def figure1_models(language, seed):
     return found
 
 
-def figure1_languages():
-    return CONFIG.efimov2022.figure1_languages
+def distance_files(languages, suffix):
+    """The measured distances of some languages, all seeds."""
+    return [
+        f"<results>/distances/{language}/seed{seed}.{suffix}"
+        for language in languages
+        for seed in CONFIG.seeds
+    ]
 
 
-def distance_files(language, suffix):
-    return [f"<results>/distances/{language}/seed{seed}.{suffix}" for seed in CONFIG.seeds]
-
-
-def transfer_cells():
-    """Every prediction file behind Table 2, with the cell that it belongs to."""
-    paper = CONFIG.efimov2022
+def transfer_cells(artifact):
+    """Every prediction file behind a table of efimov2022, with the cell that it belongs to."""
+    table = CONFIG.efimov2022.tables[artifact]
     return [
         {
             "task": task,
+            "corpus": dataset.corpus,
+            "dataset": test.dataset,
+            "language": language,
             "condition": condition,
             "protocol": protocol,
-            "language": language,
             "seed": seed,
-            "dataset": dataset,
             "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
+            "questions": dataset.questions,
+            "normalisation": test.normalisation,
         }
-        for task, dataset in paper.table2.items()
-        for condition, family in paper.conditions.items()
-        for language in paper.languages
+        for task, test in table.tests.items()
+        for dataset in [CONFIG.datasets[test.dataset]]
+        for condition, shown in (
+            table.conditions if test.conditions is None else test.conditions
+        ).items()
+        if shown
+        for family, _, own in [shown.replace("{runs}", test.runs).partition("/")]
+        for language in test.languages or table.languages
+        if language in dataset.languages
         for protocol in PROTOCOLS
-        for run in [RUNS.get(family, language, protocol)]
+        for run in [RUNS.get(family, own or language, protocol)]
         for seed in run.seeds
     ]
 

@@ -4,6 +4,7 @@
 
 localrules:
     plot_distances,
+    plot_distance_grid,
     plot_transfer,
     plot_languages,
     lay_out_table,
@@ -11,10 +12,23 @@ localrules:
     cost,
 
 
+FIGURE_TITLES = {
+    ("efimov2022", "table2"): "Zero-shot inference before and after cross-lingual adjustment",
+    ("efimov2022", "table3"): "Zero-shot named entities before and after cross-lingual adjustment",
+    ("efimov2022", "table4"): "Zero-shot questions before and after cross-lingual adjustment",
+    ("efimov2022", "table5"): "Gain by the number of parallel sentences",
+    ("efimov2022", "table6"): "Gain by how the pieces of a word become one vector",
+    ("efimov2022", "table7"): "Gain by what is pulled together",
+    ("efimov2022", "table8"): "Answers in the language of training, before and after adjustment",
+    ("efimov2022", "table9"): "Hindi with an extended vocabulary, before and after adjustment",
+    ("tanti2021", "table1_udpos"): "Zero-shot part-of-speech tagging (word accuracy)",
+}
+
+
 rule plot_distances:
     """Histograms of word pair distances, a panel per model (efimov2022 Figure 1)."""
     input:
-        lambda wildcards: distance_files(wildcards.language, "parquet"),
+        lambda wildcards: distance_files([wildcards.language], "parquet"),
     output:
         report(
             "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
@@ -29,11 +43,36 @@ rule plot_distances:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        panels=list(CONFIG.efimov2022.panels),
+        panels=list(CONFIG.efimov2022.figures["figure1"].panels),
         name=lambda wildcards: LANGUAGES[wildcards.language].name,
         code=code("plot_distances"),
     script:
         "../scripts/plot_distances.py"
+
+
+rule plot_distance_grid:
+    """The same for every language and task, small (efimov2022 Figure 2)."""
+    input:
+        distance_files(CONFIG.efimov2022.figures["figure2"].languages, "parquet"),
+    output:
+        report(
+            "<results>/figures/efimov2022/figure2.{protocol}.svg",
+            caption=caption("efimov2022_figure2"),
+            category="efimov2022",
+            subcategory="Figure 2",
+            labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
+        ),
+        "<results>/figures/efimov2022/figure2.{protocol}.png",
+    log:
+        "<results>/logs/plot_distance_grid/{protocol}.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        panels=list(CONFIG.efimov2022.figures["figure2"].panels),
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("plot_distance_grid"),
+    script:
+        "../scripts/plot_distance_grid.py"
 
 
 rule plot_transfer:
@@ -52,17 +91,14 @@ rule plot_transfer:
     log:
         "<results>/logs/plot_transfer/{paper}/{artifact}.log",
     wildcard_constraints:
-        artifact="table2|table1_udpos",
+        artifact=either([*CONFIG.efimov2022.tables, "table1_udpos"]),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
         reported="resources/reported/{paper}.csv",
         reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
         comparable=CONFIG.comparable,
-        title=lambda wildcards: {
-            "table2": "Zero-shot XNLI before and after cross-lingual adjustment",
-            "table1_udpos": "Zero-shot part-of-speech tagging (word accuracy)",
-        }[wildcards.artifact],
+        title=lambda wildcards: FIGURE_TITLES[wildcards.paper, wildcards.artifact],
         names={language.code: language.name for language in LANGUAGES},
         code=code("plot_transfer"),
     script:
@@ -120,6 +156,7 @@ rule lay_out_table:
         reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
         comparable=CONFIG.comparable,
         names={language.code: language.name for language in LANGUAGES},
+        facts=lambda wildcards: facts(wildcards.paper, wildcards.artifact),
         code=code("lay_out_table"),
     script:
         "../scripts/lay_out_table.py"
@@ -174,7 +211,7 @@ STAGES = {
         "cross_questions",
         "sample_language_identification",
     ],
-    "alignment": ["align", "encode_word_pairs"],
+    "alignment": ["split_into_pieces", "align", "encode_word_pairs"],
     "encoders": ["train_tokenizer", "encode_pretraining_texts", "pretrain"],
     "training": ["encode_examples", "adjust", "finetune"],
     "representations": ["extract_representations", "word_pair_distances"],

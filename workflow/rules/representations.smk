@@ -33,10 +33,10 @@ rule extract_representations:
 
 
 rule word_pair_distances:
-    """L2 distances of related and unrelated word pairs under every model of one seed (Figure 1)."""
+    """L2 distances of related and unrelated word pairs under every model of one seed (Figures 1 and 2)."""
     input:
         pairs=lambda wildcards: f"<results>/tokens/{CONFIG.efimov2022.model}/pairs/{CONFIG.efimov2022.bitext}/{wildcards.language}/heldout",
-        models=lambda wildcards: list(figure1_models(wildcards.language, wildcards.seed).values()),
+        models=lambda wildcards: list(distance_models(wildcards.language, wildcards.seed).values()),
     output:
         distances="<results>/distances/{language}/seed{seed}.parquet",
         summary="<results>/distances/{language}/seed{seed}.json",
@@ -52,7 +52,7 @@ rule word_pair_distances:
         runtime=minutes("word_pair_distances"),
         gpu=asked("word_pair_distances").gpu,
     params:
-        panels=lambda wildcards: list(figure1_models(wildcards.language, wildcards.seed)),
+        panels=lambda wildcards: list(distance_models(wildcards.language, wildcards.seed)),
         pairs=CONFIG.efimov2022.pairs,
         code=code("word_pair_distances"),
     script:

@@ -28,6 +28,7 @@ def main(snakemake):
                 snakemake.input.tokenizer,
                 snakemake.output[part],
                 maximum_length=options["maximum_length"],
+                units=snakemake.params.units,
             )
 
 

@@ -25,6 +25,7 @@ def main(snakemake):
         encoder=Path(snakemake.input.encoder),
         train=Path(snakemake.input.train),
         evaluate={Path(path).name: Path(path) for path in snakemake.input.evaluate},
+        train_languages=specification.get("train_languages"),
         languages=specification["evaluate"],
         optimisation=Optimisation(**hyperparameters["optimisation"]),
         head=HeadOptions(**hyperparameters["head"]),

@@ -20,6 +20,7 @@ def main(snakemake):
         html_path=Path(snakemake.output.html),
         names=snakemake.params.names,
         comparable=snakemake.params.comparable,
+        facts=snakemake.params.facts,
     )
 
 

@@ -2,18 +2,16 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.transfer import measure_transfer
+    from mbert_atlas.analysis.transfer import Cell, measure_transfer
 
+    paths = map(str, snakemake.input)
+    cells = zip(snakemake.params.cells, paths, strict=True)
     measure_transfer(
-        [
-            {**cell, "path": path}
-            for cell, path in zip(snakemake.params.cells, snakemake.input, strict=True)
-        ],
+        [Cell(**(cell | {"path": path})) for cell, path in cells],
         snakemake.output[0],
-        against=snakemake.params.against,
+        **snakemake.params.table,
         paper="efimov2022",
-        artifact="table2",
-        model=snakemake.params.model,
+        artifact=snakemake.wildcards.artifact,
         source="en",
     )
 

@@ -4,21 +4,11 @@ from atlas_job import run
 
 
 def main(snakemake):
-    import pandas as pd
-
-    from mbert_atlas.figures.distances import distance_histograms
+    from mbert_atlas.figures.distances import distance_histograms, panel_titles, read_distances
     from mbert_atlas.figures.style import save_figure
 
-    frames = []
-    for path in snakemake.input:
-        frame = pd.read_parquet(path)
-        frame[["panel", "protocols"]] = frame["panel"].str.split(":", expand=True)
-        frame["seed"] = int(Path(path).stem.removeprefix("seed"))
-        frames.append(frame[frame["protocols"].str.contains(snakemake.wildcards.protocol)])
-    titles = {
-        panel: panel.replace("_", ", then ").replace("-", " ") for panel in snakemake.params.panels
-    }
-    shown = pd.concat(frames)
+    titles = panel_titles(snakemake.params.panels)
+    shown = read_distances(snakemake.input, snakemake.wildcards.protocol)
     figure = distance_histograms(
         shown.assign(panel=shown["panel"].map(titles)),
         title=f"{snakemake.params.name} and English, last layer, {snakemake.wildcards.protocol}",
