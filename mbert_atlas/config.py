@@ -19,7 +19,15 @@ from pydantic import (
 )
 
 from mbert_atlas.miniature.sizes import MiniatureSizes
-from mbert_atlas.specifications import Adjustment, Optimisation, Pretraining, Probe, Replay
+from mbert_atlas.specifications import (
+    Adjustment,
+    Extension,
+    MaskedTraining,
+    Optimisation,
+    Pretraining,
+    Probe,
+    Replay,
+)
 
 Protocol = Literal["published", "corrected"]
 PROTOCOLS: tuple[Protocol, ...] = ("published", "corrected")
@@ -185,18 +193,41 @@ class Scratch(_Model):
     seed: int = Field(1, description="Seed of the initial weights, masks and batches.")
 
 
+class Extended(_Model):
+    """An encoder with more word pieces, pretrained further (Wang et al. 2020, EmBERT)."""
+
+    encoder: str = Field(description="The encoder to extend.")
+    texts: list[str] = Field(
+        min_length=1, description="Datasets (wikipedia or plain_text) to learn from."
+    )
+    languages: list[str] = Field(
+        min_length=1, description="Which of their languages to learn from; each dataset has them."
+    )
+    extension: Extension = Field(
+        default_factory=Extension, description="Which pieces are new, and their first embeddings."
+    )
+    training: MaskedTraining = Field(
+        default_factory=MaskedTraining, description="The pretraining that follows."
+    )
+    seed: int = Field(1, description="Seed of the new embeddings, masks and batches.")
+
+
 class Encoder(_Model):
-    """Where an encoder comes from: exactly one of hub, folder and scratch."""
+    """Where an encoder comes from: exactly one of hub, folder, scratch and extended."""
 
     hub: Hub | None = Field(None, description="Hub repository at a pinned revision.")
     folder: str | None = Field(None, description="Local folder with safetensors and a tokenizer.")
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
+    extended: Extended | None = Field(None, description="Extend another encoder's vocabulary.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Encoder:
-        given = [name for name in ("hub", "folder", "scratch") if getattr(self, name) is not None]
+        sources = ("hub", "folder", "scratch", "extended")
+        given = [name for name in sources if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ValueError(f"give exactly one of hub, folder, scratch (found {given or 'none'})")
+            raise ValueError(
+                f"give exactly one of {', '.join(sources)} (found {', '.join(given) or 'none'})"
+            )
         return self
 
 
@@ -509,10 +540,8 @@ class Config(_Model):
                 elif self.miniature:
                     written = ["en", *self.miniature.languages]
                     _check(f"{at}.languages", code, written, " in the miniature")
-        for name, encoder in self.encoders.items():
-            for text in encoder.scratch.texts if encoder.scratch else []:
-                texts = self._datasets("wikipedia", "plain_text")
-                _check(f"encoders.{name}.scratch.texts", text, texts, " as running text")
+        for name in self.encoders:
+            self._check_encoder(name)
         for name, item in self.representations.items():
             at = f"representations.{name}"
             _check(f"{at}.encoder", item.encoder, self.encoders)
@@ -641,6 +670,25 @@ class Config(_Model):
     def _datasets(self, *corpora: str) -> list[str]:
         return [name for name, item in self.datasets.items() if item.corpus in corpora]
 
+    def _check_encoder(self, name: str) -> None:
+        scratch, extended = self.encoders[name].scratch, self.encoders[name].extended
+        at = f"encoders.{name}.{'scratch' if scratch else 'extended'}"
+        source = scratch or extended
+        for text in source.texts if source else []:
+            texts = self._datasets("wikipedia", "plain_text")
+            _check(f"{at}.texts", text, texts, " as running text")
+            for code in extended.languages if extended else []:
+                self._check_language(f"{at}.languages", code, text)
+        seen = [name]
+        while extended:
+            place, base = f"encoders.{seen[-1]}.extended.encoder", extended.encoder
+            _check(place, base, self.encoders)
+            if base in seen:
+                circle = " -> ".join([*seen, base])
+                raise Mistake(place, f"{circle} is a circle", "extend another encoder")
+            seen.append(base)
+            extended = self.encoders[base].extended
+
     def _check_language(self, place: str, code: str, dataset: str) -> None:
         known = self.datasets[dataset].languages
         _check(place, code, known, f" in datasets.{dataset}.languages")
@@ -695,9 +743,9 @@ PAPERS = ("efimov2022", "tanti2021")
 RULES = (
     *("miniature", "extract_wikipedia", "read_bitext", "read_universal_dependencies"),
     *("sample_language_identification", "align", "encode_word_pairs", "train_tokenizer"),
-    *("encode_pretraining_texts", "encode_examples", "pretrain", "adjust", "finetune"),
-    *("extract_representations", "word_pair_distances", "probe_language_identification"),
-    "project_languages",
+    *("extend_encoder", "encode_pretraining_texts", "encode_examples", "pretrain", "adjust"),
+    *("finetune", "extract_representations", "word_pair_distances"),
+    *("probe_language_identification", "project_languages"),
 )
 """Rules whose jobs ask for what ``resources`` says."""
 

@@ -97,7 +97,28 @@ def overlay(tmp_path, text):
         ),
         ("run: x\npapers: [efimow2022]\n", "line 2", "did you mean 'efimov2022'?"),
         ("datasets:\n  xnli: {languages: [en, xz]}\n", "line 2", "'xz' is not defined"),
-        ("encoders:\n  mbert: {folder: here}\n", "", "exactly one of hub, folder, scratch"),
+        (
+            "encoders:\n  mbert: {folder: here}\n",
+            "line 2",
+            "exactly one of hub, folder, scratch, extended (found hub, folder)",
+        ),
+        ("encoders:\n  embert-hi: {extended: {encoder: mbrt}}\n", "line 2", "mean 'mbert'?"),
+        (
+            "encoders:\n  embert-hi: {extended: {encoder: more}}\n"
+            "  more: {extended: {encoder: embert-hi, texts: [wikipedia], languages: [hi]}}\n",
+            "line 3",
+            "embert-hi -> more -> embert-hi is a circle",
+        ),
+        (
+            "encoders:\n  embert-hi: {extended: {texts: [xnli]}}\n",
+            "line 2",
+            "'xnli' is not defined as running text",
+        ),
+        (
+            "encoders:\n  embert-hi: {extended: {languages: [hi, sw]}}\n",
+            "line 2",
+            "'sw' is not defined in datasets.wikipedia.languages",
+        ),
         ("runs:\n  nli: {train: multinly}\n", "line 2", "did you mean 'multinli'?"),
         ("runs:\n  nli: {train: udpos-train}\n", "line 2", "not defined as data for inference"),
         (

@@ -44,6 +44,19 @@ def test_all_plans(repository, preset):
         assert "pretrain" not in planned
 
 
+@pytest.mark.parametrize("preset", ["paper", "demo", "small"])
+def test_an_extended_encoder_plans_with_the_one_below(repository, preset):
+    config = ["--configfile", f"config/{preset}.yaml"] if preset != "paper" else []
+    target = f"results/{preset}/encoders/embert-hi/model"
+    planned = jobs(snakemake(repository, target, "-n", "--forceall", *config))
+    assert planned["extend_encoder"] == 1
+    pretrained = 1 if preset == "paper" else 2  # multilingual BERT is fetched, or made as well
+    assert planned["pretrain"] == planned["encode_pretraining_texts"] == pretrained
+    assert planned.get("train_tokenizer", 0) == pretrained - 1
+    if preset == "paper":
+        assert planned["fetch_encoder"] == planned["extract_wikipedia"] == 1
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_plans_in_the_demo(repository, target):
     planned = jobs(

@@ -135,7 +135,7 @@ def upstream_path(path):
 def encoder_folder(name):
     """Where an encoder of the config lies."""
     encoder = CONFIG.encoders[name]
-    if encoder.scratch:
+    if encoder.scratch or encoder.extended:
         return f"<results>/encoders/{name}/model"
     if encoder.folder:
         return encoder.folder
@@ -149,9 +149,11 @@ def encoder_path(name):
 
 
 def tokenizer_folder(name):
-    """Where its tokenizer lies; a pretrained one is there before the encoder is."""
+    """Where its tokenizer lies; a pretrained encoder's is there before the encoder is."""
     if CONFIG.encoders[name].scratch:
         return f"<results>/encoders/{name}/tokenizer"
+    if CONFIG.encoders[name].extended:
+        return f"<results>/encoders/{name}/extended"
     return encoder_folder(name)
 
 
@@ -208,8 +210,21 @@ def gold_sources(wildcards):
 
 
 def pretraining_texts(wildcards):
-    texts = CONFIG.encoders[wildcards.encoder].scratch.texts
-    return [table(name, language) for name in texts for language in CONFIG.datasets[name].languages]
+    """The running texts of an encoder that is pretrained: all languages, or those it is extended to."""
+    encoder = CONFIG.encoders[wildcards.encoder]
+    if extended := encoder.extended:
+        return [table(name, language) for name in extended.texts for language in extended.languages]
+    return [
+        table(name, language)
+        for name in encoder.scratch.texts
+        for language in CONFIG.datasets[name].languages
+    ]
+
+
+def pretraining(name):
+    """The hyperparameters of its pretraining, which starts from scratch or from what it extends."""
+    encoder = CONFIG.encoders[name]
+    return encoder.extended.training if encoder.extended else encoder.scratch.pretraining
 
 
 def example_folder(run, dataset):

@@ -1,4 +1,5 @@
-# Needs: paragraphs. Makes: tokenizers and encoders pretrained from scratch (demo, small, liu2020).
+# Needs: paragraphs. Makes: encoders pretrained from scratch (demo, small, liu2020), or from another one with
+# more word pieces (efimov2022 Table 9).
 
 
 rule train_tokenizer:
@@ -28,11 +29,39 @@ rule train_tokenizer:
         "../scripts/train_tokenizer.py"
 
 
+rule extend_encoder:
+    """Another encoder with more word pieces, not trained yet (Wang et al. 2020)."""
+    input:
+        encoder=lambda wildcards: encoder_folder(
+            CONFIG.encoders[wildcards.encoder].extended.encoder
+        ),
+        texts=pretraining_texts,
+    output:
+        directory("<results>/encoders/{encoder}/extended"),
+    log:
+        "<results>/logs/extend_encoder/{encoder}.log",
+    benchmark:
+        "<results>/benchmarks/extend_encoder/{encoder}.tsv"
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: asked("extend_encoder").threads
+    resources:
+        mem_mb=memory("extend_encoder"),
+        runtime=minutes("extend_encoder"),
+    params:
+        extended=lambda wildcards: CONFIG.encoders[wildcards.encoder].extended.model_dump(
+            mode="json", include={"extension", "seed"}
+        ),
+        code=code("extend_encoder"),
+    script:
+        "../scripts/extend_encoder.py"
+
+
 rule encode_pretraining_texts:
     """The pretraining corpus as token ids."""
     input:
         texts=pretraining_texts,
-        tokenizer="<results>/encoders/{encoder}/tokenizer",
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
     output:
         directory("<results>/tokens/{encoder}/pretraining"),
     log:
@@ -46,18 +75,18 @@ rule encode_pretraining_texts:
         mem_mb=memory("encode_pretraining_texts"),
         runtime=minutes("encode_pretraining_texts"),
     params:
-        pretraining=lambda wildcards: CONFIG.encoders[
-            wildcards.encoder
-        ].scratch.pretraining.model_dump(mode="json", include={"max_length", "texts_per_language"}),
+        pretraining=lambda wildcards: pretraining(wildcards.encoder).model_dump(
+            mode="json", include={"max_length", "texts_per_language"}
+        ),
         code=code("encode_pretraining_texts"),
     script:
         "../scripts/encode_pretraining_texts.py"
 
 
 rule pretrain:
-    """Masked language modelling from random weights."""
+    """Masked language modelling, from random weights or from an extended encoder."""
     input:
-        tokenizer="<results>/encoders/{encoder}/tokenizer",
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
         tokens="<results>/tokens/{encoder}/pretraining",
     output:
         directory("<results>/encoders/{encoder}/model"),
@@ -73,7 +102,9 @@ rule pretrain:
         runtime=minutes("pretrain"),
         gpu=asked("pretrain").gpu,
     params:
-        scratch=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.model_dump(mode="json"),
+        encoder=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(
+            mode="json", include={"scratch", "extended"}
+        ),
         state=lambda wildcards: f"{RESULTS}/state/pretrain/{wildcards.encoder}",
         code=code("pretrain"),
     script:

@@ -212,7 +212,7 @@ STAGES = {
         "sample_language_identification",
     ],
     "alignment": ["split_into_pieces", "align", "encode_word_pairs"],
-    "encoders": ["train_tokenizer", "encode_pretraining_texts", "pretrain"],
+    "encoders": ["train_tokenizer", "extend_encoder", "encode_pretraining_texts", "pretrain"],
     "training": ["encode_examples", "adjust", "finetune"],
     "representations": ["extract_representations", "word_pair_distances"],
     "analysis": ["probe_language_identification", "project_languages"],

@@ -5,18 +5,20 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.specifications import Pretraining
-    from mbert_atlas.training.pretraining import pretrain
+    from mbert_atlas.specifications import MaskedTraining, Pretraining
+    from mbert_atlas.training.pretraining import continue_pretraining, pretrain
 
-    scratch, state = snakemake.params.scratch, Path(snakemake.params.state)
-    pretrain(
-        Pretraining(**scratch["pretraining"]),
-        snakemake.input.tokenizer,
-        snakemake.input.tokens,
-        snakemake.output[0],
-        seed=scratch["seed"],
-        state_dir=state,
-    )
+    scratch, extended = snakemake.params.encoder["scratch"], snakemake.params.encoder["extended"]
+    state = Path(snakemake.params.state)
+    where = [snakemake.input.tokenizer, snakemake.input.tokens, snakemake.output[0]]
+    if scratch:
+        pretrain(
+            Pretraining(**scratch["pretraining"]), *where, seed=scratch["seed"], state_dir=state
+        )
+    else:
+        continue_pretraining(
+            MaskedTraining(**extended["training"]), *where, seed=extended["seed"], state_dir=state
+        )
     shutil.rmtree(state, ignore_errors=True)
 
 
