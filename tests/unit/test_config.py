@@ -148,9 +148,43 @@ def overlay(tmp_path, text):
         ("resources:\n  finetunes: {threads: 2}\n", "line 2", "did you mean 'finetune'?"),
         ("tanti2021: {tagging: adjusted}\n", "line 1", "not defined as fine-tuning"),
         (
-            "efimov2022:\n  figure1_languages: [de]\n",
+            "efimov2022:\n  figures:\n    figure1: {languages: [de]}\n",
+            "line 3",
+            "'de' is not defined in datasets.wikimatrix.languages",
+        ),
+        (
+            "runs:\n  adjusted: {languages: [es]}\n",
+            "",
+            "'ru' is not defined in runs.adjusted.languages",
+        ),
+        (
+            "efimov2022:\n  tables:\n    table2: {conditions: {adjusted: nli-ajusted}}\n",
+            "line 3",
+            "did you mean 'nli-adjusted'?",
+        ),
+        (
+            "efimov2022:\n  tables:\n    table2: {conditions: {adjusted: ner-adjusted}}\n",
+            "line 3",
+            "'xnli' is not defined in runs.ner-adjusted.evaluate",
+        ),
+        (
+            "efimov2022:\n  tables:\n    table5: {gains_over: originals}\n",
+            "line 3",
+            "did you mean 'original'?",
+        ),
+        ("runs:\n  more: {like: nlo}\n", "line 2", "did you mean 'nli'?"),
+        ("runs:\n  nli: {like: nli-adjusted}\n", "line 2", "is a circle"),
+        ("runs:\n  nli: {encoders: [mbert]}\n", "line 2", "belong together"),
+        ("runs:\n  nli: {encoder: null}\n", "line 2", "give one of `encoder` and `encoders`"),
+        (
+            "runs:\n  qa-translated: {train_languages: [ru]}\n",
             "line 2",
-            "'de' is not defined in runs.adjusted.languages",
+            "'ru' is not defined in datasets.squad-translated.languages",
+        ),
+        (
+            "datasets:\n  wikimatrix-pieces: {encoder: null}\n",
+            "line 2",
+            "a bitext made from another needs `encoder`",
         ),
         (
             "encoders:\n  other: {folder: here}\nefimov2022:\n  model: other\n",

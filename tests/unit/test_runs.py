@@ -33,6 +33,36 @@ def test_evaluation_languages_are_filled_in():
     assert run.specification["evaluate"] == {"xnli": ["ru", "en"], "xnli-mixed": ["ru"]}
 
 
+def test_a_data_set_without_the_language_of_a_run_is_left_out():
+    runs = table()
+    for language, absent in (("ru", "mlqa"), ("hi", "tydiqa")):
+        evaluated = runs.get("qa-adjusted-5k" if language == "ru" else "qa-adjusted-start", language, "published")
+        assert absent not in evaluated.specification["evaluate"]
+        assert evaluated.specification["evaluate"]["xquad"] == [language]
+
+
+def test_a_family_is_like_another_but_for_what_it_says():
+    runs = table(runs={"adjusted": {"published": {"optimisation": {"learning_rate": 1e-3}}}})
+    hyperparameters = {
+        protocol: runs.get("adjusted-5k", "ru", protocol).specification["hyperparameters"]
+        for protocol in ("published", "corrected")
+    }
+    # A change to the family below, or to `published` alone, reaches all that say nothing else.
+    for protocol, reduction in (("published", "mean"), ("corrected", "sum")):
+        assert hyperparameters[protocol]["sentences"] == 5000
+        assert hyperparameters[protocol]["optimisation"]["learning_rate"] == 1e-3
+        assert hyperparameters[protocol]["reduction"] == reduction
+    assert runs.get("qa-translated", "hi", "published").specification["train_languages"] == ["hi"]
+
+
+def test_one_family_per_encoder_in_its_languages():
+    runs = table()
+    assert runs.get("ner-adjusted-5k", "ru", "corrected").start == "adjusted-5k-ru.corrected"
+    assert runs.get("ner-adjusted-embert", "hi", "published").base == "embert-hi"
+    with pytest.raises(AtlasError, match="'hi' is asked for but not listed"):
+        runs.get("ner-adjusted-5k", "hi", "published")
+
+
 def test_a_run_that_replays_an_adjustment_holds_its_specification():
     runs = table()
     run = runs.get("nli-continual", "hi", "published")
