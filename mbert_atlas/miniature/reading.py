@@ -24,7 +24,7 @@ from mbert_atlas.miniature.meanings import (
     draw_clause,
 )
 
-_SENTENCES = (4, 6)
+_SENTENCES = (2, 3)
 
 
 class Answer(NamedTuple):
