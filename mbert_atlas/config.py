@@ -258,7 +258,7 @@ class _RunFamily(_Model):
     like: str | None = Field(
         None,
         description="Another family that this one is like but for the keys given here; within "
-        "`published` and `corrected` key by key.",
+        "`published` and `corrected` key by key, and `published` counts for both.",
     )
     paper: str = Field(description="Paper that the cost of these runs is booked on.")
     encoder: str | None = Field(
@@ -711,10 +711,12 @@ def _like(family: Any, own: Mapping[str, Any]) -> dict[str, Any]:
         merged.pop("encoder", None)
     if "encoder" in own:
         merged.pop("encoders", None)
-    for protocol in PROTOCOLS:
-        below, above = family.get(protocol), own.get(protocol)
-        if isinstance(below, Mapping) and isinstance(above, Mapping):
-            merged[protocol] = laid_over(below, above)
+    # What it says under `published` holds for both protocols, unless `corrected` says otherwise.
+    for protocol, saying in (("published", ["published"]), ("corrected", PROTOCOLS)):
+        if isinstance(family.get(protocol), Mapping) and own.get(protocol, {}) is not None:
+            merged[protocol] = family[protocol]
+            for above in saying:
+                merged[protocol] = laid_over(merged[protocol], own.get(above) or {})
     return merged
 
 

@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
@@ -155,7 +156,7 @@ def overlay(tmp_path, text):
         (
             "runs:\n  adjusted: {languages: [es]}\n",
             "",
-            "'ru' is not defined in runs.adjusted.languages",
+            "'vi' is not defined in runs.adjusted.languages, where 'qa-translated-adjusted' starts",
         ),
         (
             "efimov2022:\n  tables:\n    table2: {conditions: {adjusted: nli-ajusted}}\n",
@@ -174,7 +175,7 @@ def overlay(tmp_path, text):
         ),
         ("runs:\n  more: {like: nlo}\n", "line 2", "did you mean 'nli'?"),
         ("runs:\n  nli: {like: nli-adjusted}\n", "line 2", "is a circle"),
-        ("runs:\n  nli: {encoders: [mbert]}\n", "line 2", "belong together"),
+        ("runs:\n  more: {like: nli, encoders: [mbert]}\n", "line 2", "belong together"),
         ("runs:\n  nli: {encoder: null}\n", "line 2", "give one of `encoder` and `encoders`"),
         (
             "runs:\n  qa-translated: {train_languages: [ru]}\n",
@@ -220,3 +221,10 @@ def test_schema_is_json_schema_and_knows_the_papers():
     schema = json.loads((ROOT / "config/schema.json").read_text())
     assert {"efimov2022", "tanti2021"} <= set(schema["properties"])
     assert schema["additionalProperties"] is False
+    values: dict = {}
+    for file in base_files(ROOT):
+        values = laid_over(values, yaml.safe_load(file.read_text()))
+    jsonschema.validate(values, schema)
+    values["runs"]["adjusted-5k"]["publishd"] = {}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(values, schema)

@@ -8,15 +8,24 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.distances import distance_histograms, separation
+from mbert_atlas.figures.distances import (
+    distance_grid,
+    distance_histograms,
+    panel_titles,
+    read_distances,
+    separation,
+)
 from mbert_atlas.figures.projection import densest_circle, language_map, looks
 from mbert_atlas.figures.style import GREY, save_figure
 from mbert_atlas.figures.transfer import transfer_plot
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import WORD_DISTANCES
 
 PANELS = {"original": (14, 17), "adjusted": (10, 17), "NLI-tuned": (9, 9.5), "both": (8, 10)}
 GENERA = {
@@ -165,6 +174,47 @@ def test_unusable_distances_are_refused(
 def test_an_absent_panel_is_named() -> None:
     with pytest.raises(AtlasError, match="no distances for panel continual"):
         distance_histograms(distances(), title="t", panels=["original", "continual"])
+
+
+def test_a_grid_has_a_column_per_language_and_a_row_per_panel() -> None:
+    frame = pd.concat(distances(seeds=(1, 2)).assign(language=code) for code in ("hi", "ru"))
+    chosen = {"adjusted": "adjusted,\nthen", "original": "as it was"}
+    figure = distance_grid(
+        frame, title="Words", languages={"ru": "Russian", "hi": "Hindi"}, panels=chosen
+    )
+    assert len(figure.axes) == 4
+    assert [axes.get_title(loc="left") for axes in figure.axes[:2]] == ["Russian", "Hindi"]
+    assert [figure.axes[k].get_ylabel() for k in (0, 2)] == list(chosen.values())
+    texts = [axes.texts[0].get_text() for axes in figure.axes]
+    assert texts[0] == texts[1]  # the same numbers in both languages
+    assert float(texts[0].split()[1]) > float(texts[2].split()[1]) > 0.9  # AUC
+    with pytest.raises(AtlasError, match="no distances for panel absent"):
+        distance_grid(frame, title="", languages={"hi": "Hindi"}, panels={"absent": ""})
+
+
+def test_distances_are_read_by_protocol(tmp_path: Path) -> None:
+    for language in ("hi", "ru"):
+        (tmp_path / language).mkdir()
+        columns = {
+            "panel": ["nli:published+corrected", "adjusted:published", "adjusted:corrected"],
+            "kind": ["related"] * 3,
+            "distance": [1.0, 2.0, 3.0],
+        }
+        table = pa.table(columns, schema=WORD_DISTANCES)
+        write_parquet(table, tmp_path / language / "seed2.parquet")
+    paths = [tmp_path / language / "seed2.parquet" for language in ("hi", "ru")]
+    frame = read_distances(paths, "corrected")
+    assert frame.groupby("panel")["distance"].first().to_dict() == {"nli": 1.0, "adjusted": 3.0}
+    assert frame["language"].tolist() == ["hi", "hi", "ru", "ru"]
+    assert set(frame["seed"]) == {2}
+
+
+def test_panels_have_readable_titles() -> None:
+    assert panel_titles(["original", "adjusted_nli", "adjusted_continual-qa"]) == {
+        "original": "original",
+        "adjusted_nli": "adjusted, then NLI",
+        "adjusted_continual-qa": "adjusted, then continual QA",
+    }
 
 
 def test_languages_differ_in_colour_or_marker_and_relatives_share_a_colour() -> None:

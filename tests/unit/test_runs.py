@@ -35,10 +35,10 @@ def test_evaluation_languages_are_filled_in():
 
 def test_a_data_set_without_the_language_of_a_run_is_left_out():
     runs = table()
-    for language, absent in (("ru", "mlqa"), ("hi", "tydiqa")):
-        evaluated = runs.get("qa-adjusted-5k" if language == "ru" else "qa-adjusted-start", language, "published")
-        assert absent not in evaluated.specification["evaluate"]
-        assert evaluated.specification["evaluate"]["xquad"] == [language]
+    for variant, language, absent in (("5k", "ru", "mlqa"), ("start", "hi", "tydiqa")):
+        run = runs.get(f"qa-adjusted-{variant}", language, "published")
+        assert absent not in run.specification["evaluate"]
+        assert run.specification["evaluate"]["xquad"] == [language]
 
 
 def test_a_family_is_like_another_but_for_what_it_says():
@@ -121,10 +121,12 @@ def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
         for run in table(runs={"adjusted": {"corrected": {"sentences": 999}}})
     }
     changed = {name for name in before if before[name] != after[name]}
-    # What replays the adjustment holds its specification.
-    families = ("adjusted", "nli-continual")
-    languages = ("es", "ru", "vi", "hi")
-    assert changed == {f"{name}-{code}.corrected" for name in families for code in languages}
+    # What replays the adjustment holds its specification; variants that say nothing of it follow.
+    families = ("adjusted", "nli-continual", "ner-continual", "qa-continual")
+    expected = {f"{name}-{code}" for name in families for code in ("es", "ru", "vi", "hi")}
+    for variant in ("start", "end", "pieces", "cls", "cls-sep", "words", "embert"):
+        expected.add(f"adjusted-{variant}-hi")
+    assert changed == {f"{name}.corrected" for name in expected}
     assert after["nli-adjusted-es.corrected"]["start"] == "adjusted-es.corrected"
 
 

@@ -338,6 +338,29 @@ def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:
     assert str(claims.rows[0][1][1].cells[0]) == "+0.50* ± 0.00"
 
 
+def test_a_star_against_the_adjusted_encoder_is_double() -> None:
+    assert rules.star("efimov2022", "table4", "adjusted") == "*"
+    assert rules.star("efimov2022", "table4", "adjusted_continual") == "**"
+    assert rules.star("tanti2021", "table1", "fine_tuned") == "*"
+
+
+def test_facts_go_before_the_numbers(tmp_path: Path) -> None:
+    pages = "efimov2022,table1,wikipedia,mbert,,en,hi,,n_pages"
+    frame = score(tmp_path, f"{pages},149000,published,,149000")
+    write_tables(
+        frame,
+        "efimov2022",
+        "table1",
+        csv_path=tmp_path / "t.csv",
+        html_path=tmp_path / "t.html",
+        names=NAMES,
+        comparable=True,
+        facts=[{"language": "Hindi", "word order": "SOV"}],
+    )
+    text = (tmp_path / "t.html").read_text()
+    assert text.index("<td>SOV</td>") < text.index("150,000") < text.index("149,000")
+
+
 def test_tables_are_written_for_people_and_programs(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(ORIGINAL.format("hi"), 59.0))
     write_tables(

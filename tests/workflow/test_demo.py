@@ -9,8 +9,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from clone import copy_repository, snakemake
+from mbert_atlas.analysis.question_answering import answer_scores
+from mbert_atlas.analysis.scores import tag_scores
+from mbert_atlas.config_reading import load
+from mbert_atlas.encoders.loading import load_tokenizer
 
 pytestmark = pytest.mark.workflow
 CONFIG = ["--configfile", "config/demo.yaml"]
@@ -76,6 +81,55 @@ def test_inference_and_tagging_beat_guessing(demo):
     assert words["value"].astype(float).min() > 90
 
 
+def test_entities_and_answers_are_found_in_english(demo):
+    """Well above the empty prediction, and above a random span of some twenty words."""
+    for run, metric, least in (("ner", "span_micro_f1", 60), ("qa", "f1", 25)):
+        values = []
+        for seed in (1, 2):
+            path = demo / f"results/demo/runs/{run}/seed{seed}/predictions.parquet"
+            predictions = pq.read_table(path)
+            scores = tag_scores(predictions) if run == "ner" else answer_scores(predictions)
+            chosen = (scores.language == "en") & (scores.metric == metric)
+            if run == "qa":
+                chosen &= scores.dataset == "squad-dev"
+            values += scores[chosen]["value"].tolist()
+        assert len(values) == 2
+        assert sum(values) / 2 > least, (run, values)
+
+
+def test_every_table_has_its_tests_and_conditions(demo):
+    paper = load([demo / "config/demo.yaml"], demo).efimov2022
+    for artifact, table in paper.tables.items():
+        frame = measured(demo, f"efimov2022/{artifact}.csv")
+        metric = "gain_over_original" if table.gains_over else frame["metric"]
+        shown = frame[(frame["metric"] == metric) & (frame["seed"] != "")]
+        assert set(shown["task"]) == set(table.tests), artifact
+        assert set(shown["protocol"]) == {"published", "corrected"}
+        conditions = {name for name, family in table.conditions.items() if family}
+        conditions.discard(table.gains_over)
+        assert conditions <= set(shown["condition"]), artifact
+        tested = shown["condition"].isin(table.against)
+        stars = frame["metric"].str.contains("_significant_vs_")
+        assert stars.any() == tested.any(), artifact
+    extra = measured(demo, "efimov2022/table3.csv")["metric"]
+    for what in ("p_value", "holm_p_value", "gain_low", "gain_high"):
+        assert f"token_f1_{what}_vs_original" in set(extra)
+
+
+def test_the_extended_encoder_is_the_old_one_and_more(demo):
+    encoders = demo / "results/demo/encoders"
+    folders = [encoders / name for name in ("mbert/model", "embert-hi/extended", "embert-hi/model")]
+    old, extended, new = (load_tokenizer(folder).get_vocab() for folder in folders)
+    assert old.items() < extended.items() == new.items()
+    before, start, after = (
+        load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"]
+        for folder in folders
+    )
+    assert start[: len(before)].equal(before)
+    assert len(start) == len(after) == len(new)
+    assert (after - start).abs().amax(1)[len(before) :].min() > 0
+
+
 def test_protocols_differ_where_they_should(demo):
     table = measured(demo, "efimov2022/table2.csv")
     accuracy = table[table.metric == "accuracy"].astype({"value": float})
@@ -110,7 +164,8 @@ def test_costs_are_booked_on_papers_and_stages(demo):
 
 def test_figures_are_drawings_with_text(demo):
     figures = sorted((demo / "results/demo/figures").rglob("*.svg"))
-    assert len(figures) == 7
+    # Figure 1 by language and protocol, Figure 2 by protocol, eight tables; two of tanti2021.
+    assert len(figures) == 4 + 2 + 8 + 2
     for path in figures:
         assert path.with_suffix(".png").stat().st_size > 10_000
         assert path.read_text().count("<path") > 20
@@ -152,7 +207,8 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
     planned = plan(demo, "--configfile", "config/demo.yaml", str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
-    assert planned["finetune"] == 8  # on each of them, with and without replay
+    # On each of them three tasks, with and without replay; and one on translated questions.
+    assert planned["finetune"] == 4 * 3 * 2 + 1
     assert "pretrain" not in planned
     assert "align" not in planned
 

@@ -14,6 +14,7 @@ rule extract_wikipedia:
         "<results>/benchmarks/extract_wikipedia/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=named("wikipedia"),
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("extract_wikipedia").threads
@@ -49,6 +50,7 @@ rule read_plain_text:
         "<results>/benchmarks/read_plain_text/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=named("plain_text"),
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

@@ -1,5 +1,6 @@
 # Needs: paragraphs. Makes: encoders pretrained from scratch (demo, small, liu2020), or from another one with
 # more word pieces (efimov2022 Table 9).
+# Priority: every other job waits for encoders, so what leads to them goes first.
 
 
 rule train_tokenizer:
@@ -12,6 +13,7 @@ rule train_tokenizer:
         "<results>/logs/train_tokenizer/{encoder}.log",
     benchmark:
         "<results>/benchmarks/train_tokenizer/{encoder}.tsv"
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("train_tokenizer").threads
@@ -42,6 +44,7 @@ rule extend_encoder:
         "<results>/logs/extend_encoder/{encoder}.log",
     benchmark:
         "<results>/benchmarks/extend_encoder/{encoder}.tsv"
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("extend_encoder").threads
@@ -68,6 +71,7 @@ rule encode_pretraining_texts:
         "<results>/logs/encode_pretraining_texts/{encoder}.log",
     benchmark:
         "<results>/benchmarks/encode_pretraining_texts/{encoder}.tsv"
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("encode_pretraining_texts").threads
@@ -94,6 +98,7 @@ rule pretrain:
         "<results>/logs/pretrain/{encoder}.log",
     benchmark:
         "<results>/benchmarks/pretrain/{encoder}.tsv"
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("pretrain").threads

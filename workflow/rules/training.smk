@@ -41,6 +41,7 @@ rule adjust:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
         run=either(run.id for run in RUNS if run.kind == "adjustment"),
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("adjust").threads
