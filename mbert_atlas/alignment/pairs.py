@@ -17,10 +17,11 @@ from mbert_atlas.alignment.pharaoh import Links, read_pharaoh
 from mbert_atlas.arrays import Ragged, save_arrays
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_parquet, sha256_of, write_parquet
+from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
+from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
 
 IntArray = npt.NDArray[np.int64]
 Units = Literal["words", "pieces"]
@@ -164,8 +165,7 @@ def encode_word_pairs(
     Raises:
         DataError: if the tokenizer cannot be used, no pair is left, or a piece is not one.
     """
-    tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
-    tokenizer = load_word_tokenizer(tokenizer_file)
+    tokenizer = load_word_tokenizer(tokenizer_dir)
     rows = read_parquet(table, WORD_PAIRS)
     arrays: dict[str, Ragged] = {}
     cut, vanished, indices = [], [], []
@@ -198,7 +198,7 @@ def encode_word_pairs(
         output,
         arrays,
         {
-            "tokenizer_sha256": sha256_of(tokenizer_file),
+            "tokenizer_sha256": tokenizer_digest(tokenizer_dir),
             "maximum_length": maximum_length,
             "units": units,
             "counts": {
@@ -238,23 +238,16 @@ def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
     return pa.table(columns, schema=WORD_PAIRS)
 
 
-def load_word_tokenizer(path: Path) -> Tokenizer:
-    """Open a ``tokenizer.json`` for sentences split into words, without truncation or padding.
+def load_word_tokenizer(folder: Path | str) -> Tokenizer:
+    """Open a tokenizer for sentences split into words, without truncation or padding.
 
     Raises:
         DataError: if it is missing, unreadable or not one that frames a sentence by two tokens.
     """
-    if not path.is_file():
-        raise DataError(path, "", "no such file", "name the folder of an encoder")
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises bare Exceptions
-        raise DataError(path, "", f"not a tokenizer ({error})", "remake it") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = open_tokenizer(folder)
     if len(tokenizer.encode([], is_pretokenized=True).ids) != 2:
         raise DataError(
-            path,
+            Path(folder) / "tokenizer.json",
             "key post_processor",
             "does not put one token before and one after a sentence",
             "use the tokenizer of a BERT model",

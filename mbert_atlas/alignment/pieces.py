@@ -28,7 +28,7 @@ def piece_bitext(bitext: Path | str, tokenizer_dir: Path | str, output: Path | s
         DataError: if the bitext or the tokenizer cannot be used.
     """
     table = read_parquet(bitext, BITEXT)
-    tokenizer = load_word_tokenizer(Path(tokenizer_dir) / "tokenizer.json")
+    tokenizer = load_word_tokenizer(tokenizer_dir)
     size = tokenizer.get_vocab_size(with_added_tokens=True)
     numbers = tokenizer.get_vocab(with_added_tokens=True)
     names = np.empty(max(size, 1 + max(numbers.values())), dtype=object)

@@ -27,7 +27,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.representations.extraction import read_labelled_vectors
+from mbert_atlas.representations.reading import read_labelled_vectors
 from mbert_atlas.schemas import CLASS_PREDICTIONS
 from mbert_atlas.specifications import Probe
 

@@ -16,7 +16,7 @@ from mbert_atlas.analysis.clustering import cluster_agreement
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.randomness import generator
-from mbert_atlas.representations.extraction import read_labelled_vectors
+from mbert_atlas.representations.reading import read_labelled_vectors
 from mbert_atlas.schemas import PROJECTION
 
 _EXACT_UP_TO = 20_000

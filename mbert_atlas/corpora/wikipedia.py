@@ -20,10 +20,10 @@ from mbert_atlas.files import atomic_path, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
+from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 SPLITS = ("train", "validation", "dev", "test")
 _ROWS_PER_GROUP = 16_384  # small groups: a sample of a big wiki then decodes little at a time
-_UNKNOWN_TOKENS = ("[UNK]", "<unk>")
 
 
 def extract_paragraphs(
@@ -156,7 +156,8 @@ def sample_language_identification(
     """
     shares = _exact_shares(fractions)
     tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
-    tokenizer, unknown = _tokenizer(tokenizer_file)
+    tokenizer = open_tokenizer(tokenizer_dir)
+    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
     tables: list[pa.Table] = []
     counts, dropped = Counter[str](), Counter[str]()
     for language, path in track(sorted(paragraphs.items()), "languages sampled"):
@@ -276,28 +277,6 @@ class _Paragraphs:
             ids.update(zip(wanted.tolist(), table["id"].to_pylist(), strict=True))
             texts.update(zip(wanted.tolist(), table["text"].to_pylist(), strict=True))
         return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
-
-
-def _tokenizer(path: Path) -> tuple[Tokenizer, int]:
-    """Return the tokenizer, without truncation or padding, and the id of its unknown piece."""
-    if not path.is_file():
-        raise DataError(path, "", "no such file", "fetch or train the encoder's tokenizer first")
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises a bare Exception
-        raise DataError(path, "", f"not a tokenizer ({error})", "fetch it again") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    for token in _UNKNOWN_TOKENS:
-        unknown = tokenizer.token_to_id(token)
-        if unknown is not None:
-            return tokenizer, int(unknown)
-    raise DataError(
-        path,
-        "vocabulary",
-        f"has none of the unknown pieces {', '.join(_UNKNOWN_TOKENS)}",
-        "use the tokenizer of a BERT or XLM-R encoder",
-    )
 
 
 def _exact_shares(fractions: Sequence[float]) -> list[Fraction]:

@@ -21,7 +21,7 @@ from transformers import (
 from transformers.utils import logging as transformers_logging
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_directory, sha256_of
+from mbert_atlas.files import atomic_directory
 
 _logger = logging.getLogger(__name__)
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # noise in log files
@@ -118,16 +118,6 @@ def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:
         folder, local_files_only=True, trust_remote_code=False
     )
     return tokenizer
-
-
-def tokenizer_digest(folder: Path | str) -> str:
-    """Return what tells one tokenizer from another: the SHA-256 of ``tokenizer.json``.
-
-    Raises:
-        DataError: if ``tokenizer.json`` is missing.
-    """
-    _require(Path(folder), "tokenizer.json")
-    return sha256_of(Path(folder) / "tokenizer.json")
 
 
 def save_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path | str) -> None:

@@ -14,7 +14,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 import torch
 from accelerate import PartialState
 from transformers import PreTrainedModel
@@ -22,7 +21,7 @@ from transformers import PreTrainedModel
 from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_directory, read_parquet, write_json
+from mbert_atlas.files import atomic_directory, write_json
 from mbert_atlas.hidden_states import (
     EncodedBatch,
     IntArray,
@@ -32,11 +31,11 @@ from mbert_atlas.hidden_states import (
     span_vectors,
 )
 from mbert_atlas.pooling import Aggregation, pool_words
+from mbert_atlas.representations.reading import Vectors
 from mbert_atlas.training.interfaces import Precision
 
 TextPooling = Literal["cls", "pooler", "mean"]
 Layers = Literal["all", "last"] | Sequence[int]
-Vectors = npt.NDArray[np.floating[Any]]
 
 
 def extract_texts(
@@ -55,7 +54,7 @@ def extract_texts(
 
     Args:
         encoder: encoder folder.
-        store: token store of a task, see :func:`mbert_atlas.tasks.base.write_store`.
+        store: token store of a task, see :func:`mbert_atlas.encoding.encode`.
         output: folder to write; row i of every layer belongs to row i of the store, whose arrays
             ``example_id`` and ``language`` are copied.
         layers: which hidden states, 0 for the embeddings.
@@ -124,7 +123,7 @@ def extract_words(
     Args:
         encoder: encoder folder.
         store: token store of sentences with the ragged array ``words``, the word of each piece,
-            see :meth:`mbert_atlas.tasks.tagging.Tagging.encode`.
+            see :func:`mbert_atlas.encoding.tags.encode_tags`.
         output: folder to write; beside ``vectors`` it holds int32 arrays ``sentence`` (row of the
             store) and ``word`` that say which word each row belongs to.
         layers: which hidden states, 0 for the embeddings.
@@ -172,65 +171,6 @@ def extract_words(
             precision=precision,
             description=f"words of {store.name}",
         )
-
-
-def read_vectors(path: Path, layer: int = -1) -> Vectors:
-    """Open the vectors of one layer, memory-mapped, shape ``(n, dims)``.
-
-    Args:
-        path: folder that :func:`extract_texts` or :func:`extract_words` wrote.
-        layer: number of the hidden state, 0 for the embeddings; -1 for the last one kept.
-
-    Raises:
-        DataError: if that layer was not kept.
-    """
-    stored = load_arrays(path)
-    layers = list(stored.meta["layers"])
-    if layer != -1 and layer not in layers:
-        raise DataError(
-            path, f"layer {layer}", f"only layers {layers} were kept", "extract it as well"
-        )
-    vectors: Vectors = stored.dense("vectors")[-1 if layer == -1 else layers.index(layer)]
-    return vectors
-
-
-def read_labelled_vectors(
-    vectors: Path, examples: Path, layer: int = -1
-) -> tuple[Vectors, pa.Table]:
-    """Open the vectors of one layer and, row by row, the examples that they belong to.
-
-    Args:
-        vectors: folder that :func:`extract_texts` wrote.
-        examples: Parquet with columns ``id`` and ``language``; examples without a vector (left
-            out when they were encoded) are left out.
-        layer: see :func:`read_vectors`.
-
-    Returns:
-        Vectors of shape ``(n, dims)`` and a table of n rows.
-
-    Raises:
-        DataError: if the layer was not kept, the examples repeat an id within a language, or one
-            of the encoded ones is not there.
-    """
-    matrix, table, stored = (
-        read_vectors(vectors, layer),
-        read_parquet(examples),
-        load_arrays(vectors),
-    )
-    known = pd.MultiIndex.from_arrays([table[name].to_numpy() for name in ("language", "id")])
-    if not known.is_unique:
-        language, name = known[known.duplicated()][0]
-        raise DataError(examples, f"id {name}", f"twice in {language}", "remake the table")
-    wanted = pd.MultiIndex.from_arrays([stored.dense("language"), stored.dense("example_id")])
-    rows = known.get_indexer(wanted)
-    if np.any(rows < 0):
-        raise DataError(
-            vectors,
-            f"row {int(np.argmax(rows < 0))}",
-            f"its example is not in {examples}",
-            "delete the vectors so that they are made again",
-        )
-    return matrix, table.take(rows)
 
 
 def _open(encoder: Path, threads: int | None) -> PreTrainedModel:

@@ -1,4 +1,4 @@
-"""Tasks: encode examples, put a head on an encoder, decode predictions."""
+"""Tasks: batches of encoded examples, a head on an encoder, predictions from its outputs."""
 
 from __future__ import annotations
 

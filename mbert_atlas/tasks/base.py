@@ -1,10 +1,9 @@
-"""What tasks share: token stores of examples, an encoder with a linear head, cross-entropy."""
+"""What tasks share: batches of examples, an encoder with a linear head, cross-entropy."""
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -12,67 +11,32 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
-from mbert_atlas.encoders.loading import (
-    load_encoder,
-    load_tokenizer,
-    tokenizer_digest,
-    write_encoder,
-)
+from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.encoders.loading import load_encoder, write_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
-from mbert_atlas.progress import track
-
-_logger = logging.getLogger(__name__)
 
 Batch = dict[str, torch.Tensor]
 Indices = npt.NDArray[np.int64]
 Unit = Literal["text", "token"]
-NO_LABEL = -100
-_EXAMPLES_AT_A_TIME = 2048
 
 
 class Task(ABC):
-    """One task: how its tables become token stores, and model outputs become predictions."""
+    """One task: how a model sees its encoded examples, and how outputs become predictions.
+
+    :mod:`mbert_atlas.encoding` writes the examples, under the name of the task.
+    """
 
     name: ClassVar[str]
     unit: ClassVar[Unit]
     """What is classified: whole texts, through the pooler, or tokens, by their last state."""
     prediction_schema: ClassVar[pa.Schema]
-
-    @abstractmethod
-    def encode(
-        self,
-        table: pa.Table,
-        tokenizer_dir: Path | str,
-        output: Path | str,
-        *,
-        labels: Sequence[str],
-        max_length: int = 128,
-        drop_unknown: bool = False,
-        origin: Path | str = "examples",
-    ) -> None:
-        """Write a table as a token store.
-
-        Args:
-            table: examples with the task's columns.
-            tokenizer_dir: folder of the fast tokenizer.
-            output: the store's folder.
-            labels: the classes, in the order of the model's outputs.
-            max_length: most pieces of an example, special ones included; the rest is cut.
-            drop_unknown: leave out examples with [UNK] (tanti2021).
-            origin: where the table comes from, for messages.
-
-        Raises:
-            DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
-        """
 
     def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
         """Return the language that each example of a store tests, shape ``(n,)``."""
@@ -248,135 +212,3 @@ def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
         raise DataError(folder, "head.safetensors", "no such file", "fine-tune again")
     model.head.load_state_dict(load_file(folder / "head.safetensors"))
     return model, facts["labels"]
-
-
-def open_store(path: Path | str, task: str) -> TokenStore:
-    """Open the encoded examples of a task.
-
-    Raises:
-        DataError: if the folder holds something else.
-    """
-    store = load_arrays(path)
-    if store.meta.get("task") != task:
-        found = store.meta.get("task", "no task")
-        raise DataError(
-            path, "meta.json, key task", f"encoded for {found}, not for {task}", "encode it anew"
-        )
-    return store
-
-
-def write_store(
-    task: str,
-    table: pa.Table,
-    rows: Sequence[int],
-    arrays: Mapping[str, npt.NDArray[Any] | Ragged],
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    labels: Sequence[str],
-    options: Mapping[str, Any],
-    dropped: Mapping[str, int],
-) -> None:
-    """Write the token store of a task's examples.
-
-    Args:
-        task: name of the task.
-        table: the examples; ``id`` and ``language`` are kept as arrays of strings.
-        rows: rows of the table that were encoded, in the order of the arrays; one may come several
-            times (the windows of a long text).
-        arrays: ``input_ids`` (ragged int32, special pieces included) and the task's own.
-        tokenizer_dir: folder of the tokenizer.
-        output: the store's folder.
-        labels: the classes.
-        options: how examples were encoded.
-        dropped: what was left out, by reason.
-
-    Raises:
-        DataError: if no example is left.
-    """
-    counts = {reason: count for reason, count in dropped.items() if count}
-    if not rows:
-        raise DataError(
-            output,
-            "",
-            f"none of {table.num_rows} examples is left to encode; left out: {counts or 'nothing'}",
-            "check the data and its filters",
-        )
-    _logger.info("%s: %d examples; left out: %s", output, len(rows), counts or "nothing")
-    kept = table.select(["id", "language"]).take(list(rows))
-    save_arrays(
-        output,
-        {
-            **arrays,
-            "example_id": np.array(kept.column("id").to_pylist(), dtype=np.str_),
-            "language": np.array(kept.column("language").to_pylist(), dtype=np.str_),
-        },
-        {
-            "task": task,
-            "labels": list(labels),
-            "tokenizer": tokenizer_digest(tokenizer_dir),
-            "pad_id": load_tokenizer(tokenizer_dir).pad_token_id,
-            "options": dict(options),
-            "dropped": counts,
-        },
-    )
-
-
-def require_columns(table: pa.Table, names: Sequence[str], origin: Path | str) -> None:
-    """Check that a table has columns without nulls.
-
-    Raises:
-        DataError: at the first missing column or null.
-    """
-    for name in names:
-        if name not in table.column_names:
-            raise DataError(
-                origin,
-                f"column {name}",
-                f"missing (found {table.column_names})",
-                "remake the table",
-            )
-        if table.column(name).null_count:
-            row = pc.index(pc.is_null(table.column(name)), True).as_py()
-            raise DataError(
-                origin, f"column {name}, row {row + 1}", "there is no value", "remake the table"
-            )
-
-
-def row_name(table: pa.Table, row: int) -> str:
-    """Return how messages name a row."""
-    return f"row {row + 1} (id {table.column('id')[row].as_py()})"
-
-
-def label_numbers(
-    names: pa.Array, labels: Sequence[str], place: Callable[[int], str], origin: Path | str
-) -> npt.NDArray[np.int32]:
-    """Turn label names into numbers.
-
-    Args:
-        names: the label of each text or word.
-        labels: the task's.
-        place: says in which row the name of a given number stands.
-        origin: where the table comes from.
-
-    Raises:
-        DataError: at the first name that is not among ``labels``.
-    """
-    found = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
-    numbers: npt.NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
-    if (numbers < 0).any():
-        first = int(np.argmax(numbers < 0))
-        raise DataError(
-            origin,
-            place(first),
-            f"unknown label {names[first].as_py()!r}; the known ones are {', '.join(labels)}",
-            "correct the data or the list of labels",
-        )
-    return numbers
-
-
-def in_chunks(table: pa.Table, description: str) -> Iterator[tuple[int, pa.Table]]:
-    """Yield slices of a table that a tokenizer takes in one call, with their first row."""
-    starts = range(0, table.num_rows, _EXAMPLES_AT_A_TIME)
-    for start in track(starts, description):
-        yield start, table.slice(start, _EXAMPLES_AT_A_TIME)

@@ -9,5 +9,3 @@ class Inference(TextClassification):
     """Premise and hypothesis as one pair (schemas.NLI_PAIRS)."""
 
     name = "inference"
-    text_columns = ("premise", "hypothesis")
-    label_column = "label"

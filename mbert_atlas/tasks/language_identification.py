@@ -9,5 +9,3 @@ class LanguageIdentification(TextClassification):
     """Paragraphs with their language (schemas.LID_EXAMPLES)."""
 
     name = "language_identification"
-    text_columns = ("text",)
-    label_column = "language"

@@ -6,10 +6,6 @@ from mbert_atlas.tasks.tagging import Tagging
 
 
 class NamedEntities(Tagging):
-    """An IOB2 tag for every word of a sentence (schemas.TAGGED_SENTENCES).
-
-    efimov2022's code labels the first piece of a word, which is what ``encode`` does by default.
-    """
+    """An IOB2 tag for every word of a sentence (schemas.TAGGED_SENTENCES)."""
 
     name = "named_entities"
-    tag_column = "ner_tags"

@@ -13,7 +13,8 @@ import torch
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore
-from mbert_atlas.encoders.loading import load_encoder, tokenizer_digest
+from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of, write_parquet
 from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
@@ -22,9 +23,9 @@ from mbert_atlas.tasks.base import (
     EncoderWithHead,
     HeadOptions,
     Task,
-    open_store,
     save_model,
 )
+from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training import loop
 from mbert_atlas.training.interfaces import Optimisation
 from mbert_atlas.training.loop import TrainingLog

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,77 +11,15 @@ import torch
 from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
-from mbert_atlas.encoders.loading import (
-    load_masked_model,
-    load_tokenizer,
-    save_encoder,
-    tokenizer_digest,
-)
+from mbert_atlas.arrays import TokenStore, load_arrays
+from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.specifications import MaskedTraining, Pretraining
+from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import TrainingLog, train
-
-_logger = logging.getLogger(__name__)
-_TEXTS_AT_A_TIME = 2048
-
-
-def encode_texts(
-    texts: Mapping[str, Iterable[str]],
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    max_length: int,
-    texts_per_language: int | None = None,
-) -> None:
-    """Write texts as a token store of rows ``[CLS] pieces [SEP]``; long texts give several rows.
-
-    The store has ``input_ids`` (ragged int32) and ``language`` (uint16, a number into the list
-    ``languages`` of its meta data).
-
-    Args:
-        texts: texts by language, read once.
-        tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder.
-        max_length: longest row, special pieces included.
-        texts_per_language: most texts taken of each language.
-
-    Raises:
-        DataError: if a language has no text.
-    """
-    tokenizer = load_tokenizer(tokenizer_dir)
-    first, last = [tokenizer.cls_token_id], [tokenizer.sep_token_id]
-    rows: list[npt.NDArray[np.int32]] = []
-    languages: list[int] = []
-    for number, (language, some) in enumerate(texts.items()):
-        before = len(rows)
-        for pieces in track(
-            _pieces(islice(some, texts_per_language), tokenizer), f"encoding {language}"
-        ):
-            for start in range(0, len(pieces), max_length - 2):
-                row = first + pieces[start : start + max_length - 2] + last
-                rows.append(np.array(row, dtype=np.int32))
-        if len(rows) == before:
-            raise DataError(
-                output, f"language {language}", "there is no text", "check its sources or drop it"
-            )
-        languages += [number] * (len(rows) - before)
-    save_arrays(
-        output,
-        {
-            "input_ids": Ragged.from_rows(rows, np.int32),
-            "language": np.array(languages, dtype=np.uint16),
-        },
-        {
-            "languages": list(texts),
-            "max_length": max_length,
-            "tokenizer": tokenizer_digest(tokenizer_dir),
-        },
-    )
 
 
 def pretrain(
@@ -104,7 +39,8 @@ def pretrain(
     Args:
         spec: the model and its hyperparameters.
         tokenizer_dir: folder of the tokenizer; its files are copied.
-        store: what :func:`encode_texts` wrote with this tokenizer.
+        store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with this
+            tokenizer.
         output_dir: the encoder folder.
         seed: the run's seed.
         state_dir: folder of the resumable state, removed at the end by the caller.
@@ -152,7 +88,7 @@ def continue_pretraining(
         spec: hyperparameters.
         encoder: encoder folder, such as :func:`mbert_atlas.encoders.extension.extend_vocabulary`
             writes.
-        store: what :func:`encode_texts` wrote with its tokenizer.
+        store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with its tokenizer.
         output_dir: the encoder folder to write, with the head.
         seed: the run's seed.
         state_dir: folder of the resumable state, removed at the end by the caller.
@@ -278,16 +214,3 @@ class MaskedLanguageModel:
         replaced = torch.where(draw < 0.9, random, originals)
         replaced = torch.where(draw < 0.8, self.mask_id, replaced)
         return positions, input_ids.flatten().scatter(0, positions, replaced).view_as(input_ids)
-
-
-def _pieces(texts: Iterable[str], tokenizer: Any) -> Iterator[list[int]]:
-    iterator = iter(texts)
-    while batch := list(islice(iterator, _TEXTS_AT_A_TIME)):
-        encoded = tokenizer(
-            batch,
-            add_special_tokens=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )
-        yield from chain(encoded["input_ids"])

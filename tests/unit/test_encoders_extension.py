@@ -20,12 +20,13 @@ from mbert_atlas.encoders.loading import (
     load_masked_model,
     load_tokenizer,
     save_encoder,
-    tokenizer_digest,
 )
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.specifications import Extension, MaskedTraining, Optimisation
-from mbert_atlas.training.pretraining import continue_pretraining, encode_texts
+from mbert_atlas.tokenizer import tokenizer_digest
+from mbert_atlas.training.pretraining import continue_pretraining
 
 OLD = len(SPECIAL_TOKENS) + len(WORDS)
 HINDI = ["घर में बिल्ली है", "बिल्ली घर में है", "घर है", "cat घर"] * 10

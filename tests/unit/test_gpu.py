@@ -14,13 +14,15 @@ from tiny_models import NLI_LABELS, make_encoder, make_tokenizer, nli_table
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.encoding import encode
+from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.specifications import Optimisation, Pretraining
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
 from mbert_atlas.training.finetune import finetune, new_model
 from mbert_atlas.training.loop import autocast, predict, train
-from mbert_atlas.training.pretraining import encode_texts, pretrain
+from mbert_atlas.training.pretraining import pretrain
 
 pytestmark = [
     pytest.mark.gpu,
@@ -52,7 +54,7 @@ def pairs(tmp_path) -> Path:
     words = {"contradiction": "cat", "entailment": "dog", "neutral": "the"}
     hypotheses = [words[label] for label in table["label"].to_pylist()]
     table = table.set_column(4, "hypothesis", [hypotheses])
-    tasks.get("inference").encode(table, tokenizer, tmp_path / "store", labels=NLI_LABELS)
+    encode("inference", table, tokenizer, tmp_path / "store", labels=NLI_LABELS)
     return tmp_path
 
 

@@ -14,9 +14,9 @@ from test_objectives_adjustment import Lookup, _examples, two_sentences  # noqa:
 from tiny_models import NLI_LABELS, nli_table
 from toy_representations import WORDS, toy_encoder, toy_pairs
 
-from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.objectives.adjustment import AlignedSentences, alignment_terms, sample_sentences
 from mbert_atlas.objectives.pairs import open_pairs
@@ -184,8 +184,13 @@ def folder(tmp_path: Path) -> Path:
     for column in ("premise", "hypothesis"):
         texts = [" ".join(f"en{k}" for k in random.integers(0, WORDS, 4)) for _ in range(24)]
         table = table.set_column(table.column_names.index(column), column, pa.array(texts))
-    tasks.get("inference").encode(
-        table, tmp_path / "encoder", tmp_path / "examples", labels=NLI_LABELS, max_length=32
+    encode(
+        "inference",
+        table,
+        tmp_path / "encoder",
+        tmp_path / "examples",
+        labels=NLI_LABELS,
+        max_length=32,
     )
     return tmp_path
 
@@ -259,9 +264,7 @@ def test_replay_keeps_translations_together(folder: Path) -> None:
 def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
     tokenizer = folder / "encoder/tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace("xx39", "yy39"), "utf-8")
-    tasks.get("inference").encode(
-        nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS
-    )
+    encode("inference", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
     with pytest.raises(DataError, match="whose alignment is to be replayed"):
         _finetune(folder, "run")
     good = load_arrays(folder / "pairs")

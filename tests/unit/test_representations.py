@@ -20,6 +20,7 @@ from toy_representations import (
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.hidden_states import group_by, pad, span_vectors
@@ -27,12 +28,9 @@ from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.representations.extraction import (
     extract_texts,
     extract_words,
-    read_labelled_vectors,
-    read_vectors,
 )
+from mbert_atlas.representations.reading import read_labelled_vectors, read_vectors
 from mbert_atlas.schemas import NLI_PAIRS, SENTENCES
-from mbert_atlas.tasks.inference import Inference
-from mbert_atlas.tasks.tagging import Tagging
 
 torch.set_num_threads(1)
 
@@ -339,7 +337,8 @@ def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
         schema=NLI_PAIRS,
     )
     for segments in (True, False):
-        Inference().encode(
+        encode(
+            "inference",
             pairs,
             encoder,
             tmp_path / f"pairs{segments}",
@@ -377,7 +376,7 @@ def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
         },
         schema=SENTENCES,
     )
-    Tagging().encode(sentences, encoder, tmp_path / "sentences", labels=["NOUN", "VERB"])
+    encode("tagging", sentences, encoder, tmp_path / "sentences", labels=["NOUN", "VERB"])
     extract_words(
         encoder=encoder, store=tmp_path / "sentences", output=tmp_path / "words", layers=[0]
     )

@@ -25,6 +25,8 @@ from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
+from mbert_atlas.encoding import encode
+from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 from mbert_atlas.tasks.base import (
@@ -32,7 +34,6 @@ from mbert_atlas.tasks.base import (
     EncoderWithHead,
     HeadOptions,
     load_model,
-    open_store,
     save_model,
 )
 
@@ -60,7 +61,8 @@ def test_tasks_by_name():
 @pytest.mark.parametrize("segment_ids", [True, False])
 def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
     table, task = nli_table(30), tasks.get("inference")
-    task.encode(
+    encode(
+        task.name,
         table,
         tokenizer_dir,
         tmp_path / "s",
@@ -91,7 +93,7 @@ def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
 
 def test_inference_equals_transformers(tmp_path, tokenizer_dir, encoder):
     table, task = nli_table(17), tasks.get("inference")
-    task.encode(table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
+    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"))
     model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions()).eval()
     other = BertForSequenceClassification(model.encoder.config)
@@ -114,7 +116,7 @@ def test_tagging_equals_transformers(tmp_path, tokenizer_dir, encoder):
         [["DET", "NOUN", "VERB"], ["NOUN", "PUNCT", "DET", "NOUN"]],
     )
     task = tasks.get("tagging")
-    task.encode(table, tokenizer_dir, tmp_path / "s", labels=TAGS)
+    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=TAGS)
     examples = task.examples(load_arrays(tmp_path / "s"))
     model = EncoderWithHead(load_encoder(encoder), 4, "token", HeadOptions()).eval()
     other = BertForTokenClassification(model.encoder.config)
@@ -151,7 +153,7 @@ def test_head_initialisation(encoder):
 def test_language_identification_labels_texts_by_language(tmp_path, tokenizer_dir):
     task = tasks.get("language_identification")
     table = text_table(["the cat", "你好", "the ???"], ["en", "zh", "en"])
-    task.encode(table, tokenizer_dir, tmp_path / "s", labels=["en", "zh"], drop_unknown=True)
+    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=["en", "zh"], drop_unknown=True)
     store = open_store(tmp_path / "s", "language_identification")
     assert store.dense("example_id").tolist() == ["0", "1"]
     assert store.meta["dropped"] == {"unknown_piece": 1}
@@ -163,7 +165,7 @@ def test_language_identification_labels_texts_by_language(tmp_path, tokenizer_di
 def test_classes_are_decoded(tmp_path, tokenizer_dir):
     task = tasks.get("inference")
     table = nli_table(5)
-    task.encode(table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
+    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"), np.array([4, 1]))
     probabilities = np.array([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]], dtype=np.float32)
     result = task.decode(examples, Ragged(probabilities, np.arange(3)), NLI_LABELS, "xnli")
@@ -216,9 +218,17 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     table = sentence_table(words, tags)
     if not kept:
         with pytest.raises(DataError, match="is left to encode"):
-            task.encode(table, tokenizer_dir, folder / "s", labels=TAGS, labelled_pieces=how)
+            encode(task.name, table, tokenizer_dir, folder / "s", labels=TAGS, labelled_pieces=how)
         return
-    task.encode(table, tokenizer_dir, folder / "s", labels=TAGS, labelled_pieces=how, max_length=10)
+    encode(
+        task.name,
+        table,
+        tokenizer_dir,
+        folder / "s",
+        labels=TAGS,
+        labelled_pieces=how,
+        max_length=10,
+    )
     store = open_store(folder / "s", "tagging")
     assert store.dense("example_id").tolist() == [f"s{row}" for row in kept]
     ids, labels, owners = (store.ragged(name) for name in ("input_ids", "labels", "words"))
@@ -258,7 +268,9 @@ def test_joining_words_gives_the_pieces_of_words(tokenizer_dir):
 
 def test_tag_table_schema(tmp_path, tokenizer_dir):
     task = tasks.get("tagging")
-    task.encode(sentence_table([["the"]], [["DET"]]), tokenizer_dir, tmp_path / "s", labels=TAGS)
+    encode(
+        task.name, sentence_table([["the"]], [["DET"]]), tokenizer_dir, tmp_path / "s", labels=TAGS
+    )
     examples = task.examples(load_arrays(tmp_path / "s"))
     result = task.decode(examples, Ragged(np.array([2]), np.array([0, 1])), TAGS, "ud")
     assert result.schema.equals(TAG_PREDICTIONS)
@@ -267,7 +279,7 @@ def test_tag_table_schema(tmp_path, tokenizer_dir):
 
 def test_tagging_drops_sentences_with_unknown_pieces(tmp_path, tokenizer_dir):
     task, table = tasks.get("tagging"), sentence_table([["the"], ["???"]], [["DET"], ["PUNCT"]])
-    task.encode(table, tokenizer_dir, tmp_path / "s", labels=TAGS, drop_unknown=True)
+    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=TAGS, drop_unknown=True)
     store = load_arrays(tmp_path / "s")
     assert store.dense("example_id").tolist() == ["s0"]
     assert store.meta["dropped"] == {"sentence_with_unknown_piece": 1}
@@ -279,7 +291,8 @@ def test_non_continuation_needs_word_pieces(tmp_path):
     tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
     table = sentence_table([["the"]], [["DET"]])
     with pytest.raises(DataError, match="no piece begins with ##"):
-        tasks.get("tagging").encode(
+        encode(
+            "tagging",
             table,
             tmp_path / "t",
             tmp_path / "s",
@@ -305,25 +318,27 @@ def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
 
 
 def test_bad_input_is_named(tmp_path, tokenizer_dir):
-    inference, tagging, out = tasks.get("inference"), tasks.get("tagging"), tmp_path / "s"
+    out = tmp_path / "s"
     table = nli_table(3)
     assert "contradiction" in table["label"].to_pylist()
     with pytest.raises(DataError, match=r"mnli.*id pair\d.*unknown label.*entailment, neutral"):
-        inference.encode(table, tokenizer_dir, out, labels=["entailment", "neutral"], origin="mnli")
+        encode(
+            "inference", table, tokenizer_dir, out, labels=["entailment", "neutral"], origin="mnli"
+        )
     with pytest.raises(DataError, match="column premise: missing"):
-        inference.encode(table.drop_columns("premise"), tokenizer_dir, out, labels=NLI_LABELS)
+        encode("inference", table.drop_columns("premise"), tokenizer_dir, out, labels=NLI_LABELS)
     nulls = table.set_column(3, "premise", pa.array(["a", None, "b"]))
     with pytest.raises(DataError, match="column premise, row 2"):
-        inference.encode(nulls, tokenizer_dir, out, labels=NLI_LABELS)
+        encode("inference", nulls, tokenizer_dir, out, labels=NLI_LABELS)
     with pytest.raises(DataError, match="none of 0 examples"):
-        inference.encode(table.slice(0, 0), tokenizer_dir, out, labels=NLI_LABELS)
+        encode("inference", table.slice(0, 0), tokenizer_dir, out, labels=NLI_LABELS)
     unknown = sentence_table([["the"], ["cat", "dog"]], [["DET"], ["NOUN", "NUON"]])
     with pytest.raises(DataError, match=r"row 2 \(id s1\): unknown label 'NUON'.*DET, NOUN"):
-        tagging.encode(unknown, tokenizer_dir, out, labels=TAGS)
+        encode("tagging", unknown, tokenizer_dir, out, labels=TAGS)
     uneven = sentence_table([["the"], ["cat", "dog"]], [["DET"], ["NOUN"]])
     with pytest.raises(DataError, match="2 words but 1 tags"):
-        tagging.encode(uneven, tokenizer_dir, out, labels=TAGS)
+        encode("tagging", uneven, tokenizer_dir, out, labels=TAGS)
     assert not out.exists()
-    inference.encode(table, tokenizer_dir, out, labels=NLI_LABELS)
+    encode("inference", table, tokenizer_dir, out, labels=NLI_LABELS)
     with pytest.raises(DataError, match="encoded for inference, not for tagging"):
         open_store(out, "tagging")

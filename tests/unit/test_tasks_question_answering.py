@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tiny_models import make_encoder, make_tokenizer
 from transformers import BertForQuestionAnswering
 
-from mbert_atlas import tasks
+from mbert_atlas import encoding, tasks
 from mbert_atlas.analysis.question_answering import answer_scores, score_answers
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
@@ -68,7 +68,7 @@ def tokenizer_dir(tmp_path_factory) -> Path:
 
 
 def encode(table: pa.Table, tokenizer: Path, output: Path, **options) -> TokenStore:
-    TASK.encode(table, tokenizer, output, **options)
+    encoding.encode(TASK.name, table, tokenizer, output, **options)
     return load_arrays(output)
 
 
@@ -262,7 +262,7 @@ def test_long_questions_are_cut_for_the_context(tmp_path, tokenizer_dir):
 
 def test_bad_input_is_named(tmp_path, tokenizer_dir):
     def refused(table: pa.Table, **options) -> None:
-        TASK.encode(table, tokenizer_dir, tmp_path / "s", origin="squad", **options)
+        encoding.encode(TASK.name, table, tokenizer_dir, tmp_path / "s", origin="squad", **options)
 
     good = qa_table([("a b", "a", ["b"])])
     with pytest.raises(DataError, match=r"squad, row 1 \(id q0\): 1 answers but 2 offsets"):

@@ -24,6 +24,7 @@ from transformers import get_scheduler
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
@@ -160,7 +161,7 @@ def test_accumulated_gradients_of_an_encoder_equal_those_of_one_batch(tmp_path):
     sentences = [["the"] * n for n in (1, 9, 3, 20, 7)]
     task = tasks.get("tagging")
     table = sentence_table(sentences, [["DET"] * len(words) for words in sentences])
-    task.encode(table, tokenizer, tmp_path / "s", labels=TAGS)
+    encode(task.name, table, tokenizer, tmp_path / "s", labels=TAGS)
     examples = task.examples(load_arrays(tmp_path / "s"))
     objective, gradients = CrossEntropy(), []
     for budget in (16, 1000):
@@ -362,8 +363,8 @@ def finetune_pairs(folder: Path, name: str, losses: int | None = None):
 def test_after_kill_9_the_result_is_byte_identical(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     make_encoder(tmp_path, tokenizer)
-    tasks.get("inference").encode(
-        nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32
+    encode(
+        "inference", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32
     )
     program = (
         "import sys; from pathlib import Path; from test_training import finetune_pairs;"
@@ -398,12 +399,17 @@ def test_after_kill_9_the_result_is_byte_identical(tmp_path):
 def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, change, monkeypatch):
     tokenizer, task = make_tokenizer(tmp_path), tasks.get("inference")
 
-    def encode(segment_ids):
-        task.encode(
-            nli_table(12), tokenizer, tmp_path / "s", labels=NLI_LABELS, segment_ids=segment_ids
+    def write_store(segment_ids):
+        encode(
+            task.name,
+            nli_table(12),
+            tokenizer,
+            tmp_path / "s",
+            labels=NLI_LABELS,
+            segment_ids=segment_ids,
         )
 
-    encode(True)
+    write_store(True)
     arguments = {
         "task": "inference",
         "encoder": make_encoder(tmp_path, tokenizer),
@@ -426,7 +432,7 @@ def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, chang
         with pytest.raises(AtlasError, match="stopped by SIGTERM after step 1 of 6"):
             finetune(**arguments, head=HeadOptions(dropout=0.1))
     if change == "store":
-        encode(False)  # the same pieces, other token types
+        write_store(False)  # the same pieces, other token types
     log = finetune(**arguments, head=HeadOptions(dropout=0.3 if change == "head" else 0.1))
     assert (log.steps, log.resumptions) == (6, int(change == "none"))
 
@@ -457,7 +463,7 @@ def test_the_batch_hardly_changes_a_prediction(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     encoder = make_encoder(tmp_path, tokenizer)
     task = tasks.get("inference")
-    task.encode(nli_table(40), tokenizer, tmp_path / "s", labels=NLI_LABELS)
+    encode(task.name, nli_table(40), tokenizer, tmp_path / "s", labels=NLI_LABELS)
     model = new_model(encoder, task, NLI_LABELS, HeadOptions(), seed=1)
     examples = task.examples(load_arrays(tmp_path / "s"))
     one, many, again = (
@@ -478,7 +484,7 @@ def small_run(tmp_path):
     sentences = [["the", "cat", "sees", "a", "dog", ","][: 2 + n % 5] for n in range(40)]
     tags = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB", ",": "PUNCT"}
     table = sentence_table(sentences, [[tags[word] for word in words] for words in sentences])
-    tasks.get("tagging").encode(table, tokenizer, tmp_path / "train", labels=TAGS)
+    encode("tagging", table, tokenizer, tmp_path / "train", labels=TAGS)
     return {
         "task": "tagging",
         "encoder": make_encoder(tmp_path, tokenizer),
@@ -523,7 +529,7 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
     )
     tags = ["O", "B-PER", "I-PER"]
     task = tasks.get("named_entities")
-    task.encode(table, small_run["encoder"], tmp_path / "entities", labels=tags)
+    encode(task.name, table, small_run["encoder"], tmp_path / "entities", labels=tags)
     finetune(
         **{
             **small_run,
@@ -550,9 +556,7 @@ def test_finetuning_predicts_the_languages_asked_for(small_run, tmp_path):
         "languages": {"xnli": ["de"]},
         "optimisation": Optimisation(epochs=1),
     }
-    tasks.get("inference").encode(
-        nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS
-    )
+    encode("inference", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
     finetune(**run_of_pairs)
     table = read_parquet(tmp_path / "predictions.parquet", CLASS_PREDICTIONS)
     found = table.group_by(["dataset", "language"]).aggregate([([], "count_all")]).to_pylist()
@@ -567,8 +571,7 @@ def test_finetuning_predicts_the_languages_asked_for(small_run, tmp_path):
 
 def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
     table = sentence_table([["the"]], [["DET"]])
-    tagging = tasks.get("tagging")
-    tagging.encode(table, tmp_path / "tokenizer", tmp_path / "other", labels=["DET"])
+    encode("tagging", table, tmp_path / "tokenizer", tmp_path / "other", labels=["DET"])
     with pytest.raises(DataError, match="differ from the training data's"):
         finetune(**{**small_run, "evaluate": {"ud": tmp_path / "other"}})
     (tmp_path / "elsewhere").mkdir()
@@ -580,7 +583,7 @@ def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
     with pytest.raises(DataError, match="encoded for tagging, not for inference"):
         finetune(**{**small_run, "task": "inference"})
     long = sentence_table([["the"] * 90], [["DET"] * 90])
-    tagging.encode(long, tmp_path / "tokenizer", tmp_path / "long", labels=TAGS)
+    encode("tagging", long, tmp_path / "tokenizer", tmp_path / "long", labels=TAGS)
     with pytest.raises(DataError, match=r"has 92 pieces, but .* takes 64 at most"):
         finetune(**{**small_run, "evaluate": {"ud": tmp_path / "long"}})
     assert not (tmp_path / "model").exists()

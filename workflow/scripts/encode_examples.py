@@ -12,12 +12,12 @@ OPTIONS = {
 
 
 def main(snakemake):
-    from mbert_atlas import tasks
     from mbert_atlas.corpora.ner import TAGS
     from mbert_atlas.corpora.nli import LABELS
     from mbert_atlas.corpora.universal_dependencies import UPOS
+    from mbert_atlas.encoding import encode
+    from mbert_atlas.encoding.questions import OUTPUTS
     from mbert_atlas.files import read_parquet
-    from mbert_atlas.tasks.question_answering import OUTPUTS
 
     encoding = dict(snakemake.params.encoding)
     task = encoding.pop("task")
@@ -31,7 +31,8 @@ def main(snakemake):
     for option, those in OPTIONS.items():
         if task not in those:
             del encoding[option]
-    tasks.get(task).encode(
+    encode(
+        task,
         read_parquet(snakemake.input.table),
         Path(snakemake.input.tokenizer),
         Path(snakemake.output[0]),

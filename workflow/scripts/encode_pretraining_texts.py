@@ -5,7 +5,7 @@ from pretraining_texts import texts_by_language
 
 
 def main(snakemake):
-    from mbert_atlas.training.pretraining import encode_texts
+    from mbert_atlas.encoding.pretraining import encode_texts
 
     pretraining = snakemake.params.pretraining
     encode_texts(

@@ -5,8 +5,7 @@ from atlas_job import run
 
 
 def main(snakemake):
-    import torch
-    import transformers
+    from importlib.metadata import version
 
     import mbert_atlas
     from mbert_atlas.scorecard.compare import compare, write_scorecard
@@ -26,8 +25,8 @@ def main(snakemake):
         provenance={
             "mbert-atlas": mbert_atlas.__version__,
             "Python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
+            "torch": version("torch"),
+            "transformers": version("transformers"),
         },
         names=snakemake.params.names,
         figures=[

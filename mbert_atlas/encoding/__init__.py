@@ -1,0 +1,57 @@
+"""Tables as token stores, one encoding per task; free of torch, as its jobs are short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from mbert_atlas.encoding.classes import encode_classes
+from mbert_atlas.encoding.questions import encode_questions
+from mbert_atlas.encoding.tags import encode_tags
+
+__all__ = ["ENCODINGS", "encode"]
+
+ENCODINGS: dict[str, Callable[..., None]] = {
+    "inference": partial(
+        encode_classes,
+        task="inference",
+        text_columns=("premise", "hypothesis"),
+        label_column="label",
+    ),
+    "language_identification": partial(
+        encode_classes,
+        task="language_identification",
+        text_columns=("text",),
+        label_column="language",
+    ),
+    "tagging": partial(encode_tags, task="tagging", tag_column="upos"),
+    # efimov2022's code labels the first piece of a word, which is what this does by default.
+    "named_entities": partial(encode_tags, task="named_entities", tag_column="ner_tags"),
+    "question_answering": encode_questions,
+}
+
+
+def encode(
+    task: str, table: pa.Table, tokenizer_dir: Path | str, output: Path | str, **options: Any
+) -> None:
+    """Write a table as the token store of a task.
+
+    Args:
+        task: name of the task.
+        table: examples with the task's columns.
+        tokenizer_dir: folder of the tokenizer, with ``tokenizer.json``.
+        output: the store's folder.
+        options: ``labels``, the classes in the order of the model's outputs; ``max_length``, most
+            pieces of an example, special ones included (the rest is cut); ``drop_unknown``, leave
+            out examples with [UNK] (tanti2021); ``origin``, where the table comes from, for
+            messages; and those of :func:`encode_classes`, :func:`encode_tags` or
+            :func:`encode_questions`.
+
+    Raises:
+        DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
+    """
+    ENCODINGS[task](table, tokenizer_dir, output, **options)

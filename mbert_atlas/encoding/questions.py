@@ -1,0 +1,276 @@
+"""Questions with their contexts as token stores of windows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from tokenizers import Tokenizer
+
+from mbert_atlas.arrays import Ragged
+from mbert_atlas.encoding.stores import in_chunks, require_columns, row_name, write_store
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.tokenizer import open_tokenizer, special_id
+
+StrideIs = Literal["overlap", "step"]
+OUTPUTS = ("start", "end")
+_SPECIAL = 3  # [CLS] question [SEP] context [SEP]
+_CLS = 0
+_COLUMNS = ("id", "language", "question_language", "context", "question")
+_ANSWER_COLUMNS = ("answer_text", "answer_start")
+
+
+def encode_questions(
+    table: pa.Table,
+    tokenizer_dir: Path | str,
+    output: Path | str,
+    *,
+    labels: Sequence[str] = OUTPUTS,
+    max_length: int = 384,
+    drop_unknown: bool = False,
+    origin: Path | str = "examples",
+    doc_stride: int = 128,
+    stride_is: StrideIs = "overlap",
+) -> None:
+    """Write a table as a token store of windows; see :func:`mbert_atlas.encoding.encode`.
+
+    A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special pieces.
+    Windows of one context follow each other; the last one holds the rest. Parallel to the
+    windows the store holds ``segment_start`` (int32: place of the first context piece),
+    ``labels`` (int32, shape ``(windows, 2)``: the first and last piece that the first answer
+    touches if the window holds both, else 0, the place of [CLS]), ``first_piece`` (int32: which
+    piece of the context stands at ``segment_start``) and ``example`` (int32: number of the
+    question). Per question it holds ``context`` (int32), ``question_language`` and
+    ``answer_counts`` (int32); per answer ``answers`` (UTF-8, ragged uint8); per distinct
+    context ``context_text`` (UTF-8, ragged uint8) and its pieces' ``piece_begin`` and
+    ``piece_end`` (ragged int32, characters).
+
+    A question that would leave the context fewer than ``doc_stride`` + 1 pieces is cut. Counted
+    in ``meta.json`` under ``dropped`` are these, questions that are left out because their
+    context has no piece (or, with ``drop_unknown``, because of [UNK]), and first answers that
+    no window holds whole, that touch no piece, or that differ from the context at their offset;
+    the last two have no span in training.
+
+    Args:
+        table: questions with ``id``, ``language``, ``question_language``, ``context``,
+            ``question``, ``answer_text`` and ``answer_start``.
+        tokenizer_dir: folder of the fast tokenizer.
+        output: the store's folder.
+        labels: the model's outputs; always ``start`` and ``end``.
+        max_length: most pieces of a window, special ones included.
+        drop_unknown: leave out questions with [UNK] in the question or the context.
+        origin: where the table comes from, for messages.
+        doc_stride: context pieces that neighbouring windows share (``overlap``, as Hugging
+            Face's run_qa.py and with it efimov2022's code) or that lie between their beginnings
+            (``step``, as BERT's run_squad.py).
+        stride_is: which of the two.
+
+    Raises:
+        DataError: if a column is missing, answers and offsets differ in number, an offset lies
+            outside the context or nothing is left.
+        AtlasError: if ``labels`` are others or ``max_length`` is too small for ``doc_stride``.
+    """
+    if tuple(labels) != OUTPUTS:
+        raise AtlasError(
+            f"question answering has the outputs {' and '.join(OUTPUTS)}, not "
+            f"{', '.join(labels)}; leave its labels out."
+        )
+    longest_question = max_length - _SPECIAL - doc_stride - 1
+    if doc_stride < (stride_is == "step") or longest_question < 1:
+        raise AtlasError(
+            f"windows of {max_length} pieces with doc_stride {doc_stride} leave no room for "
+            "the question; choose a larger max_length or a doc_stride between 1 and "
+            f"{max(1, max_length - _SPECIAL - 2)}."
+        )
+    require_columns(table, [*_COLUMNS, *_ANSWER_COLUMNS], origin)
+    answers = _first_answers(table, origin)
+    tokenizer = open_tokenizer(tokenizer_dir)
+    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
+    distinct = table.column("context").combine_chunks().dictionary_encode()
+    context_of = distinct.indices.to_numpy()
+    texts = distinct.dictionary
+    title = f"encoding {Path(output).name}"
+    contexts = _Pieces.of(texts, tokenizer, f"{title}, contexts")
+    questions = _Pieces.of(
+        table.column("question").combine_chunks(), tokenizer, f"{title}, questions"
+    )
+
+    dropped: Counter[str] = Counter()
+    kept: list[int] = []  # rows of the table, one per question
+    windows = _Windows(
+        special_id(tokenizer, "[CLS]", tokenizer_dir), special_id(tokenizer, "[SEP]", tokenizer_dir)
+    )
+    for row in range(table.num_rows):
+        question = questions.ids[row]
+        context = contexts.ids[context_of[row]]
+        if drop_unknown and (unknown in question or unknown in context):
+            dropped["question_with_unknown_piece"] += 1
+            continue
+        if len(context) == 0:
+            dropped["context_without_pieces"] += 1
+            continue
+        dropped["question_cut"] += len(question) > longest_question
+        question = question[:longest_question]
+        span = None
+        if (answer := answers[row]) is not None:
+            number = context_of[row]
+            span = contexts.touched(number, answer.begin, answer.end)
+            if answer.differs:
+                dropped["answer_differs_from_context"] += 1
+                span = None
+            elif span is None:
+                dropped["answer_without_pieces"] += 1
+        room = max_length - _SPECIAL - len(question)
+        step = doc_stride if stride_is == "step" else room - doc_stride
+        held = windows.add(len(kept), question, context, room, step, span)
+        dropped["answer_in_no_window"] += span is not None and not held
+        kept.append(row)
+    questions_kept = table.take(pa.array(kept, pa.int64()))
+    gold = questions_kept.column("answer_text").combine_chunks()
+    write_store(
+        "question_answering",
+        table,
+        [kept[example] for example in windows.example],
+        {
+            "input_ids": Ragged.from_rows(windows.input_ids, np.int32),
+            "segment_start": np.array(windows.segment_start, dtype=np.int32),
+            "labels": np.array(windows.labels, dtype=np.int32).reshape(-1, 2),
+            "first_piece": np.array(windows.first_piece, dtype=np.int32),
+            "example": np.array(windows.example, dtype=np.int32),
+            "context": context_of[kept].astype(np.int32),
+            "question_language": np.array(
+                questions_kept.column("question_language").to_pylist(), dtype=np.str_
+            ),
+            "answer_counts": pc.list_value_length(gold).to_numpy().astype(np.int32),
+            "answers": _as_bytes(pc.list_flatten(gold).to_pylist()),
+            "context_text": _as_bytes(texts.to_pylist()),
+            "piece_begin": contexts.begin,
+            "piece_end": contexts.end,
+        },
+        tokenizer_dir,
+        output,
+        labels=labels,
+        options={
+            "max_length": max_length,
+            "drop_unknown": drop_unknown,
+            "doc_stride": doc_stride,
+            "stride_is": stride_is,
+        },
+        dropped=dropped,
+    )
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Texts as pieces without special ones: ids, and their first and past-last characters."""
+
+    ids: Ragged
+    begin: Ragged
+    end: Ragged
+
+    @classmethod
+    def of(cls, texts: pa.Array, tokenizer: Tokenizer, description: str) -> _Pieces:
+        ids: list[Sequence[int]] = []
+        offsets: list[npt.NDArray[np.int32]] = []
+        for _, part in in_chunks(pa.table({"text": texts}), description):
+            for encoding in tokenizer.encode_batch(
+                part.column("text").to_pylist(), add_special_tokens=False
+            ):
+                ids.append(encoding.ids)
+                offsets.append(np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2))
+        begin, end = ([pairs[:, side] for pairs in offsets] for side in (0, 1))
+        return cls(*(Ragged.from_rows(rows, np.int32) for rows in (ids, begin, end)))
+
+    def touched(self, text: int, begin: int, end: int) -> tuple[int, int] | None:
+        """Return the first and last piece of a text that touch its characters, None if none do."""
+        first = int(np.searchsorted(self.end[text], begin, side="right"))
+        last = int(np.searchsorted(self.begin[text], end, side="left")) - 1
+        return (first, last) if first <= last else None
+
+
+class _Windows:
+    """What grows window by window."""
+
+    def __init__(self, cls_id: int, sep_id: int) -> None:
+        self.cls_id, self.sep_id = cls_id, sep_id
+        self.input_ids: list[npt.NDArray[np.int32]] = []
+        self.segment_start: list[int] = []
+        self.labels: list[tuple[int, int]] = []
+        self.first_piece: list[int] = []
+        self.example: list[int] = []
+
+    def add(
+        self,
+        example: int,
+        question: npt.NDArray[np.int32],
+        context: npt.NDArray[np.int32],
+        room: int,
+        step: int,
+        span: tuple[int, int] | None,
+    ) -> bool:
+        """Add the windows of one question; return whether one of them holds the whole span."""
+        before, held = len(question) + 2, False
+        for first in range(0, max(1, len(context) - room + step), step):
+            part = context[first : first + room]
+            labels = (_CLS, _CLS)
+            if span is not None and first <= span[0] and span[1] < first + len(part):
+                labels = (span[0] - first + before, span[1] - first + before)
+                held = True
+            self.input_ids.append(
+                np.concatenate([[self.cls_id], question, [self.sep_id], part, [self.sep_id]])
+            )
+            self.segment_start.append(before)
+            self.labels.append(labels)
+            self.first_piece.append(first)
+            self.example.append(example)
+        return held
+
+
+class _Answer(NamedTuple):
+    """The first answer to a question: its characters, and whether others stand there."""
+
+    begin: int
+    end: int
+    differs: bool
+
+
+def _first_answers(table: pa.Table, origin: Path | str) -> list[_Answer | None]:
+    """Return the first answer of each row, None where there is none."""
+    lengths = [pc.list_value_length(table.column(name)) for name in _ANSWER_COLUMNS]
+    if (row := pc.index(pc.not_equal(*lengths), True).as_py()) >= 0:
+        raise DataError(
+            origin,
+            row_name(table, row),
+            f"{lengths[0][row]} answers but {lengths[1][row]} offsets",
+            "remake the table",
+        )
+    found: list[_Answer | None] = []
+    columns = (table.column(name).to_pylist() for name in ("context", *_ANSWER_COLUMNS))
+    for row, (context, texts, starts) in enumerate(zip(*columns, strict=True)):
+        if not texts:
+            found.append(None)
+            continue
+        begin, end = starts[0], starts[0] + len(texts[0])
+        if not 0 <= begin <= end <= len(context):
+            raise DataError(
+                origin,
+                row_name(table, row),
+                f"the answer lies at characters {begin} to {end} of a context of {len(context)}",
+                "correct the offset, which counts characters, not bytes",
+            )
+        found.append(_Answer(begin, end, differs=context[begin:end] != texts[0]))
+    return found
+
+
+def _as_bytes(texts: Iterable[str]) -> Ragged:
+    """Pack strings as UTF-8, ragged uint8."""
+    return Ragged.from_rows(
+        [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts], np.uint8
+    )

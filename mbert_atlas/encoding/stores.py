@@ -1,0 +1,153 @@
+"""What the encodings of all tasks share: checks of tables, and their token stores."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
+from mbert_atlas.errors import DataError
+from mbert_atlas.progress import track
+from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
+
+_logger = logging.getLogger(__name__)
+_EXAMPLES_AT_A_TIME = 2048
+
+
+def open_store(path: Path | str, task: str) -> TokenStore:
+    """Open the encoded examples of a task.
+
+    Raises:
+        DataError: if the folder holds something else.
+    """
+    store = load_arrays(path)
+    if store.meta.get("task") != task:
+        found = store.meta.get("task", "no task")
+        raise DataError(
+            path, "meta.json, key task", f"encoded for {found}, not for {task}", "encode it anew"
+        )
+    return store
+
+
+def write_store(
+    task: str,
+    table: pa.Table,
+    rows: Sequence[int],
+    arrays: Mapping[str, npt.NDArray[Any] | Ragged],
+    tokenizer_dir: Path | str,
+    output: Path | str,
+    *,
+    labels: Sequence[str],
+    options: Mapping[str, Any],
+    dropped: Mapping[str, int],
+) -> None:
+    """Write the token store of a task's examples.
+
+    Args:
+        task: name of the task.
+        table: the examples; ``id`` and ``language`` are kept as arrays of strings.
+        rows: rows of the table that were encoded, in the order of the arrays; one may come several
+            times (the windows of a long text).
+        arrays: ``input_ids`` (ragged int32, special pieces included) and the task's own.
+        tokenizer_dir: folder of the tokenizer.
+        output: the store's folder.
+        labels: the classes.
+        options: how examples were encoded.
+        dropped: what was left out, by reason.
+
+    Raises:
+        DataError: if no example is left.
+    """
+    counts = {reason: count for reason, count in dropped.items() if count}
+    if not rows:
+        raise DataError(
+            output,
+            "",
+            f"none of {table.num_rows} examples is left to encode; left out: {counts or 'nothing'}",
+            "check the data and its filters",
+        )
+    _logger.info("%s: %d examples; left out: %s", output, len(rows), counts or "nothing")
+    kept = table.select(["id", "language"]).take(list(rows))
+    save_arrays(
+        output,
+        {
+            **arrays,
+            "example_id": np.array(kept.column("id").to_pylist(), dtype=np.str_),
+            "language": np.array(kept.column("language").to_pylist(), dtype=np.str_),
+        },
+        {
+            "task": task,
+            "labels": list(labels),
+            "tokenizer": tokenizer_digest(tokenizer_dir),
+            "pad_id": special_id(open_tokenizer(tokenizer_dir), "[PAD]", tokenizer_dir),
+            "options": dict(options),
+            "dropped": counts,
+        },
+    )
+
+
+def require_columns(table: pa.Table, names: Sequence[str], origin: Path | str) -> None:
+    """Check that a table has columns without nulls.
+
+    Raises:
+        DataError: at the first missing column or null.
+    """
+    for name in names:
+        if name not in table.column_names:
+            raise DataError(
+                origin,
+                f"column {name}",
+                f"missing (found {table.column_names})",
+                "remake the table",
+            )
+        if table.column(name).null_count:
+            row = pc.index(pc.is_null(table.column(name)), True).as_py()
+            raise DataError(
+                origin, f"column {name}, row {row + 1}", "there is no value", "remake the table"
+            )
+
+
+def row_name(table: pa.Table, row: int) -> str:
+    """Return how messages name a row."""
+    return f"row {row + 1} (id {table.column('id')[row].as_py()})"
+
+
+def label_numbers(
+    names: pa.Array, labels: Sequence[str], place: Callable[[int], str], origin: Path | str
+) -> npt.NDArray[np.int32]:
+    """Turn label names into numbers.
+
+    Args:
+        names: the label of each text or word.
+        labels: the task's.
+        place: says in which row the name of a given number stands.
+        origin: where the table comes from.
+
+    Raises:
+        DataError: at the first name that is not among ``labels``.
+    """
+    found = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
+    numbers: npt.NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
+    if (numbers < 0).any():
+        first = int(np.argmax(numbers < 0))
+        raise DataError(
+            origin,
+            place(first),
+            f"unknown label {names[first].as_py()!r}; the known ones are {', '.join(labels)}",
+            "correct the data or the list of labels",
+        )
+    return numbers
+
+
+def in_chunks(table: pa.Table, description: str) -> Iterator[tuple[int, pa.Table]]:
+    """Yield slices of a table that a tokenizer takes in one call, with their first row."""
+    starts = range(0, table.num_rows, _EXAMPLES_AT_A_TIME)
+    for start in track(starts, description):
+        yield start, table.slice(start, _EXAMPLES_AT_A_TIME)

@@ -1,0 +1,71 @@
+"""The tokenizer of an encoder folder: ``tokenizer.json``, opened without torch or transformers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from tokenizers import Tokenizer
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import sha256_of
+
+Special = Literal["[UNK]", "[PAD]", "[CLS]", "[SEP]"]
+_XLM_R: dict[Special, str] = {"[UNK]": "<unk>", "[PAD]": "<pad>", "[CLS]": "<s>", "[SEP]": "</s>"}
+
+
+def open_tokenizer(folder: Path | str) -> Tokenizer:
+    """Open the tokenizer of a folder, without truncation or padding.
+
+    It splits as the file says that :func:`tokenizer_digest` stands for; transformers' tokenizers
+    take some settings, such as lower-casing, from ``tokenizer_config.json`` instead.
+
+    Raises:
+        DataError: if ``tokenizer.json`` is missing or unreadable.
+    """
+    path = _file(folder)
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises bare Exceptions
+        raise DataError(
+            path, "", f"not a tokenizer ({error})", "fetch or train the encoder again"
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def special_id(tokenizer: Tokenizer, piece: Special, folder: Path | str) -> int:
+    """Return the id of a special piece of BERT's, or of what XLM-R calls it.
+
+    Raises:
+        DataError: if the tokenizer of ``folder`` has neither.
+    """
+    for name in (piece, _XLM_R[piece]):
+        number = tokenizer.token_to_id(name)
+        if number is not None:
+            return int(number)
+    raise DataError(
+        _file(folder),
+        "vocabulary",
+        f"has neither {piece} nor {_XLM_R[piece]}",
+        "use the tokenizer of a BERT or XLM-R encoder",
+    )
+
+
+def tokenizer_digest(folder: Path | str) -> str:
+    """Return what tells one tokenizer from another: the SHA-256 of ``tokenizer.json``.
+
+    Raises:
+        DataError: if ``tokenizer.json`` is missing.
+    """
+    return sha256_of(_file(folder))
+
+
+def _file(folder: Path | str) -> Path:
+    path = Path(folder) / "tokenizer.json"
+    if not path.is_file():
+        raise DataError(
+            path, "", "no such file", "fetch or train the encoder again or correct the path"
+        )
+    return path
