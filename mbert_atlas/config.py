@@ -482,12 +482,14 @@ class Config(_Model):
     @field_validator("runs", mode="before")
     @classmethod
     def _like_others(cls, runs: Any) -> Any:
-        if not isinstance(runs, Mapping):
-            return runs
+        if not isinstance(runs, Mapping) or not all(
+            isinstance(family, Mapping) for family in runs.values()
+        ):
+            return runs  # pydantic says what is wrong with it
 
-        def complete(name: str, seen: Sequence[str] = ()) -> Any:
-            family = runs[name]
-            other = family.get("like") if isinstance(family, Mapping) else None
+        def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any]:
+            family: Mapping[str, Any] = runs[name]
+            other = family.get("like")
             if other is None:
                 return family
             if name in seen:
@@ -551,10 +553,11 @@ class Config(_Model):
             starts = [*self.encoders, *(other for other in self.runs if other != name)]
             _check(f"{at}.encoder", family.encoder, starts)
             assert family.encoder is not None  # as _one_family_per_encoder leaves them
-            below = self.runs[family.encoder].languages if family.encoder in self.runs else None
-            for code in (below and family.languages) or ():
-                known = f" in runs.{family.encoder}.languages, where {name!r} starts"
-                _check(f"{at}.languages", code, below or (), known)
+            start = self.runs.get(family.encoder)
+            if start is not None and start.languages:
+                for code in family.languages or ():
+                    known = f" in runs.{family.encoder}.languages, where {name!r} starts"
+                    _check(f"{at}.languages", code, start.languages, known)
             if isinstance(family, AdjustmentRuns):
                 _check(f"{at}.bitext", family.bitext, self._datasets("bitext"), " as a bitext")
                 for code in family.languages:
@@ -704,29 +707,30 @@ class Config(_Model):
                 _check(f"{place}.{key}", name, known, f" as data for {task}")
 
 
-def _like(family: Any, own: Mapping[str, Any]) -> dict[str, Any]:
+def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``own`` with what it lacks taken from another family."""
-    merged = dict(family) | own
+    merged = {**family, **own}
     if "encoders" in own:
         merged.pop("encoder", None)
     if "encoder" in own:
         merged.pop("encoders", None)
     # What it says under `published` holds for both protocols, unless `corrected` says otherwise.
-    for protocol, saying in (("published", ["published"]), ("corrected", PROTOCOLS)):
-        if isinstance(family.get(protocol), Mapping) and own.get(protocol, {}) is not None:
-            merged[protocol] = family[protocol]
-            for above in saying:
-                merged[protocol] = laid_over(merged[protocol], own.get(above) or {})
+    said: list[Mapping[str, Any]] = []
+    for protocol in PROTOCOLS:
+        below, above = family.get(protocol), own.get(protocol, {})
+        if isinstance(below, Mapping) and isinstance(above, Mapping):
+            said.append(above)
+            for saying in said:
+                below = laid_over(below, saying)
+            merged[protocol] = below
     return merged
 
 
-def _corrected_over_published(family: Any) -> Any:
-    below, above = (
-        family.get(protocol) if isinstance(family, Mapping) else None for protocol in PROTOCOLS
-    )
-    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
-        return family
-    return {**family, "corrected": laid_over(below, above)}
+def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
+    below, above = (family.get(protocol) for protocol in PROTOCOLS)
+    if isinstance(below, Mapping) and isinstance(above, Mapping):
+        return {**family, "corrected": laid_over(below, above)}
+    return family
 
 
 def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -734,8 +738,10 @@ def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(below, Mapping)
-        merged[key] = laid_over(below, value) if both else value
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = laid_over(below, value)
+        else:
+            merged[key] = value
     return merged
 
 
