@@ -2,11 +2,12 @@
 
 
 def models_of(name, language, seed):
-    """The folder of an encoder or of a family's run, by protocol."""
+    """The folder of an encoder or of a family's run, by protocol; none if it lacks the seed."""
     if name in CONFIG.encoders:
         return {protocol: encoder_folder(name) for protocol in PROTOCOLS}
+    runs = {protocol: RUNS.get(name, language, protocol) for protocol in PROTOCOLS}
     return {
-        protocol: model_folder(RUNS.get(name, language, protocol), seed) for protocol in PROTOCOLS
+        protocol: model_folder(run, seed) for protocol, run in runs.items() if seed in run.seeds
     }
 
 
