@@ -7,7 +7,9 @@ def models_of(name, language, seed):
         return {protocol: encoder_folder(name) for protocol in PROTOCOLS}
     runs = {protocol: RUNS.get(name, language, protocol) for protocol in PROTOCOLS}
     return {
-        protocol: model_folder(run, seed) for protocol, run in runs.items() if seed in run.seeds
+        protocol: model_folder(run, seed)
+        for protocol, run in runs.items()
+        if int(seed) in run.seeds
     }
 
 
