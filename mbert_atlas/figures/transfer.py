@@ -63,7 +63,8 @@ def transfer_plot(
     if "test" not in measured.columns:
         measured = measured.assign(test="")
         reported = None if reported is None else reported.assign(test="")
-    languages = list(dict.fromkeys(measured["language"]))
+    # In the order of the test set that has most of them.
+    languages = list(dict.fromkeys([*_longest(measured), *measured["language"]]))
     protocols = list(dict.fromkeys(measured["protocol"]))
     tests = list(dict.fromkeys(measured["test"]))
     with house_style():
@@ -111,7 +112,10 @@ def transfer_plot(
                         markeredgewidth=1.2,
                         **style,
                     )
-            axes.set_title(f"{test}, protocol: {protocol}".removeprefix(", "))
+            titles = [f"protocol: {protocol}"] if test == tests[0] else []
+            if len(tests) > 1 and test:
+                titles.append(test if protocol == protocols[0] else "")
+            axes.set_title("\n".join(titles))
             axes.set_yticks(range(len(languages)))
             axes.set_yticklabels([(names or {}).get(code, code) for code in languages])
             axes.hlines(
@@ -147,6 +151,11 @@ def transfer_plot(
         figure.suptitle(title, x=0.01, ha="left")
         figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _longest(measured: pd.DataFrame) -> list[str]:
+    found = [list(dict.fromkeys(rows["language"])) for _, rows in measured.groupby("test")]
+    return max(found, key=len)
 
 
 def _heights(codes: Iterable[str], languages: list[str], shift: float) -> list[float]:

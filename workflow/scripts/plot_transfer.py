@@ -42,13 +42,25 @@ def main(snakemake):
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""))
 
 
-NAMES = {"mlqa": "MLQA", "xquad": "XQuAD", "tydiqa": "TyDi QA", "xnli": "XNLI", "ner": "NER"}
+NAMES = {
+    "mlqa": "MLQA",
+    "xquad": "XQuAD",
+    "tydiqa": "TyDi QA",
+    "xnli": "XNLI",
+    "ner": "NER",
+    "squad": "SQuAD",
+    "question_target_paragraph_english": "questions in the target language, paragraphs in English",
+    "question_english_paragraph_target": "questions in English, paragraphs in the target language",
+    "mixed": "one side in English",
+    "translated_squad": "tuned on translated SQuAD",
+    "en": "English",
+}
 
 
 def test_name(task):
-    """Return ``mlqa:qa_question_target_paragraph_english`` in words, on two lines."""
-    first, *more = task.replace(":qa", "").split("_", 1)
-    return "\n".join([NAMES.get(first, first), *(text.replace("_", " ") for text in more)])
+    """Return ``mlqa:qa_question_target_paragraph_english`` in words."""
+    parts = task.replace(":qa", "").split("_", 1)
+    return ": ".join(NAMES.get(part, part.replace("_", " ")) for part in parts)
 
 
 run(main, snakemake)
