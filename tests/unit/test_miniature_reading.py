@@ -144,7 +144,7 @@ def test_answers_are_spans_that_stand_once(code: str) -> None:
         reading = read_passage(language, passage)
         assert answers_are_unique(reading)
         predicates = [clause.predicate for clause in passage.clauses]
-        assert len(set(predicates)) == len(predicates) >= 4
+        assert len(set(predicates)) == len(predicates) >= 2
         rows = zip(
             passage.questions, reading.questions, reading.answers, reading.phrases, strict=True
         )
