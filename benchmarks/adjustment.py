@@ -92,7 +92,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--vocabulary", type=int, default=2_000)
     parser.add_argument("--language", default="hi")
     parser.add_argument("--dropout", type=float, default=0.1)
-    parser.add_argument("--token-budget", type=int, default=640)
+    parser.add_argument("--token-budget", type=int, default=8192)
     parser.add_argument("--sentences", type=int, default=512)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
