@@ -22,12 +22,12 @@ downloads: results/bad/downloads
 """
 UD = "universal-dependencies/UD_English-Miniature/en_miniature-ud-train.conllu"
 DUMP = "wikipedia/eswiki-20200420-pages-articles.xml.bz2"
-BITEXT = "wikimatrix/WikiMatrix.en-es.tsv.gz"
+BITEXT = "wikimatrix/WikiMatrix.en-ru.tsv.gz"
 XNLI = "xnli/XNLI-1.0.zip"
-GOLD = "gold-alignments/XL-WA/data/es/test.tsv"
+GOLD = "gold-alignments/XL-WA/data/ru/test.tsv"
 UD_OUT, DUMP_OUT = "data/udpos-train.parquet", "data/wikipedia/es.parquet"
-BITEXT_OUT, XNLI_OUT = "data/wikimatrix/es.parquet", "data/xnli.parquet"
-GOLD_OUT = "alignment/wikimatrix/es.pharaoh"
+BITEXT_OUT, XNLI_OUT = "data/wikimatrix/ru.parquet", "data/xnli.parquet"
+GOLD_OUT = "alignment/wikimatrix/ru.pharaoh"
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def world(tmp_path_factory):
         nli_train=30,
         nli_test=12,
     )
-    write_miniature(folder, ["en", "es", "hi"], 1, sizes)
+    write_miniature(folder, ["en", "es", "ru", "hi"], 1, sizes)
     return folder
 
 
