@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from mbert_atlas.miniature.sizes import MiniatureSizes
+from mbert_atlas.scorecard.rules import CONTRASTS
 from mbert_atlas.specifications import (
     Adjustment,
     Extension,
@@ -402,7 +403,7 @@ class TransferTable(_Model):
         default_factory=dict,
         description="Which condition each condition is tested against.",
     )
-    gains_over: str | None = Field(
+    gains_over: Literal["original"] | None = Field(
         None, description="The table shows gains over this condition; none: scores."
     )
 
@@ -577,6 +578,12 @@ class Config(_Model):
                 for code in languages:
                     if code != "{language}":
                         self._check_language(f"{at}.evaluate.{test}", code, test)
+                    elif not family.languages:
+                        raise Mistake(
+                            f"{at}.evaluate.{test}",
+                            "{language} stands for nothing, as the family has no languages",
+                            "give it `languages` or name them here",
+                        )
         for bitext, gold in self.alignment.gold.items():
             _check("alignment.gold", bitext, self._datasets("bitext"), " as a bitext")
             golds = self._datasets("gold_alignment")
@@ -603,12 +610,20 @@ class Config(_Model):
         _check("efimov2022.pages", paper.pages, self._datasets("wikipedia"), " as wikipedia")
         for code in paper.languages:
             self._check_language("efimov2022.languages", code, paper.pages)
+        panels: dict[str, str] = {}
         for name, figure in paper.figures.items():
             at = f"efimov2022.figures.{name}"
+            _check("efimov2022.figures", name, ("figure1", "figure2"), " as a figure")
             for code in figure.languages:
                 self._check_language(f"{at}.languages", code, paper.bitext)
             for panel, shown in figure.panels.items():
                 _check(f"{at}.panels.{panel}", shown, [*self.encoders, *self.runs])
+                if panels.setdefault(panel, shown) != shown or ":" in panel:
+                    raise Mistake(
+                        f"{at}.panels.{panel}",
+                        "a panel has one name and one family in all figures, without a colon",
+                        "rename it",
+                    )
                 base, seen = shown, set[str]()
                 while base in self.runs and base not in seen:
                     seen.add(base)
@@ -622,22 +637,38 @@ class Config(_Model):
                     )
                 self._check_runs_of(f"{at}.languages", shown, figure.languages)
         for name, table in paper.tables.items():
-            at = f"efimov2022.tables.{name}"
-            named = set(table.conditions)
-            named.update(*(test.conditions or () for test in table.tests.values()))
-            for pair in table.against.items():
-                for condition in pair:
-                    _check(f"{at}.against", condition, named, " in conditions")
-            _check(f"{at}.gains_over", table.gains_over, named, " in conditions")
-            for key, test in table.tests.items():
-                known = [key for key, item in self.datasets.items() if item.corpus in _SCORED]
-                _check(f"{at}.tests.{key}.dataset", test.dataset, known, " with scores")
-                conditions = table.conditions if test.conditions is None else test.conditions
-                for condition, family in conditions.items():
-                    place = f"{at}.tests.{key}" if test.conditions else at
-                    self._check_condition(
-                        f"{place}.conditions.{condition}", test, family, table, tuned
-                    )
+            self._check_table(f"efimov2022.tables.{name}", name, table, tuned)
+
+    def _check_table(self, at: str, name: str, table: TransferTable, tuned: Sequence[str]) -> None:
+        declared = {rule[1:] for rule in CONTRASTS if rule.paper == "efimov2022"}
+        known = [key for key, item in self.datasets.items() if item.corpus in _SCORED]
+        named, tested = set[str](), set[str]()
+        for key, test in table.tests.items():
+            _check(f"{at}.tests.{key}.dataset", test.dataset, known, " with scores")
+            for code in test.languages or ():
+                self._check_language(f"{at}.tests.{key}.languages", code, test.dataset)
+            conditions = table.conditions if test.conditions is None else test.conditions
+            place = f"{at}.tests.{key}" if test.conditions else at
+            for condition, family in conditions.items():
+                where = f"{place}.conditions.{condition}"
+                self._check_condition(where, test, family, table, tuned)
+            shown = {condition for condition, family in conditions.items() if family}
+            named |= shown
+            tested.update(self.datasets[test.dataset].languages if shown else ())
+            for condition, baseline in table.against.items():
+                if condition in shown:
+                    _check(f"{at}.against.{condition}", baseline, shown, f" for the test {key}")
+            if shown:
+                _check(f"{at}.gains_over", table.gains_over, shown, f" for the test {key}")
+        for code in table.languages:
+            _check(f"{at}.languages", code, tested, " in any of its tests")
+        for condition, baseline in table.against.items():
+            if condition in named and (name, condition, baseline) not in declared:
+                raise Mistake(
+                    f"{at}.against.{condition}",
+                    f"no contrast of {condition!r} with {baseline!r} is declared for {name}",
+                    "declare it in mbert_atlas/scorecard/rules.py",
+                )
 
     def _check_condition(
         self,
@@ -653,6 +684,8 @@ class Config(_Model):
         _check(place, name, tuned, " as fine-tuning")
         found = self.runs[name]
         assert isinstance(found, FinetuningRuns)
+        if language and not found.languages:
+            raise Mistake(place, f"{name!r} has one run for all languages", f"write {name!r}")
         _check(place, test.dataset, found.evaluate, f" in runs.{name}.evaluate")
         for code in test.languages or table.languages:
             if code in self.datasets[test.dataset].languages:

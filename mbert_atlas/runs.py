@@ -57,6 +57,7 @@ class RunTable:
         self._config = config
         self._by_key: dict[tuple[str, str | None, Protocol], Run] = {}
         self._by_id: dict[str, Run] = {}
+        self._by_content: dict[str, Run] = {}
         for name, family in config.runs.items():
             languages: list[str | None] = [*family.languages] if family.languages else [None]
             for language in languages:
@@ -96,10 +97,7 @@ class RunTable:
                 "add it there or drop it where it is used."
             )
         run = self._resolve(family, language, protocol)
-        for other in self._by_id.values():
-            if _content(other) == _content(run):
-                run = other
-                break
+        run = self._by_content.setdefault(_content(run), run)
         if self._by_id.setdefault(run.id, run) is not run:
             raise AtlasError(
                 f"config, key runs.{family}: its run {run.id!r} has the name of another run of "

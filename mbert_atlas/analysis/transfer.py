@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -148,7 +149,7 @@ def _significances(
             values["holm_p_value_vs"] = p_value
         for end in ("low", "high"):
             values[f"gain_{end}_vs"] = 100 * getattr(test, end)
-        if test.effect_size is not None:
+        if test.effect_size is not None and math.isfinite(test.effect_size):
             values["effect_size_vs"] = test.effect_size
         for what, value in values.items():
             metric = f"{here['metric']}_{what}_{name}"
@@ -202,10 +203,12 @@ def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
     first = system[0]
     if first.corpus == "named_entities":
         test = compare_taggers(
-            [_rows_of(cell) for cell in baseline],
-            [_rows_of(cell) for cell in system],
+            [_read(cell.path, cell.corpus) for cell in baseline],
+            [_read(cell.path, cell.corpus) for cell in system],
             unit="entity" if first.protocol == "published" else "token",
             seed=_SEED,
+            dataset=first.dataset,
+            language=first.language,
         )
         return _Difference(test.p_value, test.low, test.high, test.n, None)
     before, after = (_mean_examples(cells) for cells in (baseline, system))

@@ -169,9 +169,39 @@ def overlay(tmp_path, text):
             "'xnli' is not defined in runs.ner-adjusted.evaluate",
         ),
         (
-            "efimov2022:\n  tables:\n    table5: {gains_over: originals}\n",
+            "efimov2022:\n  tables:\n    table5: {gains_over: adjusted}\n",
             "line 3",
-            "did you mean 'original'?",
+            "Input should be 'original'",
+        ),
+        (
+            "efimov2022:\n  tables:\n    table5: {against: {adjusted_5K: original}}\n",
+            "line 3",
+            "no contrast of 'adjusted_5K' with 'original' is declared for table5",
+        ),
+        (
+            "efimov2022:\n  tables:\n    table3: {conditions: {original: null}}\n",
+            "",
+            "'original' is not defined for the test ner",
+        ),
+        (
+            "efimov2022:\n  tables:\n    table3: {languages: [es, de]}\n",
+            "line 3",
+            "'de' is not defined in any of its tests",
+        ),
+        (
+            "efimov2022:\n  figures:\n    figure1: {panels: {nli: qa}}\n",
+            "",
+            "a panel has one name and one family in all figures",
+        ),
+        (
+            "efimov2022:\n  figures:\n    figure3: {languages: [hi], panels: {nli: nli}}\n",
+            "line 2",
+            "'figure3' is not defined as a figure",
+        ),
+        (
+            "runs:\n  nli:\n    evaluate: {xnli: ['{language}']}\n",
+            "line 3",
+            "stands for nothing, as the family has no languages",
         ),
         ("runs:\n  more: {like: nlo}\n", "line 2", "did you mean 'nli'?"),
         ("runs:\n  nli: {like: nli-adjusted}\n", "line 2", "is a circle"),

@@ -138,6 +138,8 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     assert tests["token_f1_p_value_vs_original"] == pytest.approx(1 / 1001)
     assert tests["token_f1_gain_low_vs_original"] > 0
     assert "token_f1_effect_size_vs_original" not in tests
+    with pytest.raises(AtlasError, match=r"dataset wikiann, language hi: 1 runs of one system"):
+        measure_transfer(found[1:], tmp_path / "t.csv", against=AGAINST, **COMMON)
 
 
 def spans(dataset, language, asked, gold, prediction):

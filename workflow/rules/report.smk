@@ -98,7 +98,9 @@ rule plot_transfer:
         reported="resources/reported/{paper}.csv",
         reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
         comparable=CONFIG.comparable,
-        title=lambda wildcards: FIGURE_TITLES[wildcards.paper, wildcards.artifact],
+        title=lambda wildcards: FIGURE_TITLES.get(
+            (wildcards.paper, wildcards.artifact), headline(wildcards)
+        ),
         names={language.code: language.name for language in LANGUAGES},
         code=code("plot_transfer"),
     script:
