@@ -10,7 +10,9 @@ from typing import Any, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from mbert_atlas.config import Config, Mistake, laid_over
+from mbert_atlas.config import Config
+from mbert_atlas.config_families import laid_over
+from mbert_atlas.config_mistakes import Mistake
 from mbert_atlas.errors import DataError
 
 _BASE = Path("config/config.yaml")

@@ -141,11 +141,7 @@ def distance_histograms(
         for axes in grid[:, 0]:
             axes.set_ylabel("share of pairs (%)")
         grid.flat[0].set_ylim(0, grid.flat[0].get_ylim()[1] * 1.28)  # room for the numbers
-        figure.suptitle(title, x=0.01, ha="left")
-        handles, labels = grid.flat[0].get_legend_handles_labels()
-        handles.append(Line2D([], [], color="#444444", linestyle=":", linewidth=1.1))
-        labels.append("mean")
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        _explain(figure, title, grid.flat[0])
     return figure
 
 
@@ -192,11 +188,7 @@ def distance_grid(
             axes.set_title(name)
         for axes in grid[-1]:
             axes.set_xlabel("L2 distance")
-        figure.suptitle(title, x=0.01, ha="left")
-        handles, labels = grid.flat[0].get_legend_handles_labels()
-        handles.append(Line2D([], [], color="#444444", linestyle=":", linewidth=1.1))
-        labels.append("mean")
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        _explain(figure, title, grid.flat[0])
     return figure
 
 
@@ -281,6 +273,15 @@ def _draw_panel(
         fontsize=8 if ranges else 7,
     )
     axes.margins(x=0)
+
+
+def _explain(figure: Figure, title: str, axes: Axes) -> None:
+    """Add the title and a legend of what ``axes`` shows."""
+    figure.suptitle(title, x=0.01, ha="left")
+    handles, labels = axes.get_legend_handles_labels()
+    handles.append(Line2D([], [], color="#444444", linestyle=":", linewidth=1.1))
+    labels.append("mean")
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
 
 
 def _with_range(name: str, values: list[float], ranges: bool) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mbert_atlas.config_reading import base_files, laid_over, validate
+from mbert_atlas.config_families import laid_over
+from mbert_atlas.config_reading import base_files, validate
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.runs import RunTable
 

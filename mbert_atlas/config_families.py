@@ -1,0 +1,105 @@
+"""Families of runs that are like others, or one for each of several encoders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mbert_atlas.config_mistakes import Mistake, check
+
+if TYPE_CHECKING:
+    from mbert_atlas.config import Runs
+
+_PROTOCOLS = ("published", "corrected")
+
+
+def completed(runs: Any) -> Any:
+    """Return families, as read, with what each takes from the one that it is ``like``.
+
+    Raises:
+        Mistake: if that one is not there, or families are like each other in a circle.
+    """
+    if not isinstance(runs, Mapping) or not all(
+        isinstance(family, Mapping) for family in runs.values()
+    ):
+        return runs  # pydantic says what is wrong with it
+
+    def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any]:
+        family: Mapping[str, Any] = runs[name]
+        other = family.get("like")
+        if other is None:
+            return family
+        if name in seen:
+            circle = " -> ".join([*seen, name])
+            raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
+        check(f"runs.{name}.like", other, runs)
+        return _like(complete(other, [*seen, name]), family)
+
+    return {name: _corrected_over_published(complete(name)) for name in runs}
+
+
+def spread(runs: Mapping[str, Runs]) -> dict[str, Runs]:
+    """Return one family for each of several ``encoders``, in the languages of what it starts from.
+
+    Raises:
+        Mistake: if a name has ``*`` and the family no ``encoders``, or the reverse, or two families
+            come to one name.
+    """
+    families: dict[str, Runs] = {}
+    for name, family in runs.items():
+        if (family.encoders is not None) != ("*" in name):
+            raise Mistake(
+                f"runs.{name}",
+                "`*` in a family's name and its key `encoders` belong together",
+                "write both or neither",
+            )
+        for encoder in [""] if family.encoders is None else family.encoders:
+            own = name.replace("*", encoder)
+            if own in families:
+                raise Mistake(f"runs.{name}", f"{own!r} is there twice", "rename one")
+            update = {"encoder": encoder, "encoders": None} if encoder else {}
+            families[own] = family.model_copy(update=update)
+    for name, family in families.items():
+        below = families.get(family.encoder or "")
+        # A chain of families inherits in the order of the config.
+        if family.languages is None and below is not None and below.languages:
+            families[name] = family.model_copy(update={"languages": below.languages})
+    return families
+
+
+def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``own`` with what it lacks taken from another family."""
+    merged = {**family, **own}
+    if "encoders" in own:
+        merged.pop("encoder", None)
+    if "encoder" in own:
+        merged.pop("encoders", None)
+    # What it says under `published` holds for both protocols, unless `corrected` says otherwise.
+    said: list[Mapping[str, Any]] = []
+    for protocol in _PROTOCOLS:
+        below, above = family.get(protocol), own.get(protocol, {})
+        if isinstance(below, Mapping) and isinstance(above, Mapping):
+            said.append(above)
+            for saying in said:
+                below = laid_over(below, saying)
+            merged[protocol] = below
+    return merged
+
+
+def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
+    below, above = (family.get(protocol) for protocol in _PROTOCOLS)
+    if isinstance(below, Mapping) and isinstance(above, Mapping):
+        return {**family, "corrected": laid_over(below, above)}
+    return family
+
+
+def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``base`` with ``over`` laid on it, mapping by mapping, as Snakemake merges configs."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            merged[key] = laid_over(below, value)
+        else:
+            merged[key] = value
+    return merged
