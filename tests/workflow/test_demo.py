@@ -201,9 +201,8 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
     planned = plan(demo, "--configfile", "config/demo.yaml", str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
-    # On each of them inference, with and without replay; the other tasks have one seed; and
-    # translated questions in one language.
-    assert planned["finetune"] == 4 * 2 + 2 * 2 * 2 + 1
+    # On each of them three tasks, with and without replay; and translated questions in Hindi.
+    assert planned["finetune"] == 4 * 3 * 2 + 1
     assert "pretrain" not in planned
     assert "align" not in planned
 

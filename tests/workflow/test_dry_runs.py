@@ -90,7 +90,7 @@ def test_profiles_are_found_as_typed(repository):
         done = snakemake(
             repository, "all", "-nF", "--profile", profile, "--configfile", "config/demo.yaml"
         )
-        assert jobs(done)["finetune"] == 56
+        assert jobs(done)["finetune"] == 74
 
 
 @pytest.mark.parametrize(
