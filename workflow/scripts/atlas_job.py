@@ -1,5 +1,6 @@
 """Set up one job: everything it says goes to its log, mistakes of the user to one sentence."""
 
+import gc
 import logging
 import os
 import sys
@@ -13,6 +14,9 @@ def run(main, snakemake):
     Snakemake has set the thread count of OpenMP and BLAS already; the tokenizers' own pool and the
     switches of the hub are set here, before ``main`` imports anything heavy.
     """
+    # Imports make hundreds of thousands of lasting objects, which the collector would go through
+    # again and again: a fifth of the time that torch and transformers take.
+    gc.set_threshold(100_000, 20, 100)
     os.environ["RAYON_NUM_THREADS"] = str(snakemake.threads)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
     # Idle OpenMP threads that spin bring jobs on shared cores down to a fraction of their speed.
