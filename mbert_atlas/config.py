@@ -22,15 +22,18 @@ from mbert_atlas.miniature.sizes import MiniatureSizes
 from mbert_atlas.specifications import (
     Adjustment,
     Extension,
+    LanguageConfusion,
     MaskedTraining,
     Optimisation,
     Pretraining,
     Probe,
     Replay,
+    Selection,
 )
 
 Protocol = Literal["published", "corrected"]
 PROTOCOLS: tuple[Protocol, ...] = ("published", "corrected")
+Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
 
 
 class _Model(BaseModel):
@@ -131,10 +134,14 @@ class Dataset(_Model):
 
     @model_validator(mode="after")
     def _has_input(self) -> Dataset:
-        sampled = self.corpus == "language_identification"
-        if sampled and not (self.paragraphs and self.encoder):
-            raise ValueError("language_identification needs `paragraphs` and `encoder`")
         given = self.files is not None or self.files_by_language is not None
+        sampled = self.corpus == "language_identification" and not given
+        if sampled and not (self.paragraphs and self.encoder):
+            raise ValueError(
+                "language_identification needs `paragraphs` and `encoder`, or the released `files`"
+            )
+        if self.paragraphs and not sampled:
+            raise ValueError("`paragraphs` are for language_identification without `files`")
         if self.made_from and (given or self.corpus not in _MADE):
             raise ValueError(f"`made_from` is for {', '.join(_MADE)}, without files")
         if self.made_from and self.corpus == "bitext" and not self.encoder:
@@ -145,7 +152,8 @@ class Dataset(_Model):
             raise ValueError("give `files` or `files_by_language`")
         if self.corpus in _WITH_SPLITS and self.split is None and not self.made_from:
             raise ValueError(f"{self.corpus} needs `split`")
-        if self.limit and self.corpus in ("wikipedia", "gold_alignment"):
+        released = self.corpus == "language_identification" and given
+        if self.limit and (released or self.corpus in ("wikipedia", "gold_alignment")):
             raise ValueError(f"{self.corpus} is read whole: drop `limit`")
         for language, sources in (self.files_by_language or {}).items():
             if self.corpus in _ONE_FILE and len(sources) > 1:
@@ -168,6 +176,9 @@ class Encoding(_Model):
     drop_unknown: bool = Field(False, description="Leave out examples with [UNK] (tanti2021).")
     labelled_pieces: Literal["first", "non_continuation"] = Field(
         "first", description="tagging, named_entities: which pieces of a word carry its label."
+    )
+    unit: Literal["text", "token"] = Field(
+        "text", description="language_identification: what has a language."
     )
     doc_stride: int = Field(
         128, ge=1, description="question_answering: pieces by which windows overlap (or advance)."
@@ -252,6 +263,20 @@ class Finetuning(_Model):
         description="Alignment replayed at each step (efimov2022, Eq. 2); the run then starts from "
         "an adjustment, whose sentences come again.",
     )
+    frozen: bool = Field(False, description="Train the classifier alone, the encoder staying.")
+    selection: Selection | None = Field(
+        None, description="Keep the best epoch by this score; none: the last."
+    )
+    confusion: LanguageConfusion | None = Field(
+        None, description="Unlearn the language of `language_data` on the way (tanti2021)."
+    )
+
+
+class EncodedDataset(_Model):
+    """A dataset under an encoding."""
+
+    dataset: str = Field(description="One of `datasets`.")
+    encoding: str = Field(description="One of `encodings`.")
 
 
 class _RunFamily(_Model):
@@ -309,6 +334,9 @@ class FinetuningRuns(_RunFamily):
         description="Datasets to predict, each with its languages. {language} is the run's own; a "
         "dataset that lacks it is left out."
     )
+    language_data: EncodedDataset | None = Field(
+        None, description="Texts whose language is unlearned, see `confusion`."
+    )
     published: Finetuning = Field(
         default_factory=Finetuning, description="What the authors' code does."
     )
@@ -320,16 +348,6 @@ class FinetuningRuns(_RunFamily):
 
 
 Runs = Annotated[AdjustmentRuns | FinetuningRuns, Field(discriminator="kind")]
-
-
-class Representation(_Model):
-    """Vectors of a dataset under an encoder, cached for probes and projections."""
-
-    encoder: str = Field(description="An encoder.")
-    encoding: str = Field(description="One of `encodings`.")
-    dataset: str = Field(description="Dataset to encode.")
-    pooling: Literal["cls", "pooler", "mean"] = Field(description="How a text becomes one vector.")
-    layers: Literal["last", "all"] = Field("last", description="Hidden states that are kept.")
 
 
 class Alignment(_Model):
@@ -428,15 +446,70 @@ class Efimov2022(_Model):
     tables: dict[str, TransferTable] = Field(description="Tables 2 to 9.")
 
 
+class LanguageTask(_Model):
+    """A target task of tanti2021, and what is measured of the language in its encoders."""
+
+    test: str = Field(description="Test set of the task; its languages are identified, too.")
+    dev: dict[str, list[str]] = Field(
+        description="Development sets that choose hyperparameters, each with its languages. The "
+        "authors take all languages, so that transfer is not strictly zero-shot."
+    )
+    wikipedia: EncodedDataset = Field(
+        description="Texts that language identification is trained and tested on."
+    )
+    pooling: Literal["pooler", "mean", "cls"] = Field(
+        "pooler", description="How a text becomes one vector; tokens have their own."
+    )
+    points: int = Field(ge=1, description="Points per language and label in samples (App. B).")
+    conditions: dict[Condition, str] = Field(
+        description="Condition, and the family of fine-tuning runs behind it."
+    )
+
+
+class SearchSpace(_Model):
+    """Values that random search draws from (Table 4)."""
+
+    initial_stddev: list[float] = Field(min_length=1, description="Of the classifiers' weights.")
+    batch_size: list[int] = Field(min_length=1, description="Examples in one step.")
+    head_learning_rate: list[float] = Field(min_length=1, description="Rate of the classifiers.")
+    learning_rate: list[float] = Field(min_length=1, description="Rate of the encoder.")
+    gradient_reversal: list[float] = Field(min_length=1, description="Its lambda.")
+    entropy_maximisation: list[float] = Field(min_length=1, description="Its w in Eq. 1.")
+
+
+class Search(_Model):
+    """Random search for hyperparameters (appendix D, Tables 4 and 5)."""
+
+    use: Literal["reported", "chosen"] = Field(
+        "reported",
+        description="Hyperparameters of the final runs: those in `runs` (in the paper preset "
+        "Table 5's), so that only Table 5 itself waits for the search; or those it chooses.",
+    )
+    draws: int = Field(20, ge=1, description="Different draws per experiment.")
+    seed: int = Field(0, description="Seed of the draws.")
+    training_seed: int = Field(1, description="Seed that every draw is trained with.")
+    space: SearchSpace = Field(description="Values to draw from.")
+
+
 class Tanti2021(_Model):
     """Tanti et al., language-specificity."""
 
-    representation: str = Field(description="Text vectors of the initial encoder.")
-    tagging: str = Field(description="Family of runs fine-tuned on UDPOS.")
-    per_language: int = Field(100, ge=2, description="Points per language in the t-SNE (App. B).")
+    model: str = Field("mbert", description="The encoder of all its runs.")
+    tasks: dict[Literal["udpos", "xnli"], LanguageTask] = Field(
+        description="Target tasks with their experiments."
+    )
+    points_per_language: int = Field(
+        100, ge=2, description="Wikipedia texts of each language in samples (App. B)."
+    )
+    language_clusters: int = Field(
+        33, ge=2, description="Clusters of the V-measure of languages as published."
+    )
     perplexity: float = Field(30.0, gt=0, description="Perplexity of the t-SNE.")
-    probe: dict[Protocol, Probe] = Field(description="Language identification probe by protocol.")
-    seeds: list[int] | None = Field(None, description="Seeds of the probe; none: the top-level.")
+    probe: Probe = Field(
+        description="Language identification as corrected; as published it is Adam's with the "
+        "hyperparameters of the run (appendix D)."
+    )
+    search: Search = Field(description="Random search for hyperparameters.")
 
 
 class Config(_Model):
@@ -462,9 +535,6 @@ class Config(_Model):
     alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
     encoders: dict[str, Encoder] = Field(description="Encoders by name.")
     encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
-    representations: dict[str, Representation] = Field(
-        default_factory=dict, description="Cached vectors by name."
-    )
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
     efimov2022: Efimov2022 = Field(description="Artifacts of efimov2022.")
     tanti2021: Tanti2021 = Field(description="Artifacts of tanti2021.")

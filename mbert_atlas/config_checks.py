@@ -9,7 +9,13 @@ from mbert_atlas.config_mistakes import Mistake, check
 from mbert_atlas.scorecard.rules import CONTRASTS
 
 if TYPE_CHECKING:
-    from mbert_atlas.config import Config, TransferTable, TransferTest
+    from mbert_atlas.config import (
+        Config,
+        EncodedDataset,
+        FinetuningRuns,
+        TransferTable,
+        TransferTest,
+    )
 
 _CORPUS_OF = {"inference": "nli", "tagging": "universal_dependencies"}
 _SCORED = ("nli", "named_entities", "question_answering")
@@ -18,8 +24,9 @@ RULES = (
     *("miniature", "extract_wikipedia", "read_bitext", "read_universal_dependencies"),
     *("sample_language_identification", "align", "encode_word_pairs", "train_tokenizer"),
     *("extend_encoder", "encode_pretraining_texts", "encode_examples", "pretrain", "adjust"),
-    *("finetune", "extract_representations", "word_pair_distances"),
-    *("probe_language_identification", "project_languages"),
+    *("finetune", "choose_hyperparameters", "extract_features", "word_pair_distances"),
+    *("identify_languages", "cluster_points", "project_points"),
+    *("measure_experiments", "count_examples"),
 )
 """Rules whose jobs ask for what ``resources`` says."""
 
@@ -61,10 +68,6 @@ class _Checks:
                     check(f"{at}.languages", code, written, " in the miniature")
         for name in self.config.encoders:
             self._check_encoder(name)
-        for name, item in self.config.representations.items():
-            at = f"representations.{name}"
-            check(f"{at}.encoder", item.encoder, self.config.encoders)
-            self._check_encoding(at, item.encoding, {"dataset": [item.dataset]})
         for name, family in self.config.runs.items():
             at = f"runs.{name}"
             starts = [
@@ -89,6 +92,7 @@ class _Checks:
                 check(f"{at}.encoder", family.encoder, adjusting, " as adjustment to replay")
             encoded = {"train": [family.train], "evaluate": [*family.evaluate]}
             self._check_encoding(at, family.encoding, encoded)
+            self._check_confusion(at, family)
             for code in family.train_languages or ():
                 for own in family.languages or [code]:
                     filled = code.replace("{language}", own)
@@ -114,10 +118,53 @@ class _Checks:
 
     def cells_have_runs(self) -> None:
         tuned = [name for name, item in self.config.runs.items() if item.kind == "finetuning"]
-        tanti = self.config.tanti2021
-        check("tanti2021.representation", tanti.representation, self.config.representations)
-        check("tanti2021.tagging", tanti.tagging, tuned, " as fine-tuning")
         self._check_efimov2022(tuned)
+        self._check_tanti2021(tuned)
+
+    def _check_tanti2021(self, tuned: Sequence[str]) -> None:
+        paper = self.config.tanti2021
+        check("tanti2021.model", paper.model, self.config.encoders)
+        for task, item in paper.tasks.items():
+            at = f"tanti2021.tasks.{task}"
+            self._check_language_data(f"{at}.wikipedia", item.wikipedia)
+            for condition, name in item.conditions.items():
+                place = f"{at}.conditions.{condition}"
+                check(place, name, tuned, " as fine-tuning")
+                family = self.config.runs[name]
+                assert family.kind == "finetuning"
+                check(place, item.test, family.evaluate, f" in runs.{name}.evaluate")
+                check(f"runs.{name}.encoder", family.encoder, [paper.model], f", as {at} needs it")
+                self._check_encoding(at, family.encoding, {"dev": [*item.dev]})
+                hyperparameters = family.published
+                method = hyperparameters.confusion.method if hyperparameters.confusion else None
+                expected = None if condition in ("initial", "fine_tuned") else condition
+                if method != expected or hyperparameters.frozen != (condition == "initial"):
+                    raise Mistake(
+                        place,
+                        f"runs.{name}.published is not what the condition names: `frozen` is for "
+                        f"initial alone and `confusion.method` is {method!r}, not {expected!r}",
+                        "name another family or change this one",
+                    )
+            for dataset, languages in item.dev.items():
+                for code in languages:
+                    self._check_language(f"{at}.dev.{dataset}", code, dataset)
+
+    def _check_confusion(self, at: str, family: FinetuningRuns) -> None:
+        confused = [own for own in (family.published, family.corrected) if own and own.confusion]
+        if confused and family.language_data is None:
+            raise Mistake(
+                at,
+                "`confusion` has no texts whose language could be unlearned",
+                "name them in `language_data`",
+            )
+        if family.language_data is not None:
+            self._check_language_data(f"{at}.language_data", family.language_data)
+
+    def _check_language_data(self, at: str, data: EncodedDataset) -> None:
+        kind = "language_identification"
+        known = [name for name, item in self.config.encodings.items() if item.task == kind]
+        check(f"{at}.encoding", data.encoding, known, f" for {kind}")
+        check(f"{at}.dataset", data.dataset, self._datasets(kind), f" as {kind}")
 
     def _check_efimov2022(self, tuned: Sequence[str]) -> None:
         paper = self.config.efimov2022

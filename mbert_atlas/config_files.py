@@ -38,6 +38,8 @@ def _lines(
 ) -> Iterator[str]:
     pad, first = "  " * depth, model not in seen
     seen.add(model)
+    if unknown := sorted(set(values) - set(model.model_fields)):
+        raise ValueError(f"{model.__name__} has no key {unknown[0]!r}, which would be lost")
     for key, field in model.model_fields.items():
         if key not in values:
             continue

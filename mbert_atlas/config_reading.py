@@ -148,7 +148,21 @@ def models_of(annotation: Any, value: Any) -> list[tuple[str, Any]]:
         if kind and wanted and wanted not in get_args(kind.annotation):
             return []
         if kind and isinstance(value, Mapping) and "like" in value:
-            # Its kind is another family's; a key that only one kind has tells.
-            return [("model", annotation)] if set(value) <= set(annotation.model_fields) else []
+            # Its kind is another family's; keys that only one kind has tell, also further in.
+            return [("model", annotation)] if _knows_keys(annotation, value) else []
         return [("model", annotation)]
     return [found for argument in arguments for found in models_of(argument, value)]
+
+
+def _knows_keys(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
+    """Tell whether a model has all keys of ``value``, and its parts those of the parts."""
+    if not set(value) <= set(model.model_fields):
+        return False
+    for key, item in value.items():
+        if not isinstance(item, Mapping):
+            continue
+        found = models_of(model.model_fields[key].annotation, item)
+        parts = [part for what, part in found if what == "model"]
+        if parts and not any(_knows_keys(part, item) for part in parts):
+            return False
+    return True

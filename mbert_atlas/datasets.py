@@ -30,7 +30,7 @@ def upstream_files(config: Config, languages: Languages) -> list[str]:
     """Return every upstream path that the datasets of a config are made from, sorted."""
     paths: set[str] = set()
     for name, dataset in config.datasets.items():
-        if dataset.corpus == "language_identification" or dataset.made_from:
+        if dataset.paragraphs or dataset.made_from:
             continue
         for language in dataset.languages:
             for source in sources(name, dataset, language, languages):

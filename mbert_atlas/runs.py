@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mbert_atlas.config import (
@@ -20,6 +20,7 @@ from mbert_atlas.config import (
     Protocol,
 )
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.search import apply_draw, draw
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,41 @@ class RunTable:
             for language in languages:
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
+        self._draws = {
+            family: self._draw(family, item.dev)
+            for item in config.tanti2021.tasks.values()
+            for family in item.conditions.values()
+        }
+
+    def draws(self, family: str) -> dict[str, dict[str, float]]:
+        """Return the draws of a family's search: the id of the run of each, and what it sets."""
+        return self._draws[family]
+
+    def _draw(self, family: str, dev: dict[str, list[str]]) -> dict[str, dict[str, float]]:
+        """Add a run for each draw: the family's as published, with other values, on other data."""
+        search, base = self._config.tanti2021.search, self.get(family, None, "published")
+        own = self._config.runs[family].published
+        assert isinstance(own, Finetuning)  # as config_checks makes sure
+        found = {}
+        for number, values in enumerate(draw(family, own, search), 1):
+            hyperparameters = apply_draw(base.specification["hyperparameters"], values)
+            run = replace(
+                base,
+                id=f"{family}-draw{number:02d}",
+                seeds=(search.training_seed,),
+                specification={
+                    **{key: item for key, item in base.specification.items() if key != "search"},
+                    "evaluate": dev,
+                    "hyperparameters": hyperparameters,
+                },
+            )
+            found[run.id] = values
+            if self._by_id.setdefault(run.id, run) is not run:
+                raise AtlasError(
+                    f"config, key runs.{run.id}: the search for {family!r} has a run of this name; "
+                    "rename the family."
+                )
+        return found
 
     def __iter__(self) -> Iterator[Run]:
         """Yield every distinct run once."""
@@ -123,6 +159,13 @@ class RunTable:
                 specification["train_languages"] = _filled(spec.train_languages, language)
             if isinstance(own, Finetuning) and own.replay and start:
                 specification["replay"] = start.specification
+            if isinstance(own, Finetuning) and own.confusion and spec.language_data:
+                specification["language_data"] = spec.language_data.model_dump()
+                encoding = self._config.encodings[spec.language_data.encoding]
+                specification["language_encoding"] = encoding.model_dump(mode="json")
+            if self._is_searched(family):
+                own_search = protocol if spec.corrected else "published"
+                specification["search"] = f"{family}.{own_search}"
         specification["start"] = start.id if start else None
         specification["hyperparameters"] = own.model_dump(mode="json")
         differs = spec.corrected not in (None, spec.published) or self._start_differs(
@@ -139,6 +182,13 @@ class RunTable:
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
+        )
+
+    def _is_searched(self, family: str) -> bool:
+        """Tell whether a family takes its hyperparameters from the search."""
+        paper = self._config.tanti2021
+        return paper.search.use == "chosen" and any(
+            family in task.conditions.values() for task in paper.tasks.values()
         )
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:

@@ -100,8 +100,9 @@ TAG_PREDICTIONS = pa.schema(
         ("dataset", pa.string()),
         ("language", pa.string()),
         ("example_id", pa.string()),
-        ("gold", _words),  # one entry per word of the sentence
+        ("gold", _words),  # one entry per labelled piece
         ("prediction", _words),
+        ("words", pa.list_(pa.int32())),  # the piece's word in the sentence
     ]
 )
 SPAN_PREDICTIONS = pa.schema(
@@ -123,6 +124,7 @@ WORD_DISTANCES = pa.schema(
 )
 PROJECTION = pa.schema(
     [
+        ("dataset", pa.string()),  # target or wikipedia
         ("example_id", pa.string()),
         ("language", pa.string()),
         ("label", pa.string()),  # null where the examples have none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -171,18 +172,68 @@ class Replay(BaseModel):
         return cls.model_validate({"scope": "both"} | changes)
 
 
+class Selection(BaseModel):
+    """Which epoch of a fine-tuning is kept: the best on part of the training data (tanti2021, C).
+
+    The part is drawn once for all runs, stratified by language, and is not trained on. The model
+    before training (epoch 0) competes too; the first of equals wins, as in the authors' code.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    metric: Literal["macro_f1", "span_macro_f1"] = Field(
+        "macro_f1",
+        description="Macro F1 over the union of gold and predicted classes, of texts or tokens; or "
+        "seqeval's over spans of bare tags, which the authors' code takes for tokens.",
+    )
+    fraction: float = Field(0.1, gt=0, lt=1, description="Share of the training data held out.")
+    seed: int = Field(0, description="Seed of the split.")
+
+
+class LanguageConfusion(BaseModel):
+    """Unlearning of language beside a task (tanti2021, section 3.1)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: Literal["gradient_reversal", "entropy_maximisation"] = Field(
+        "gradient_reversal",
+        description="Both at each step, the language classifier's gradient reversed on its way "
+        "into the encoder; or two phases by turns, an epoch each: the language classifier alone, "
+        "then task and encoder, which makes the language classifier unsure (Eq. 1).",
+    )
+    weight: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="gradient_reversal: lambda, what the reversed gradient is multiplied by; "
+        "entropy_maximisation: w of Eq. 1, the share of the second term.",
+    )
+    uncertainty: Literal["uniform", "entropy"] = Field(
+        "uniform",
+        description="entropy_maximisation: the second term is the sum of -ln p over the languages "
+        "(Eq. 1 and code), or the negative entropy that the text names.",
+    )
+
+
 class Probe(BaseModel):
     """Language identification by a linear layer on cached vectors (tanti2021, appendix C).
 
-    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen).
+    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen). The first of
+    equals on validation data wins.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     solver: Literal["adam", "lbfgs"] = Field(
         "adam",
-        description="adam: minibatches at a constant rate, best epoch by validation macro F1. "
-        "lbfgs: multinomial logistic regression to convergence.",
+        description="adam: minibatches at a constant rate, the best epoch is kept. lbfgs: "
+        "multinomial logistic regression to convergence, the best penalty is kept.",
+    )
+    selection: Literal["macro_f1", "span_macro_f1"] = Field(
+        "macro_f1",
+        description="Validation score of the best: macro F1 over the union of gold and predicted "
+        "classes, of texts or tokens; or seqeval's over spans of bare tags, which the authors' "
+        "code takes for tokens.",
     )
     standardise: bool = Field(
         False, description="Give every feature mean 0 and variance 1 on the training split."
@@ -192,19 +243,47 @@ class Probe(BaseModel):
     )
     dropout: float = Field(0.1, ge=0, lt=1, description="adam: dropout on the vectors.")
     learning_rate: float = Field(1e-2, gt=0, description="adam: learning rate.")
-    batch_size: int = Field(64, ge=1, description="adam: examples in one step.")
+    batch_size: int = Field(
+        64, ge=1, description="adam: examples in one step, each with all its vectors."
+    )
     epochs: int = Field(5, ge=1, description="adam: passes; epoch 0 competes too.")
     inverse_penalties: tuple[float, ...] = Field(
         (1e-3, 1e-2, 1e-1, 1.0),
         min_length=1,
-        description="lbfgs: inverse strengths of the L2 penalty; validation macro F1 chooses.",
+        description="lbfgs: inverse strengths of the L2 penalty that are tried.",
     )
     maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per strength.")
+    maximum_vectors: int | None = Field(
+        200_000,
+        ge=2,
+        description="lbfgs: train on a random sample of at most this many vectors; none for all.",
+    )
 
     @classmethod
     def published(cls, **changes: Any) -> Probe:
         """Return the probe of the authors' code on text vectors, with ``changes``."""
         return cls.model_validate(changes)
+
+    @classmethod
+    def of_run(cls, hyperparameters: Mapping[str, Any]) -> Probe:
+        """Return the probe that takes the hyperparameters of a run (appendix D).
+
+        Args:
+            hyperparameters: with ``optimisation``, ``head`` and ``selection``, as plain values.
+        """
+        optimisation = Optimisation.model_validate(hyperparameters["optimisation"])
+        head, selection = hyperparameters["head"], hyperparameters["selection"]
+        rate = optimisation.head_learning_rate or optimisation.learning_rate
+        changes = {
+            "learning_rate": rate,
+            "batch_size": optimisation.batch_size,
+            "epochs": optimisation.epochs,
+            "dropout": 0.1 if head["dropout"] is None else head["dropout"],  # none: the encoder's
+            "selection": selection["metric"] if selection else "macro_f1",
+        }
+        if head["initial_stddev"]:
+            changes["initial_stddev"] = head["initial_stddev"]
+        return cls.published(**changes)
 
     @classmethod
     def corrected(cls, **changes: Any) -> Probe:

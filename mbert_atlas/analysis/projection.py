@@ -1,98 +1,153 @@
-"""Two-dimensional t-SNE maps of a stratified sample, and its clusters (tanti2021, appendix B)."""
+"""Stratified samples of vectors: t-SNE maps and clusters (tanti2021, appendix B)."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from openTSNE import TSNE
 
 from mbert_atlas.analysis.clustering import cluster_agreement
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.randomness import generator
-from mbert_atlas.representations.reading import read_labelled_vectors
+from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import PROJECTION
 
 _EXACT_UP_TO = 20_000
 
 
-def project_vectors(
+def project_sample(
     *,
-    vectors: Path,
-    examples: Path,
-    points: Path,
-    clusters: Path,
-    seed: int,
-    per_group: int = 100,
-    split: str | None = "test",
-    strata: tuple[str, ...] = ("language",),
-    agreement: tuple[Literal["language", "label"], ...] = ("language",),
-    k: dict[str, int] | None = None,
-    layer: int = -1,
+    target: Path,
+    wikipedia: Path,
+    points: Path | None,
+    clusters: Path | None,
+    seed: int = 0,
+    per_cell: int,
+    per_language: int,
+    language_clusters: int = 33,
     perplexity: float = 30.0,
     threads: int = 1,
 ) -> None:
-    """Draw a sample, lay it out in the plane, and cluster its vectors in full dimension.
+    """Sample the target task's and Wikipedia's vectors, cluster them, and lay them out.
+
+    The clusters of k-means in full dimension are compared with labels and languages. Of labels
+    there are as many clusters under both protocols; of languages ``published`` has always
+    ``language_clusters``, as the authors' code, ``corrected`` as many as the sample has languages.
 
     Args:
-        vectors: cached vectors, row i for row i of ``examples``.
-        examples: Parquet with columns ``id``, ``language``, those of ``strata`` and
-            ``agreement``, and ``split`` unless that is none.
-        points: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`.
-        clusters: JSON to write: for each column of ``agreement`` what
-            :class:`mbert_atlas.analysis.clustering.ClusterAgreement` holds.
-        seed: decides sample and layout.
-        per_group: most examples of each combination of ``strata``.
-        split: keep only this split.
-        strata: columns that define the groups of the sample.
-        agreement: columns that the clusters are compared with.
-        k: clusters by column; none for the number of different values in the sample.
-        layer: hidden state; -1 for the last one kept.
+        target: features of the target task's test set, see
+            :func:`mbert_atlas.representations.extraction.extract_features`.
+        wikipedia: features of the Wikipedia texts.
+        points: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the data sets
+            ``target`` and ``wikipedia``; none for no layout.
+        clusters: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia``
+            and there by protocol what :class:`mbert_atlas.analysis.clustering.ClusterAgreement`
+            holds; none for no clusters.
+        seed: decides sample and layout; the authors' is 0.
+        per_cell: see :func:`sample_points`.
+        per_language: see :func:`sample_points`.
+        language_clusters: clusters for languages as published.
         perplexity: see :func:`tsne`.
         threads: CPU threads.
 
     Raises:
-        DataError: if vectors and examples don't fit, a column is missing or the split is empty.
+        DataError: if Wikipedia has no test split.
+        AtlasError: if a sample is too small for its clusters or layout.
     """
-    matrix, table = read_labelled_vectors(vectors, examples, layer)
-    for column in ("id", *strata, *agreement, *(["split"] if split else [])):
-        if column not in table.column_names:
-            raise DataError(
-                examples, f"column {column}", "it is missing", "take a data set that has it"
-            )
-    rows = np.arange(table.num_rows)
-    if split is not None:
-        rows = np.flatnonzero(pc.equal(table["split"], split).to_numpy())
-    if len(rows) == 0:
-        raise DataError(examples, f"split {split}", "it has no examples", "take another split")
-    columns = [table[column].take(rows).to_numpy() for column in strata]
-    rows = rows[stratified_sample(*columns, per_group=per_group, seed=seed)]
-    sample, table = np.asarray(matrix[rows], dtype=np.float32), table.take(rows)
-    found = {
-        column: asdict(cluster_agreement(sample, table[column].to_numpy(), (k or {}).get(column)))
-        for column in agreement
+    data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
+    rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
+    samples = {
+        name: _Sample.of(features, chosen)
+        for (name, features), chosen in zip(data.items(), rows, strict=True)
     }
-    layout = tsne(sample, seed=seed, perplexity=perplexity, threads=threads)
-    label = table["label"] if "label" in table.column_names else pa.nulls(len(rows), pa.string())
-    write_json(found, clusters)
-    write_parquet(
-        pa.table(
-            {
-                "example_id": table["id"],
-                "language": table["language"],
-                "label": label,
+    if clusters is not None:
+        labels = samples["target"].labels
+        names = data["target"].label_names
+        agreement = asdict(cluster_agreement(samples["target"].vectors, labels, len(names)))
+        found = {"label": dict.fromkeys(("published", "corrected"), agreement)}
+        for name, sample in samples.items():
+            found[f"language_{name}"] = _language_agreement(sample, language_clusters)
+        write_json(found, clusters)
+    if points is not None:
+        tables = []
+        for name, sample in samples.items():
+            layout = tsne(sample.vectors, seed=seed, perplexity=perplexity, threads=threads)
+            columns = {
+                "dataset": [name] * len(layout),
+                "example_id": sample.example_id,
+                "language": sample.languages,
+                "label": sample.labels if name == "target" else [None] * len(layout),
                 "x": layout[:, 0],
                 "y": layout[:, 1],
-            },
-            schema=PROJECTION,
-        ),
-        points,
+            }
+            tables.append(pa.table(columns, schema=PROJECTION))
+        write_parquet(pa.concat_tables(tables), points)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Some vectors, shape ``(k, dims)``, and what they are of, shape ``(k,)`` each."""
+
+    vectors: npt.NDArray[np.float32]
+    languages: npt.NDArray[np.str_]
+    labels: npt.NDArray[np.str_]
+    example_id: npt.NDArray[np.str_]
+
+    @classmethod
+    def of(cls, features: Features, rows: npt.NDArray[np.int64]) -> _Sample:
+        example = features.example[rows]
+        return cls(
+            features.vectors[rows].astype(np.float32),
+            features.language[example],
+            np.array(features.label_names)[features.labels[rows]],
+            features.example_id[example],
+        )
+
+
+def _language_agreement(sample: _Sample, published: int) -> dict[str, dict[str, float]]:
+    counts = {"published": published, "corrected": len(np.unique(sample.languages))}
+    by_count = {
+        k: asdict(cluster_agreement(sample.vectors, sample.languages, k))
+        for k in {*counts.values()}
+    }
+    return {protocol: by_count[k] for protocol, k in counts.items()}
+
+
+def sample_points(
+    target: Features, wikipedia: Features, *, per_cell: int, per_language: int, seed: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Draw the vectors of maps and clusters; the draw does not depend on what they hold.
+
+    Args:
+        target: vectors of the target task.
+        wikipedia: vectors of texts with a test split.
+        per_cell: most target vectors of each language and label (10 tokens, 50 sentence pairs).
+        per_language: most texts of each language of Wikipedia's test split (100); each gives one
+            vector, for tokens a random one.
+        seed: decides the draw.
+
+    Returns:
+        Rows of target and Wikipedia vectors, rising.
+
+    Raises:
+        DataError: if Wikipedia has no test split.
+    """
+    cells = (target.languages(), np.asarray(target.labels))
+    examples = wikipedia.examples("test")
+    chosen = examples[
+        stratified_sample(wikipedia.language[examples], per_group=per_language, seed=seed)
+    ]
+    counts = wikipedia.by_example.lengths[chosen]
+    within = generator(seed, "vector of each text").integers(0, counts)
+    return (
+        stratified_sample(*cells, per_group=per_cell, seed=seed),
+        wikipedia.by_example.offsets[chosen] + within,
     )
 
 

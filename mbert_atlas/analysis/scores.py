@@ -1,13 +1,12 @@
 """Scores from predictions: accuracy, F1 over items, and seqeval's F1 over spans.
 
-Every score of items (texts or words) comes from one confusion matrix. Tables give percentages,
-:class:`Confusion` and :class:`SpanScorer` shares from 0 to 1.
+Every score of items (texts or words) comes from one confusion matrix. Tables give percentages;
+the matrix and the span scorer of :mod:`mbert_atlas.f1` shares from 0 to 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -15,149 +14,13 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from seqeval.metrics.sequence_labeling import end_of_chunk, start_of_chunk
 
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.f1 import Confusion, SpanScorer
 
-Labels = Sequence[str] | npt.NDArray[Any]
 SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
 ALL_LANGUAGES = "all"
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """How often each gold label met each predicted one.
-
-    Attributes:
-        labels: every label that is gold or predicted, sorted.
-        counts: int64, shape ``(labels, labels)``; rows are gold, columns predicted.
-    """
-
-    labels: tuple[str, ...]
-    counts: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, gold: Labels, prediction: Labels) -> Confusion:
-        """Count two label sequences of equal length."""
-        codes, labels = pd.factorize(
-            np.concatenate([np.asarray(gold, object), np.asarray(prediction, object)]), sort=True
-        )
-        return cls._of_codes(codes[: len(gold)], codes[len(gold) :], [str(x) for x in labels])
-
-    @classmethod
-    def _of_codes(
-        cls, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], labels: Sequence[str]
-    ) -> Confusion:
-        size = len(labels)
-        flat = gold.astype(np.int64) * size + prediction
-        counts = np.bincount(flat, minlength=size * size).reshape(size, size)
-        seen = np.flatnonzero(counts.sum(0) + counts.sum(1))
-        return cls(tuple(labels[int(i)] for i in seen), counts[np.ix_(seen, seen)])
-
-    def accuracy(self) -> float:
-        """Return the share of items that are right, 0 to 1."""
-        return float(np.trace(self.counts) / self.counts.sum())
-
-    def macro_f1(self, classes: Literal["present", "union"]) -> float:
-        """Return the mean F1 over classes, 0 to 1.
-
-        Args:
-            classes: ``present`` takes the classes of the gold labels; ``union``, as scikit-learn
-                does by default, also those that are only predicted, each of which counts 0.
-        """
-        right = np.diag(self.counts)
-        f1 = 2 * right / (self.counts.sum(0) + self.counts.sum(1))
-        return float(f1.mean() if classes == "union" else f1[self.counts.sum(1) > 0].mean())
-
-    def micro_f1(self, outside: str | None = None) -> float:
-        """Return the F1 over all items, 0 to 1; without ``outside`` it equals the accuracy.
-
-        Args:
-            outside: a label that is no class (``O`` of entities); right answers of it don't count.
-        """
-        kept = np.array([label != outside for label in self.labels])
-        gold, predicted = self.counts.sum(1)[kept].sum(), self.counts.sum(0)[kept].sum()
-        return float(2 * np.diag(self.counts)[kept].sum() / max(1, gold + predicted))
-
-
-class SpanScorer:
-    """Seqeval 1.2.2's F1 over exactly matching spans, for whole data sets at once.
-
-    tanti2021's code scores tags without a B-/I- prefix this way. Seqeval then takes the first
-    letter for the prefix and the rest for the type, and a maximal run of equal types for one span,
-    so the value is not a token score; it is here to compare with what the paper reports. On tags
-    with prefixes it is the usual entity F1.
-
-    Where spans begin and end depends on pairs of neighbouring tags only. Seqeval's own rules fill
-    a table of all pairs, and the data are looked up in it.
-
-    Args:
-        labels: all tags that occur.
-    """
-
-    def __init__(self, labels: Sequence[str]) -> None:
-        parts = [(label[0], label[1:].split("-", maxsplit=1)[-1] or "_") for label in labels]
-        parts.append(("O", "_"))  # after each sentence
-        kinds, types = np.unique([kind for _, kind in parts], return_inverse=True)
-        self._types, self._type_count = types, len(kinds)
-        self._starts, self._ends = (
-            np.array([[rule(p, tag, q, kind) for tag, kind in parts] for p, q in parts])
-            for rule in (start_of_chunk, end_of_chunk)
-        )
-
-    def f1(
-        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> dict[str, float]:
-        """Return ``macro`` (mean over span types) and ``micro`` F1, 0 to 1.
-
-        Args:
-            gold: tags of all sentences in a row, as numbers of ``labels``, shape ``(words,)``.
-            prediction: the same for the predicted tags.
-            lengths: words of each sentence, shape ``(sentences,)``.
-        """
-        spans = [self._spans(codes, lengths) for codes in (gold, prediction)]
-        right = np.isin(spans[0][0], spans[1][0])
-        totals = [np.bincount(types, minlength=self._type_count) for _, types in spans]
-        hits = np.bincount(spans[0][1][right], minlength=self._type_count)
-        found = totals[0] + totals[1]
-        if not found.any():
-            return {"macro": 0.0, "micro": 0.0}
-        return {
-            "macro": float((2 * hits[found > 0] / found[found > 0]).mean()),
-            "micro": float(2 * hits.sum() / found.sum()),
-        }
-
-    def counts(
-        self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> npt.NDArray[np.int64]:
-        """Count spans by sentence: right, gold and predicted ones; arguments as :meth:`f1`.
-
-        Returns:
-            int64, shape ``(sentences, 3)``; micro F1 is twice the first sum over the others'.
-        """
-        spans = [self._spans(codes, lengths)[0] for codes in (gold, prediction)]
-        right = spans[0][np.isin(spans[0], spans[1])]
-        places = int(lengths.sum()) + len(lengths)
-        past = np.cumsum(lengths + 1)  # one past each sentence, the place after its end included
-        sentences = [
-            np.searchsorted(past, keys // places % places, side="right") for keys in (right, *spans)
-        ]
-        columns = [np.bincount(sentence, minlength=len(lengths)) for sentence in sentences]
-        return np.stack(columns, axis=1).astype(np.int64)
-
-    def _spans(
-        self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return one number per span that tells it from all others, and its type."""
-        outside, words = len(self._types) - 1, np.arange(len(codes))
-        tags = np.full(len(codes) + len(lengths), outside)
-        tags[words + np.repeat(np.arange(len(lengths)), lengths)] = codes
-        before = np.concatenate([[outside], tags[:-1]])
-        place = np.arange(len(tags))
-        begin = np.maximum.accumulate(np.where(self._starts[before, tags], place, 0))
-        past = np.flatnonzero(self._ends[before, tags])
-        types = self._types[before[past]]
-        return (types * len(tags) + begin[past - 1]) * len(tags) + past, types
+TagUnit = Literal["word", "piece"]
 
 
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
@@ -177,38 +40,44 @@ def class_scores(predictions: pa.Table) -> pd.DataFrame:
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
     rows: list[tuple[str, str, str, float, int]] = []
     for dataset, language, group in _groups(predictions):
-        confusion = Confusion._of_codes(codes[0][group], codes[1][group], labels)
+        confusion = Confusion.of_codes(codes[0][group], codes[1][group], labels)
         values = {"accuracy": confusion.accuracy(), **_item_f1(confusion, None)}
         rows += [(dataset, language, name, 100 * v, len(group)) for name, v in values.items()]
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 
 def tag_scores(
-    predictions: pa.Table, *, outside: str | None = None, spans: bool = True
+    predictions: pa.Table,
+    *,
+    outside: str | None = None,
+    spans: bool = True,
+    unit: TagUnit = "word",
 ) -> pd.DataFrame:
-    """Score predictions of one tag per word.
+    """Score predictions of tags.
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
         outside: label that is no class, left out of ``token_micro_f1``; none for parts of speech.
         spans: also give ``span_macro_f1`` and ``span_micro_f1``, see :class:`SpanScorer`.
+        unit: ``word`` takes the first labelled piece for the word; ``piece`` scores every labelled
+            piece, so that a word which the tokenizer splits counts several times (tanti2021, code).
 
     Returns:
         As :func:`class_scores`, with ``token_accuracy``, ``token_macro_f1_present``,
-        ``token_macro_f1_union`` and ``token_micro_f1``; ``n`` counts words.
+        ``token_macro_f1_union`` and ``token_micro_f1``; ``n`` counts words or pieces.
 
     Raises:
         AtlasError: if there are no predictions, or a sentence has more or fewer predictions
             than gold tags.
     """
-    codes, labels, lengths = _tag_codes(predictions)
+    codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
     rows: list[tuple[str, str, str, float, int]] = []
     for dataset, language, group in _groups(predictions):
         mask = np.zeros(len(lengths), dtype=bool)
         mask[group] = True
         words = np.repeat(mask, lengths)
-        confusion = Confusion._of_codes(codes[0][words], codes[1][words], labels)
+        confusion = Confusion.of_codes(codes[0][words], codes[1][words], labels)
         values = {"accuracy": confusion.accuracy(), **_item_f1(confusion, outside)}
         values = {f"token_{name}": value for name, value in values.items()}
         if spans:
@@ -237,7 +106,7 @@ def sentence_counts(
     Raises:
         AtlasError: if a sentence has more or fewer predictions than gold tags.
     """
-    (gold, predicted), labels, lengths = _tag_codes(predictions)
+    (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
         return SpanScorer(labels).counts(gold, predicted, lengths)
     inside = np.array([label != outside for label in labels], dtype=bool)
@@ -248,9 +117,9 @@ def sentence_counts(
 
 
 def _tag_codes(
-    predictions: pa.Table,
+    predictions: pa.Table, unit: TagUnit
 ) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
-    """Return the tags of all words as numbers, what these mean, and words per sentence."""
+    """Return the tags of all words (or pieces) as numbers, their names, and words per sentence."""
     lengths = pc.list_value_length(predictions["gold"]).to_numpy()
     other = pc.list_value_length(predictions["prediction"]).to_numpy()
     if not np.array_equal(lengths, other):
@@ -262,7 +131,17 @@ def _tag_codes(
     codes, labels = _codes(
         pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
     )
-    return codes, labels, lengths
+    if unit == "piece":
+        return codes, labels, lengths
+    words = pc.list_flatten(predictions["words"]).to_numpy()
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    first = np.ones(len(words), dtype=bool)
+    first[1:] = (sentence[1:] != sentence[:-1]) | (words[1:] != words[:-1])
+    return (
+        (codes[0][first], codes[1][first]),
+        labels,
+        np.bincount(sentence[first], minlength=len(lengths)),
+    )
 
 
 def _item_f1(confusion: Confusion, outside: str | None) -> dict[str, float]:

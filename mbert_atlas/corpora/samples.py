@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.randomness import generator
@@ -22,3 +26,26 @@ def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -
         return table.slice(0, limit)
     drawn = generator(seed, "sample", *names).permutation(table.num_rows)[:limit]
     return table.take(pa.array(sorted(drawn.tolist())))
+
+
+def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
+    """Mark a random share of the rows, the same share of every stratum.
+
+    Each stratum is split by itself, its share rounded down as in tanti2021's appendix A: which of
+    its rows are drawn depends on the seed and on their number, not on what other strata there are.
+
+    Args:
+        strata: stratum of each row, such as its language, shape ``(n,)``.
+        fraction: share of the rows to mark, 0 to 1.
+        seed: seed of the split.
+
+    Returns:
+        True for the rows that are held out, shape ``(n,)``.
+    """
+    share = Fraction(str(fraction))  # str: 0.1 means 1/10
+    marks = np.zeros(len(strata), dtype=np.bool_)
+    for stratum in np.unique(strata).tolist():
+        rows = np.flatnonzero(strata == stratum)
+        drawn = generator(seed, "held out", stratum).permutation(len(rows))
+        marks[rows[drawn[: int(len(rows) * share)]]] = True
+    return marks

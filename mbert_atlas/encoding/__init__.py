@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from mbert_atlas.encoding.classes import encode_classes
+from mbert_atlas.encoding.languages import encode_languages
 from mbert_atlas.encoding.questions import encode_questions
 from mbert_atlas.encoding.tags import encode_tags
 
@@ -22,12 +23,7 @@ ENCODINGS: dict[str, Callable[..., None]] = {
         text_columns=("premise", "hypothesis"),
         label_column="label",
     ),
-    "language_identification": partial(
-        encode_classes,
-        task="language_identification",
-        text_columns=("text",),
-        label_column="language",
-    ),
+    "language_identification": encode_languages,
     "tagging": partial(encode_tags, task="tagging", tag_column="upos"),
     # efimov2022's code labels the first piece of a word, which is what this does by default.
     "named_entities": partial(encode_tags, task="named_entities", tag_column="ner_tags"),
@@ -48,8 +44,8 @@ def encode(
         options: ``labels``, the classes in the order of the model's outputs; ``max_length``, most
             pieces of an example, special ones included (the rest is cut); ``drop_unknown``, leave
             out examples with [UNK] (tanti2021); ``origin``, where the table comes from, for
-            messages; and those of :func:`encode_classes`, :func:`encode_tags` or
-            :func:`encode_questions`.
+            messages; and those of :func:`encode_classes`, :func:`encode_languages`,
+            :func:`encode_tags` or :func:`encode_questions`.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.

@@ -142,20 +142,27 @@ def _labelled_ids(
     tokenizer: Tokenizer, labelled_pieces: LabelledPieces, tokenizer_dir: Path | str
 ) -> npt.NDArray[np.bool_]:
     """Return which ids are labelled where they do not begin a word, shape ``(vocabulary,)``."""
-    size = tokenizer.get_vocab_size()
     if labelled_pieces != "non_continuation":
-        return np.full(size, labelled_pieces == "all")
-    continuation = np.array(
-        [(tokenizer.id_to_token(n) or "").startswith("##") for n in range(size)]
-    )
+        return np.full(tokenizer.get_vocab_size(), labelled_pieces == "all")
+    return ~continuation_ids(tokenizer, tokenizer_dir)
+
+
+def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
+    """Return which pieces begin with ``##``, that is, go on with a word, shape ``(vocabulary,)``.
+
+    Raises:
+        DataError: if none does, as the tokenizer marks continuation in another way.
+    """
+    pieces = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
+    continuation = np.array([piece.startswith("##") for piece in pieces])
     if not continuation.any():
         raise DataError(
             tokenizer_dir,
             "tokenizer.json",
-            "no piece begins with ##, so labelled_pieces 'non_continuation' has no meaning",
-            "choose 'first' or a WordPiece tokenizer",
+            "no piece begins with ##, so that no piece is known to go on with a word",
+            "label the first piece of each word, or whole texts, or take a WordPiece tokenizer",
         )
-    return ~continuation
+    return continuation
 
 
 def _count_lost_words(

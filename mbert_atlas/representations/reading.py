@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-import pyarrow as pa
 
-from mbert_atlas.arrays import load_arrays
+from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_parquet
 
 Vectors = npt.NDArray[np.floating[Any]]
 
@@ -37,40 +36,82 @@ def read_vectors(path: Path, layer: int = -1) -> Vectors:
     return vectors
 
 
-def read_labelled_vectors(
-    vectors: Path, examples: Path, layer: int = -1
-) -> tuple[Vectors, pa.Table]:
-    """Open the vectors of one layer and, row by row, the examples that they belong to.
+@dataclass(frozen=True)
+class Features:
+    """Labelled vectors of examples, memory-mapped.
 
-    Args:
-        vectors: folder that :func:`mbert_atlas.representations.extraction.extract_texts` wrote.
-        examples: Parquet with columns ``id`` and ``language``; examples without a vector (left
-            out when they were encoded) are left out.
-        layer: see :func:`read_vectors`.
+    Attributes:
+        path: the folder.
+        vectors: shape ``(m, dims)``; those of one example follow each other.
+        example: int32, shape ``(m,)``: the example that each vector belongs to, rising.
+        labels: int32, shape ``(m,)``: the label of each, a place in ``label_names``.
+        label_names: names of the labels.
+        example_id: strings, shape ``(n,)``.
+        language: strings, shape ``(n,)``.
+        split: strings, shape ``(n,)``; none where the examples have no splits.
+        unit: whether a vector is a whole text or a token.
+    """
 
-    Returns:
-        Vectors of shape ``(n, dims)`` and a table of n rows.
+    path: Path
+    vectors: Vectors
+    example: npt.NDArray[np.int32]
+    labels: npt.NDArray[np.int32]
+    label_names: list[str]
+    example_id: npt.NDArray[np.str_]
+    language: npt.NDArray[np.str_]
+    split: npt.NDArray[np.str_] | None
+    unit: Literal["text", "token"]
+
+    @cached_property
+    def by_example(self) -> Ragged:
+        """The vectors as one row per example."""
+        offsets = np.zeros(len(self.language) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.example, minlength=len(self.language)), out=offsets[1:])
+        return Ragged(self.vectors, offsets)
+
+    def languages(self) -> npt.NDArray[np.str_]:
+        """Return the language of each vector, shape ``(m,)``."""
+        return self.language[self.example]
+
+    def examples(self, split: str) -> npt.NDArray[np.int64]:
+        """Return the examples of a split, rising.
+
+        Raises:
+            DataError: if it has none.
+        """
+        found = np.flatnonzero(self.split == split) if self.split is not None else np.empty(0, int)
+        if len(found) == 0:
+            raise DataError(
+                self.path, f"split {split}", "it has no examples", "take data that have them"
+            )
+        return found
+
+    def rows(self, split: str) -> npt.NDArray[np.int64]:
+        """Return which vectors belong to a split, rising.
+
+        Raises:
+            DataError: if it has no examples.
+        """
+        inside = np.zeros(len(self.language), dtype=bool)
+        inside[self.examples(split)] = True
+        return np.flatnonzero(inside[self.example])
+
+
+def read_features(path: Path) -> Features:
+    """Open what :func:`mbert_atlas.representations.extraction.extract_features` wrote.
 
     Raises:
-        DataError: if the layer was not kept, the examples repeat an id within a language, or one
-            of the encoded ones is not there.
+        DataError: if an array is missing or damaged.
     """
-    matrix, table, stored = (
-        read_vectors(vectors, layer),
-        read_parquet(examples),
-        load_arrays(vectors),
+    stored = load_arrays(path)
+    return Features(
+        path=path,
+        vectors=stored.dense("vectors")[0],
+        example=stored.dense("example"),
+        labels=stored.dense("labels"),
+        label_names=list(stored.meta["labels"]),
+        example_id=stored.dense("example_id"),
+        language=stored.dense("language"),
+        split=stored.dense("split") if "split" in stored.arrays else None,
+        unit=stored.meta["unit"],
     )
-    known = pd.MultiIndex.from_arrays([table[name].to_numpy() for name in ("language", "id")])
-    if not known.is_unique:
-        language, name = known[known.duplicated()][0]
-        raise DataError(examples, f"id {name}", f"twice in {language}", "remake the table")
-    wanted = pd.MultiIndex.from_arrays([stored.dense("language"), stored.dense("example_id")])
-    rows = known.get_indexer(wanted)
-    if np.any(rows < 0):
-        raise DataError(
-            vectors,
-            f"row {int(np.argmax(rows < 0))}",
-            f"its example is not in {examples}",
-            "delete the vectors so that they are made again",
-        )
-    return matrix, table.take(rows)

@@ -127,6 +127,11 @@ class HeadOptions:
 class EncoderWithHead(nn.Module):
     """An encoder, dropout and a linear layer; equal to transformers' BERT classifiers.
 
+    Attributes:
+        head_language: a second layer on the same vectors, for the language of a text or piece,
+            where an objective beside the task gives the model one (tanti2021); else none. It is
+            trained and resumed with the rest, but :func:`save_model` leaves it out.
+
     Args:
         encoder: the encoder.
         labels: number of classes.
@@ -143,20 +148,38 @@ class EncoderWithHead(nn.Module):
         self.encoder, self.unit = encoder, unit
         dropout = config.hidden_dropout_prob if options.dropout is None else options.dropout
         self.dropout = nn.Dropout(dropout)
-        self.head = nn.Linear(config.hidden_size, labels)
-        nn.init.normal_(self.head.weight, std=options.initial_stddev or config.initializer_range)
-        nn.init.zeros_(self.head.bias)
+        self.head = new_head(config, labels, options)
+        self.head_language: nn.Linear | None = None
+
+    def features(self, batch: Batch) -> torch.Tensor:
+        """Return what heads see before dropout, ``(m, dims)``: a row per text or position."""
+        names = ("input_ids", "attention_mask", "token_type_ids")
+        states = self.encoder(**{name: batch[name] for name in names if name in batch})
+        vectors: torch.Tensor
+        if self.unit == "text":
+            vectors = states.pooler_output
+        else:
+            vectors = states.last_hidden_state.flatten(0, 1)[batch["positions"]]
+        return vectors
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Return logits, shape ``(m, labels)``: one row per text or per labelled position."""
-        names = ("input_ids", "attention_mask", "token_type_ids")
-        states = self.encoder(**{name: batch[name] for name in names if name in batch})
-        if self.unit == "text":
-            features = states.pooler_output
-        else:
-            features = states.last_hidden_state.flatten(0, 1)[batch["positions"]]
-        logits: torch.Tensor = self.head(self.dropout(features))
+        logits: torch.Tensor = self.head(self.dropout(self.features(batch)))
         return logits
+
+
+def new_head(config: Any, classes: int, options: HeadOptions) -> nn.Linear:
+    """Return a linear layer on the vectors of an encoder, drawn from torch's generator.
+
+    Args:
+        config: the encoder's configuration.
+        classes: outputs of the layer.
+        options: decide the initial weights.
+    """
+    head = nn.Linear(config.hidden_size, classes)
+    nn.init.normal_(head.weight, std=options.initial_stddev or config.initializer_range)
+    nn.init.zeros_(head.bias)
+    return head
 
 
 class CrossEntropy:

@@ -36,25 +36,23 @@ class Tagging(Task):
     def decode(
         self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
     ) -> pa.Table:
-        """Return gold and predicted tags: a word's tag is that of its first labelled piece."""
+        """Return gold and predicted tags of all labelled pieces, and the word of each."""
         store, rows = examples.store, examples.rows
         gold, words = store.ragged("labels").take(rows), store.ragged("words").take(rows)
         labelled = gold.values != NO_LABEL
         sentence = np.repeat(np.arange(len(rows)), gold.lengths)[labelled]
-        word = words.values[labelled]
-        first = np.ones(len(word), dtype=bool)
-        first[1:] = (sentence[1:] != sentence[:-1]) | (word[1:] != word[:-1])
         offsets = np.zeros(len(rows) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(sentence[first], minlength=len(rows)), out=offsets[1:])
-        names = np.array(labels)
+        np.cumsum(np.bincount(sentence, minlength=len(rows)), out=offsets[1:])
+        names = pa.array(labels, pa.string())
+        tags = (
+            names.take(pa.array(numbers)) for numbers in (gold.values[labelled], outputs.values)
+        )
         columns = [
             pa.array([dataset] * len(rows), pa.string()),
             pa.array(store.dense("language")[rows], pa.string()),
             pa.array(store.dense("example_id")[rows], pa.string()),
-            *(
-                pa.ListArray.from_arrays(offsets, pa.array(names[numbers[first]], pa.string()))
-                for numbers in (gold.values[labelled], outputs.values)
-            ),
+            *(pa.ListArray.from_arrays(offsets, values) for values in tags),
+            pa.ListArray.from_arrays(offsets, pa.array(words.values[labelled], pa.int32())),
         ]
         return pa.Table.from_arrays(columns, schema=self.prediction_schema)
 

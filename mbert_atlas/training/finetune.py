@@ -13,12 +13,15 @@ import torch
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore
+from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.stores import open_store
-from mbert_atlas.errors import DataError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of, write_parquet
+from mbert_atlas.objectives.confusion import ConfusionSource, LanguageUnlearning, open_unlearning
 from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.specifications import Selection
 from mbert_atlas.tasks.base import (
     EncoderWithHead,
     HeadOptions,
@@ -27,8 +30,9 @@ from mbert_atlas.tasks.base import (
 )
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training import loop
-from mbert_atlas.training.interfaces import Optimisation
+from mbert_atlas.training.interfaces import Objective, Optimisation
 from mbert_atlas.training.loop import TrainingLog
+from mbert_atlas.training.selection import BestEpoch, require_metric
 
 _logger = logging.getLogger(__name__)
 
@@ -48,6 +52,9 @@ def finetune(
     train_languages: Collection[str] | None = None,
     languages: Mapping[str, Collection[str]] | None = None,
     replay: ReplaySource | None = None,
+    frozen: bool = False,
+    selection: Selection | None = None,
+    confusion: ConfusionSource | None = None,
     description: str | None = None,
 ) -> TrainingLog:
     """Fine-tune, predict, write; an interrupted run goes on from its state.
@@ -66,13 +73,28 @@ def finetune(
         train_languages: languages to train on; none for all that ``train`` holds.
         languages: languages to predict, by evaluation set; all where a set is not named.
         replay: alignment to replay at each step (efimov2022, Eq. 2); none for the task alone.
+        frozen: train the head alone; the encoder's dropout stays on, as in tanti2021's code.
+        selection: hold out part of the training data and keep the epoch that is best on it; none
+            to train on all and keep the last.
+        confusion: unlearn language beside the task (tanti2021, section 3.1).
         description: for progress lines.
 
+    Returns:
+        What happened; with ``selection``, also the score by epoch and the epoch that was kept.
+
     Raises:
-        DataError: if the stores do not fit the encoder or each other.
-        AtlasError: if training is stopped or fails; see :func:`training.loop.train`.
+        DataError: if the stores do not fit the encoder or each other, or nothing can be held out.
+        AtlasError: if training is stopped or fails, see :func:`training.loop.train`; if a frozen
+            encoder is to learn beside the task; if the task lacks the metric of ``selection``.
     """
     chosen = tasks.get(task)
+    if selection is not None:
+        require_metric(selection, chosen)
+    if frozen and (replay or confusion):
+        raise AtlasError(
+            f"{task}: a frozen encoder learns nothing beside the task; drop `frozen`, or else "
+            "`replay` and `confusion`."
+        )
     title = description or f"{task}, seed {seed}"
     training = _open(train, chosen, encoder)
     labels: list[str] = training.meta["labels"]
@@ -87,26 +109,69 @@ def finetune(
             )
     pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
     model = new_model(encoder, chosen, labels, head or HeadOptions(), seed)
+    positions: int = model.encoder.config.max_position_embeddings
     for path, store in [(train, training), *((evaluate[name], testing[name]) for name in testing)]:
-        _require_positions(store, path, model.encoder.config.max_position_embeddings, encoder)
-    rows = _rows_of(chosen.targets(training), train_languages, train)
+        _require_positions(store, path, positions, encoder)
+    languages_of = chosen.targets(training)
+    rows = _rows_of(languages_of, train_languages, train)
     fingerprint = f"{store_digest(train)} {model.dropout.p}"  # no weight shows the dropout
     if train_languages is not None:
         fingerprint += f" {sorted(train_languages)}"
+    if frozen:
+        model.encoder.requires_grad_(False)
+        fingerprint += " frozen"
+    best: BestEpoch | None = None
+    if selection is not None:
+        held = _held_out_rows(selection, languages_of, rows, train)
+        rows = np.setdiff1d(rows, held)
+        best = BestEpoch(
+            selection,
+            chosen.examples(training, held, pad_multiple=pad_multiple),
+            labels,
+            folder=state_dir / "epochs",
+            precision=optimisation.precision,
+            description=title,
+        )
+        fingerprint += f" {selection.model_dump_json()}"
+    objective: Objective = chosen.objective()
+    unlearning: LanguageUnlearning | None = None
+    if confusion is not None:
+        unlearning = open_unlearning(
+            confusion,
+            encoder,
+            chosen.unit,
+            optimisation,
+            seed=seed,
+            task_examples=len(rows),
+            pad_multiple=pad_multiple,
+            description=title,
+        )
+        paragraphs = unlearning.examples.store
+        _require_positions(paragraphs, confusion.store, positions, encoder)
+        unlearning.give_head(model, head or HeadOptions())
+        objective = unlearning.beside(objective)
+        specification = confusion.specification.model_dump_json()
+        fingerprint += f" {store_digest(confusion.store)} {specification}"
     auxiliary = _open_replay(replay, encoder, state_dir) if replay else None
     if auxiliary is not None:
         fingerprint += f" {auxiliary.fingerprint}"
     log = loop.train(
         model,
         chosen.examples(training, rows, pad_multiple=pad_multiple),
-        chosen.objective(),
+        objective,
         optimisation,
         seed=seed,
         state_dir=state_dir,
         description=title,
+        on_start=best.before if best else None,
+        on_epoch_start=unlearning.begin_epoch if unlearning else None,
+        on_epoch_end=best.after if best else None,
         auxiliary=auxiliary,
+        companion=unlearning,
         fingerprint=fingerprint,
     )
+    if best is not None:
+        log.scores, log.epoch = best.scores, best.restore(model)
     predictions = []
     for name, store in testing.items():
         rows = _rows_of(chosen.targets(store), (languages or {}).get(name), evaluate[name])
@@ -143,7 +208,7 @@ def store_digest(path: Path) -> str:
     return "".join(
         sha256_of(file)
         for file in sorted(path.iterdir())
-        if file.name.startswith(("input_ids.", "labels.", "segment_start.", "meta."))
+        if file.name.startswith(("input_ids.", "labels.", "segment_start.", "split.", "meta."))
     )
 
 
@@ -197,3 +262,20 @@ def _rows_of(
             "add it to the dataset or drop it from the run",
         )
     return np.flatnonzero(np.isin(found, list(languages)))
+
+
+def _held_out_rows(
+    selection: Selection,
+    languages: np.ndarray[tuple[int], np.dtype[np.str_]],
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+    path: Path,
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    held = rows[held_out(languages[rows], selection.fraction, selection.seed)]
+    if len(held) == 0:
+        raise DataError(
+            path,
+            "",
+            f"{len(rows)} examples are too few to hold out {selection.fraction:.0%} of a language",
+            "add examples or raise the fraction of the selection",
+        )
+    return held

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -45,6 +45,27 @@ Auxiliary = Callable[[Any, int], torch.Tensor]
 """Takes the model and the number of the step, returns a loss to add to the step's."""
 
 
+class Companion(Protocol):
+    """A second minibatch of each step, with a loss of its own that is added to the step's.
+
+    It is cut into micro-batches like the first.
+    """
+
+    @property
+    def examples(self) -> Examples:
+        """Where the minibatches come from."""
+        ...
+
+    @property
+    def objective(self) -> Objective:
+        """Their loss."""
+        ...
+
+    def batch(self, step: int) -> Indices:
+        """Return the examples of a step; they depend on nothing but its number."""
+        ...
+
+
 @dataclass
 class TrainingLog:
     """What happened in a training run, over all the processes that worked on it.
@@ -52,10 +73,13 @@ class TrainingLog:
     Attributes:
         epoch_losses: mean loss of the steps of each finished epoch.
         steps: optimiser steps taken.
-        examples: examples seen.
-        tokens: tokens seen, padding left out.
+        examples: examples seen, those of losses beside the objective left out.
+        tokens: tokens seen in them, padding left out.
         seconds: time in the loop.
         resumptions: how often a saved state was continued.
+        scores: where an epoch is selected: the score by epoch, the first before training.
+        epoch: the epoch that was selected, from 1, or 0 for the model before training; none where
+            the last one is kept.
     """
 
     epoch_losses: list[float] = field(default_factory=list)
@@ -64,6 +88,8 @@ class TrainingLog:
     tokens: int = 0
     seconds: float = 0.0
     resumptions: int = 0
+    scores: list[float] = field(default_factory=list)
+    epoch: int | None = None
 
 
 def train(
@@ -76,8 +102,11 @@ def train(
     state_dir: Path | None,
     description: str,
     parameter_groups: Sequence[dict[str, Any]] | None = None,
+    on_start: Callable[[Any], None] | None = None,
+    on_epoch_start: Callable[[int, Any], None] | None = None,
     on_epoch_end: Callable[[int, Any], None] | None = None,
     auxiliary: Auxiliary | None = None,
+    companion: Companion | None = None,
     fingerprint: str = "",
 ) -> TrainingLog:
     """Train ``model`` in place and leave it on the device, in evaluation mode.
@@ -96,10 +125,15 @@ def train(
         description: what is trained, for progress lines.
         parameter_groups: parameters with their own settings, as torch's optimisers take them;
             none: :func:`default_parameter_groups`.
+        on_start: called with the model before training, but not if a saved state is continued.
+        on_epoch_start: called with the number of an epoch (from 0) and the model where the epoch
+            begins, but not where a run goes on inside it. What it does to the model must depend
+            on the number and on the model alone: interrupted, it is done again.
         on_epoch_end: called with the number of the finished epoch (from 0) and the model. After
             an interruption it may be called for the same epoch again, so what it makes must be
             files that it can write twice.
         auxiliary: a loss that is added once per step, such as alignment replay.
+        companion: a second minibatch of each step, with its own loss.
         fingerprint: whatever else identifies the run (digests of its data); a saved state with
             another one is not continued.
 
@@ -128,7 +162,12 @@ def train(
 
     last_save = last_time = time.monotonic()
     with _termination_flag() as terminated, _deterministic(device):
+        if on_start is not None and log.resumptions == 0:
+            model.eval()
+            on_start(model)
         for epoch in range(log.steps // steps_per_epoch, optimisation.epochs):
+            if on_epoch_start is not None and log.steps == epoch * steps_per_epoch:
+                on_epoch_start(epoch, model)
             model.train()
             batches = epoch_batches(
                 examples.lengths, optimisation.batch_size, optimisation.order, seed, epoch
@@ -136,14 +175,23 @@ def train(
             title = f"{description}, epoch {epoch + 1} of {optimisation.epochs}"
             for batch in track(batches[log.steps - epoch * steps_per_epoch :], title):
                 torch.manual_seed(derive_seed(seed, "step", log.steps))
-                running += _accumulate_gradients(
-                    accelerator, model, examples, objective, optimisation, batch
+                running += accumulate_gradients(
+                    model, examples, objective, optimisation, batch, accelerator.backward
                 )
                 if auxiliary is not None:
                     with autocast(optimisation.precision, device):
                         extra = auxiliary(model, log.steps)
                     accelerator.backward(extra)
                     running += extra.detach()
+                if companion is not None:
+                    running += accumulate_gradients(
+                        model,
+                        companion.examples,
+                        companion.objective,
+                        optimisation,
+                        companion.batch(log.steps),
+                        accelerator.backward,
+                    )
                 if optimisation.clip_norm is not None:
                     accelerator.clip_grad_norm_(model.parameters(), optimisation.clip_norm)
                 optimiser.step()
@@ -250,23 +298,37 @@ def autocast(precision: Precision, device: torch.device) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
 
 
-def _accumulate_gradients(
-    accelerator: Accelerator,
+def accumulate_gradients(
     model: nn.Module,
     examples: Examples,
     objective: Objective,
     optimisation: Optimisation,
     indices: Indices,
+    backward: Callable[[torch.Tensor], Any] = torch.Tensor.backward,
 ) -> torch.Tensor:
+    """Add the gradients of the loss over some examples, in micro-batches, to the parameters'.
+
+    Args:
+        model: the network, on the device.
+        examples: the data.
+        objective: the loss.
+        optimisation: token budget and precision.
+        indices: the examples of the step.
+        backward: what computes the gradients of a loss.
+
+    Returns:
+        The loss, a float64 scalar without gradient.
+    """
+    device = PartialState().device
     groups = micro_batches(indices, examples.lengths, optimisation.token_budget)
     batches = [examples.collate(group) for group in groups]
     # The normaliser comes first, so that accumulated shares add up to the loss of one batch.
     step_weight = sum(objective.weight(batch) for batch in batches)
-    total = torch.zeros((), dtype=torch.float64, device=accelerator.device)
+    total = torch.zeros((), dtype=torch.float64, device=device)
     for batch in batches:
-        with autocast(optimisation.precision, accelerator.device):
-            loss = objective.loss(model, _to_device(batch, accelerator.device), step_weight)
-        accelerator.backward(loss)
+        with autocast(optimisation.precision, device):
+            loss = objective.loss(model, _to_device(batch, device), step_weight)
+        backward(loss)
         total += loss.detach()
     return total
 

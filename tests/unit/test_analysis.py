@@ -14,42 +14,27 @@ from scipy import stats
 from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn import metrics
-from sklearn.cluster import KMeans
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_info, threadpool_limits
 from toy_representations import toy_encoder, toy_pairs
 
-from mbert_atlas.analysis.clustering import cluster_agreement
 from mbert_atlas.analysis.distances import (
     derangement,
     sample_pairs,
     summarise,
     word_pair_distances,
 )
-from mbert_atlas.analysis.probing import (
-    _train_adam,
-    fit_probe,
-    predictions,
-    probe_language_identification,
-)
-from mbert_atlas.analysis.projection import project_vectors, stratified_sample, tsne
-from mbert_atlas.analysis.scores import Confusion, SpanScorer, class_scores, tag_scores
+from mbert_atlas.analysis.scores import class_scores, tag_scores
 from mbert_atlas.analysis.significance import mean_correct, paired_t_test
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import read_json, read_parquet, write_parquet
+from mbert_atlas.f1 import Confusion, SpanScorer
+from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.objectives.pairs import open_pairs
 from mbert_atlas.schemas import (
     CLASS_PREDICTIONS,
-    LID_EXAMPLES,
-    PROJECTION,
     TAG_PREDICTIONS,
     WORD_DISTANCES,
 )
-from mbert_atlas.specifications import Probe
 
 torch.set_num_threads(1)
 labels = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcde")), min_size=1)
@@ -185,6 +170,7 @@ def test_tag_scores() -> None:
             "example_id": ["1", "2", "3"],
             "gold": gold,
             "prediction": predicted,
+            "words": [range(len(tags)) for tags in gold],
         },
         schema=TAG_PREDICTIONS,
     )
@@ -214,7 +200,8 @@ IOB2 = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG"])
 def test_scores_of_named_entities(sentences: list[list[tuple[str, str]]]) -> None:
     gold, predicted = ([[pair[side] for pair in pairs] for pairs in sentences] for side in (0, 1))
     count = len(sentences)
-    columns = [["wikiann"] * count, ["hi"] * count, [str(n) for n in range(count)], gold, predicted]
+    names = [["wikiann"] * count, ["hi"] * count, [str(n) for n in range(count)]]
+    columns = [*names, gold, predicted, [range(len(tags)) for tags in gold]]
     frame = tag_scores(pa.table(columns, schema=TAG_PREDICTIONS), outside="O")
     found = frame[frame["language"] == "hi"].set_index("metric")["value"]
     words = [[tag for tags in side for tag in tags] for side in (gold, predicted)]
@@ -233,10 +220,23 @@ def test_scores_of_named_entities(sentences: list[list[tuple[str, str]]]) -> Non
 def test_scores_of_named_entities_by_hand() -> None:
     gold = [["B-PER", "I-PER", "O", "B-LOC"]]
     predicted = [["B-PER", "O", "O", "B-LOC"]]
-    table = pa.table([["w"], ["en"], ["1"], gold, predicted], schema=TAG_PREDICTIONS)
+    words = [[0, 1, 2, 3]]
+    table = pa.table([["w"], ["en"], ["1"], gold, predicted, words], schema=TAG_PREDICTIONS)
     found = tag_scores(table, outside="O").query("language == 'en'").set_index("metric")["value"]
     assert found["token_micro_f1"] == pytest.approx(100 * 2 * 2 / (3 + 2))
     assert found["span_micro_f1"] == pytest.approx(100 * 2 * 1 / (2 + 2))
+
+
+def test_words_count_once_or_by_piece() -> None:
+    gold = [["NOUN", "NOUN", "NOUN", "VERB"], ["VERB", "VERB"]]
+    predicted = [["NOUN", "VERB", "VERB", "VERB"], ["NOUN", "VERB"]]
+    names = [["ud"] * 2, ["zh"] * 2, ["1", "2"]]
+    # One word of three pieces and one of one; then two words.
+    table = pa.table([*names, gold, predicted, [[0, 0, 0, 4], [4, 5]]], schema=TAG_PREDICTIONS)
+    for unit, right, n in (("word", 3, 4), ("piece", 3, 6)):
+        scores = tag_scores(table, unit=unit).set_index(["language", "metric"])
+        assert scores.loc[("zh", "token_accuracy"), "value"] == pytest.approx(100 * right / n)
+        assert scores.loc[("zh", "token_accuracy"), "n"] == n
 
 
 # --- significance ---------------------------------------------------------------------------------
@@ -285,216 +285,6 @@ def test_runs_are_averaged_per_example_whatever_their_order() -> None:
         mean_correct([pa.concat_tables([first, first])])
     with pytest.raises(AtlasError, match="there are none"):
         mean_correct([first], language="ru")
-
-
-# --- clusters and projections ---------------------------------------------------------------------
-
-
-def _clouds(per_cloud: int = 30, clouds: int = 4, dims: int = 8, spread: float = 0.1) -> Any:
-    random = np.random.default_rng(0)
-    centres = 10 * np.eye(clouds, dims)
-    group = np.repeat(np.arange(clouds), per_cloud)
-    vectors = centres[group] + random.normal(0, spread, (len(group), dims))
-    return vectors.astype(np.float32), np.array([f"l{g}" for g in group], dtype=object)
-
-
-def test_clusters_against_labels_and_chance() -> None:
-    vectors, languages = _clouds(clouds=2)
-    found = cluster_agreement(vectors, languages)
-    assert (found.k, found.n, found.v_measure, found.ami) == (2, 60, 1.0, pytest.approx(1.0))
-    assert found.v_measure_stddev == 0
-    assert found.v_measure_chance < 0.1
-    # With k = 3 one cloud is cut: every cluster is pure, so completeness alone falls.
-    cut = cluster_agreement(vectors, languages, k=3)
-    assert 0.6 < cut.v_measure < 1
-    noise = np.random.default_rng(1).permutation(languages)
-    assert abs(cluster_agreement(vectors, noise).ami) < 0.05
-    with pytest.raises(AtlasError, match="cannot make 5 clusters"):
-        cluster_agreement(vectors[:4], languages[:4], k=5)
-
-
-def test_clusters_are_made_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: set[int] = set()
-
-    class Spy(KMeans):
-        def fit_predict(self, *arguments: Any) -> Any:
-            seen.update(pool["num_threads"] for pool in threadpool_info())
-            return super().fit_predict(*arguments)
-
-    monkeypatch.setattr("mbert_atlas.analysis.clustering.KMeans", Spy)
-    with threadpool_limits(3):
-        assert 3 in {pool["num_threads"] for pool in threadpool_info()}
-        cluster_agreement(*_clouds(clouds=2), seeds=[1])
-    assert seen == {1}
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy")), min_size=1, max_size=40),
-    st.integers(1, 6),
-)
-@settings(max_examples=40, deadline=None)
-def test_stratified_samples_fill_every_group(pairs: list[tuple[str, str]], per: int) -> None:
-    columns = [np.array(column, dtype=object) for column in zip(*pairs, strict=True)]
-    chosen = stratified_sample(*columns, per_group=per, seed=3)
-    assert len(set(chosen.tolist())) == len(chosen)
-    for group in set(pairs):
-        assert sum(pairs[i] == group for i in chosen) == min(per, pairs.count(group))
-    assert np.array_equal(chosen, stratified_sample(*columns, per_group=per, seed=3))
-
-
-def test_stratified_sample_depends_on_the_seed() -> None:
-    column = np.zeros(500)
-    first, second = (stratified_sample(column, per_group=20, seed=seed) for seed in (1, 2))
-    assert not np.array_equal(first, second)
-    assert first.max() > 250  # drawn, not cut off
-
-
-def test_tsne_keeps_neighbours_and_repeats() -> None:
-    vectors, languages = _clouds(per_cloud=15)
-    first = tsne(vectors, seed=1)
-    assert first.shape == (60, 2)
-    assert np.array_equal(first, tsne(vectors, seed=1))
-    distance = metrics.pairwise_distances(first) + 1e6 * np.eye(60)
-    assert (languages[distance.argmin(1)] == languages).all()
-    assert np.isfinite(tsne(vectors[:4], seed=1)).all()  # perplexity is lowered
-    with pytest.raises(AtlasError, match="too few for a t-SNE"):
-        tsne(vectors[:3], seed=1)
-
-
-def _labelled(folder: Path, vectors: Any, languages: Any, splits: Any) -> tuple[Path, Path]:
-    arrays = {
-        "vectors": vectors[None],
-        "example_id": np.array([str(i) for i in range(len(vectors))]),
-        "language": languages.astype(str),
-    }
-    save_arrays(folder / "vectors", arrays, {"layers": [2], "pooling": "cls"})
-    table = pa.table(
-        {
-            "id": [str(i) for i in range(len(vectors))],
-            "language": pa.array(languages.tolist()),
-            "split": pa.array(splits.tolist()),
-            "text": [""] * len(vectors),
-        },
-        schema=LID_EXAMPLES,
-    )
-    write_parquet(table, folder / "examples.parquet")
-    return folder / "vectors", folder / "examples.parquet"
-
-
-def test_projecting_a_sample(tmp_path: Path) -> None:
-    vectors, languages = _clouds(per_cloud=40, clouds=3)
-    splits = np.array(["train", "test"] * 60, dtype=object)
-    folder, examples = _labelled(tmp_path, vectors, languages, splits)
-    arguments: dict[str, Any] = {
-        "vectors": folder,
-        "examples": examples,
-        "points": tmp_path / "points.parquet",
-        "clusters": tmp_path / "clusters.json",
-        "seed": 1,
-    }
-    project_vectors(**arguments, per_group=12)
-    points = read_parquet(tmp_path / "points.parquet", PROJECTION)
-    assert points.num_rows == 36
-    assert all(int(example) % 2 == 1 for example in points["example_id"].to_pylist())
-    agreement = read_json(tmp_path / "clusters.json")["language"]
-    assert (agreement["k"], agreement["n"]) == (3, 36)
-    expected = cluster_agreement(
-        vectors[[int(i) for i in points["example_id"].to_pylist()]],
-        np.array(points["language"].to_pylist()),
-    )
-    assert agreement["v_measure"] == pytest.approx(expected.v_measure)
-    with pytest.raises(DataError, match="split dev: it has no examples"):
-        project_vectors(**arguments, split="dev")
-    with pytest.raises(DataError, match="column label: it is missing"):
-        project_vectors(**arguments, agreement=("label",))
-
-
-# --- probe ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("probe", [Probe.published(), Probe.corrected()])
-def test_probe_tells_languages_apart(tmp_path: Path, probe: Probe) -> None:
-    vectors, languages = _clouds(per_cloud=100, spread=1.0)
-    splits = np.tile(np.repeat(["train", "validation", "dev", "test"], [7, 1, 1, 1]), 40)
-    folder, examples = _labelled(tmp_path, vectors, languages, splits)
-    outputs = []
-    for name in ("a", "b"):
-        probe_language_identification(
-            vectors=folder,
-            examples=examples,
-            specification=probe,
-            seed=4,
-            output=tmp_path / f"{name}.parquet",
-            report=tmp_path / "report.json",
-            others={"other": (folder, examples)},
-        )
-        outputs.append((tmp_path / f"{name}.parquet").read_bytes())
-    assert outputs[0] == outputs[1]
-    table = read_parquet(tmp_path / "a.parquet", CLASS_PREDICTIONS)
-    assert table["dataset"].to_pylist() == ["language_identification"] * 40 + ["other"] * 40
-    frame = class_scores(table).set_index(["dataset", "language", "metric"])
-    assert frame.loc[("other", "all", "accuracy"), "value"] > 95
-    probabilities = np.array(table["probabilities"].to_pylist())
-    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
-    report = read_json(tmp_path / "report.json")
-    assert report["classes"] == ["l0", "l1", "l2", "l3"]
-    best = np.array(report["classes"])[probabilities.argmax(1)]
-    assert best.tolist() == table["prediction"].to_pylist()
-    assert report["validation"][report["chosen"]] == max(report["validation"].values())
-    if probe.solver == "adam":
-        assert sorted(report["validation"]) == list("012345")  # epoch 0 competes
-
-
-def test_published_probe_takes_adams_first_step() -> None:
-    random = np.random.default_rng(2)
-    x, y = random.normal(size=(12, 5)).astype(np.float32), np.arange(12) % 3
-    probe = Probe.published(dropout=0, batch_size=12, epochs=1, learning_rate=0.01)
-    (_, before, zero), (_, after, bias) = _train_adam(x, y, 3, probe, seed=1)
-    assert not zero.any()
-    assert before.std() == pytest.approx(probe.initial_stddev, rel=0.5)
-    logits = x @ before.T
-    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    gradient = (p - np.eye(3)[y]).T @ x / 12
-    np.testing.assert_allclose(after, before - 0.01 * np.sign(gradient), atol=1e-5)
-    np.testing.assert_allclose(bias, -0.01 * np.sign((p - np.eye(3)[y]).mean(0)), atol=1e-5)
-
-
-@pytest.mark.parametrize("classes", [2, 4])
-def test_corrected_probe_equals_a_scikit_learn_pipeline(classes: int) -> None:
-    vectors, languages = _clouds(per_cloud=25, clouds=classes, spread=4.0)
-    probe = Probe.corrected(inverse_penalties=(0.1,))
-    found = fit_probe(vectors, languages, vectors, languages, probe, seed=0)
-    expected = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
-    expected.fit(vectors, languages.astype(str))
-    np.testing.assert_allclose(
-        found.probabilities(vectors), expected.predict_proba(vectors), atol=2e-3
-    )
-    assert found.history == {
-        "0.1": pytest.approx(
-            metrics.f1_score(languages.astype(str), expected.predict(vectors), average="macro")
-        )
-    }
-    table = pa.table({"id": ["1"], "language": ["zz"]})  # a language that the probe never saw
-    row = predictions(found, vectors[:1], table, "target").to_pylist()[0]
-    assert (row["gold"], row["prediction"]) == ("zz", "l0")
-
-
-def test_probe_refusals(tmp_path: Path) -> None:
-    vectors, languages = _clouds(per_cloud=3, clouds=2)
-    splits = np.array(["train"] * 5 + ["test"], dtype=object)
-    folder, examples = _labelled(tmp_path, vectors, languages, splits)
-    arguments: dict[str, Any] = {
-        "specification": Probe.published(),
-        "seed": 1,
-        "output": tmp_path / "out.parquet",
-    }
-    with pytest.raises(DataError, match="split validation"):
-        probe_language_identification(vectors=folder, examples=examples, **arguments)
-    splits[1] = "validation"
-    folder, examples = _labelled(tmp_path, vectors, np.array(["en"] * 6), splits)
-    with pytest.raises(DataError, match="only one language"):
-        probe_language_identification(vectors=folder, examples=examples, **arguments)
-    assert not (tmp_path / "out.parquet").exists()
 
 
 # --- distances ------------------------------------------------------------------------------------

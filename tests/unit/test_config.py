@@ -149,7 +149,31 @@ def overlay(tmp_path, text):
         ),
         ("datasets:\n  wikipedia-languages: {languages: [sw]}\n", "line 2", "'sw' is not defined"),
         ("resources:\n  finetunes: {threads: 2}\n", "line 2", "did you mean 'finetune'?"),
-        ("tanti2021: {tagging: adjusted}\n", "line 1", "not defined as fine-tuning"),
+        (
+            "tanti2021:\n  tasks:\n    udpos: {conditions: {initial: udpos}}\n",
+            "line 3",
+            "`frozen` is for initial alone",
+        ),
+        (
+            "tanti2021:\n  tasks:\n    udpos: {conditions: {gradient_reversal: udpos-entropy}}\n",
+            "line 3",
+            "is 'entropy_maximisation', not 'gradient_reversal'",
+        ),
+        (
+            "tanti2021:\n  tasks:\n    xnli: {dev: {xnli-dev: [sw]}}\n",
+            "line 3",
+            "'sw' is not defined in datasets.xnli-dev.languages",
+        ),
+        (
+            "runs:\n  udpos-reversal: {language_data: {dataset: udpos-dev}}\n",
+            "line 2",
+            "'udpos-dev' is not defined as language_identification",
+        ),
+        (
+            "runs:\n  nli: {published: {confusion: {weight: 0.5}}}\n",
+            "line 2",
+            "name them in `language_data`",
+        ),
         (
             "efimov2022:\n  figures:\n    figure1: {languages: [de]}\n",
             "line 3",

@@ -115,6 +115,28 @@ def test_odd_texts_equal_transformers(tmp_path, tokenizer_dir):
     assert rows(load_arrays(tmp_path / "s")) == expected["input_ids"]
 
 
+def test_language_of_every_piece_that_begins_a_word(tmp_path, tokenizer_dir):
+    table = text_table(["unable cats", "你好", "the 🜁", "a " * 40], ["en", "zh", "en", "en"])
+    options = {"labels": ["en", "zh"], "max_length": 16, "drop_unknown": True}
+    for unit in ("text", "token"):
+        encode(
+            "language_identification", table, tokenizer_dir, tmp_path / unit, unit=unit, **options
+        )
+    texts, tokens = (load_arrays(tmp_path / unit) for unit in ("text", "token"))
+    assert rows(texts) == rows(tokens)
+    assert texts.dense("labels").tolist() == [0, 1, 0]
+    assert tokens.dense("split").tolist() == ["train"] * 3
+    assert tokens.meta["options"]["unit"] == "token"
+    pieces = load_tokenizer(tokenizer_dir).convert_ids_to_tokens
+    labels = tokens.ragged("labels")
+    for number, (ids, language) in enumerate(zip(rows(tokens), (0, 1, 0), strict=True)):
+        unlabelled = [
+            piece.startswith("##") or piece in ("[CLS]", "[SEP]") for piece in pieces(ids)
+        ]
+        assert labels[number].tolist() == [-100 if skip else language for skip in unlabelled]
+    assert len(rows(tokens)[2]) == 16
+
+
 @pytest.mark.parametrize("max_length", [8, 128])
 def test_odd_words_equal_transformers(tmp_path, tokenizer_dir, max_length):
     sentences = [["the", word, "a", word] for word in ODD] + [ODD]
@@ -185,10 +207,10 @@ def test_odd_pretraining_texts_equal_transformers(tmp_path, tokenizer_dir):
 NEED_TORCH = {
     "adjust",
     "extend_encoder",
-    "extract_representations",
+    "extract_features",
     "finetune",
+    "identify_languages",
     "pretrain",
-    "probe_language_identification",
     "word_pair_distances",
 }
 NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files

@@ -21,16 +21,17 @@ from toy_representations import (
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
+from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import write_parquet
 from mbert_atlas.hidden_states import group_by, pad, span_vectors
 from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.representations.extraction import (
+    extract_features,
     extract_texts,
     extract_words,
 )
-from mbert_atlas.representations.reading import read_labelled_vectors, read_vectors
-from mbert_atlas.schemas import NLI_PAIRS, SENTENCES
+from mbert_atlas.representations.reading import read_features, read_vectors
+from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
 
 torch.set_num_threads(1)
 
@@ -304,22 +305,134 @@ def test_an_interrupted_extraction_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_vectors_find_their_examples(encoder: Path, store: Path, tmp_path: Path) -> None:
-    extract_texts(encoder=encoder, store=store, output=tmp_path / "vectors")
+def _labelled(store: Path, folder: Path, unit: str) -> Path:
+    """The store with labels 0 to 2 of texts or of some pieces, and splits; two lack labels."""
+    random = np.random.default_rng(5)
+    lengths = load_arrays(store).ragged("input_ids").lengths
+    labels: Any = random.integers(0, 3, len(lengths)).astype(np.int32)
+    if unit == "token":
+        rows = [random.integers(0, 3, length) for length in lengths]
+        for number, row in enumerate(rows):
+            row[random.random(len(row)) < 0.4] = NO_LABEL
+            row[1] = 2
+            row[[0, -1] if number not in (3, 10) else slice(None)] = NO_LABEL
+        labels = Ragged.from_rows(rows, np.int32)
+    meta = {"tokenizer": toy_tokenizer_digest(), "labels": ["a", "b", "c"]}
+    split = np.array(["train", "validation", "dev", "test", "train"] * 6)
+    return _copy(store, folder, meta, labels=labels, split=split)
 
-    def read(rows: list[tuple[str, str]]) -> pa.Table:
-        columns = dict(zip(("language", "id"), map(list, zip(*rows, strict=True)), strict=True))
-        write_parquet(pa.table(columns), tmp_path / "examples.parquet")
-        return read_labelled_vectors(tmp_path / "vectors", tmp_path / "examples.parquet")[1]
 
-    rows = [(language, str(n)) for language in ("xx", "en") for n in range(20)]  # 10 without vector
-    table = read(rows)
-    assert table["id"].to_pylist() == load_arrays(store).dense("example_id").tolist()
-    assert table["language"].to_pylist() == ["en"] * 15 + ["xx"] * 15
-    with pytest.raises(DataError, match=r"row 15: its example is not in"):
-        read([row for row in rows if row != ("xx", "0")])
-    with pytest.raises(DataError, match="id 3: twice in en"):
-        read([*rows, ("en", "3")])
+@pytest.mark.parametrize("splits", [None, ["train", "test"]])
+@pytest.mark.parametrize("pooling", ["cls", "mean", "pooler", "token"])
+def test_features_equal_one_forward_pass_each(
+    encoder: Path, store: Path, tmp_path: Path, pooling: Any, splits: list[str] | None
+) -> None:
+    unit = "token" if pooling == "token" else "text"
+    folder = _labelled(store, tmp_path / "store", unit)
+    options: dict[str, Any] = {} if unit == "token" else {"pooling": pooling}
+    extract_features(
+        encoder=encoder,
+        store=folder,
+        output=tmp_path / "features",
+        splits=splits,
+        dtype="float32",
+        token_budget=40,
+        **options,
+    )
+    stored, found = load_arrays(folder), read_features(tmp_path / "features")
+    labels = stored.arrays["labels"]
+    expected, numbers, examples = [], [], []
+    for row, (states, pooler) in enumerate(_states(encoder, store)):
+        if splits is not None and stored.dense("split")[row] not in splits:
+            continue
+        own = np.atleast_1d(labels[row])
+        kept = np.flatnonzero(own != NO_LABEL)
+        expected += {
+            "cls": [states[-1, 0]],
+            "mean": [states[-1, 1:-1].mean(0)],
+            "pooler": [pooler],
+            "token": list(states[-1, kept]),
+        }[pooling]
+        numbers += own[kept].tolist()
+        examples += [row] * len(kept)
+    np.testing.assert_allclose(found.vectors, np.stack(expected), rtol=1e-4, atol=1e-5)
+    assert found.labels.tolist() == numbers
+    assert (found.label_names, found.unit) == (["a", "b", "c"], unit)
+    rows, example = np.unique(examples, return_inverse=True)  # those without a label are gone
+    assert found.example.tolist() == example.tolist()
+    assert found.labels.dtype == found.example.dtype == np.int32
+    for name in ("example_id", "language", "split"):
+        assert getattr(found, name).tolist() == stored.dense(name)[rows].tolist()
+    assert load_arrays(tmp_path / "features").meta["layers"] == [3]
+
+
+def test_features_of_other_splits_are_not_encoded(
+    encoder: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+
+    def spy(folder: Path) -> Any:
+        model = load_encoder(folder)
+        hook = lambda _, __, inputs: seen.append(len(inputs["input_ids"]))  # noqa: E731
+        model.register_forward_pre_hook(hook, with_kwargs=True)
+        return model
+
+    monkeypatch.setattr("mbert_atlas.representations.extraction.load_encoder", spy)
+    for unit in ("text", "token"):
+        folder = _labelled(store, tmp_path / unit, unit)
+        extract_features(
+            encoder=encoder, store=folder, output=tmp_path / "out", splits=["validation"]
+        )
+    assert sum(seen) == 6 + 6
+
+
+def test_reading_features(encoder: Path, store: Path, tmp_path: Path) -> None:
+    folder = _labelled(store, tmp_path / "store", "token")
+    extract_features(encoder=encoder, store=folder, output=tmp_path / "features")
+    found = read_features(tmp_path / "features")
+    assert found.vectors.dtype == np.float16
+    assert found.split is not None
+    assert found.languages().tolist() == [found.language[row] for row in found.example]
+    assert found.split[found.examples("dev")].tolist() == ["dev"] * 6
+    rows = found.rows("dev")
+    assert set(found.example[rows]) == set(found.examples("dev"))
+    assert len(rows) == sum(found.split[row] == "dev" for row in found.example)
+    for example in range(28):
+        inside = np.flatnonzero(found.example == example)
+        assert np.array_equal(found.by_example[example], found.vectors[inside])
+    with pytest.raises(DataError, match="split heldout: it has no examples"):
+        found.examples("heldout")
+    bare = load_arrays(folder)
+    arrays = {name: array for name, array in bare.arrays.items() if name != "split"}
+    meta = {"tokenizer": toy_tokenizer_digest(), "labels": ["a", "b", "c"]}
+    save_arrays(tmp_path / "bare", arrays, meta)
+    options: Any = {"encoder": encoder, "output": tmp_path / "whole", "splits": ["test"]}
+    extract_features(store=tmp_path / "bare", **options)  # a store without splits is one split
+    whole = read_features(tmp_path / "whole")
+    assert whole.split is None
+    assert len(whole.vectors) == len(found.vectors)
+    with pytest.raises(DataError, match="split test: it has no examples"):
+        whole.rows("test")
+
+
+def test_feature_refusals(encoder: Path, store: Path, tmp_path: Path) -> None:
+    def features(path: Path, **options: Any) -> None:
+        extract_features(encoder=encoder, store=path, output=tmp_path / "out", **options)
+
+    token, text = (_labelled(store, tmp_path / unit, unit) for unit in ("token", "text"))
+    with pytest.raises(DataError, match="nothing of the splits gold, silver has a label"):
+        features(token, splits=["silver", "gold"])
+    ids = load_arrays(store).ragged("input_ids")
+    unlabelled = Ragged(np.full_like(ids.values, NO_LABEL), ids.offsets)
+    with pytest.raises(DataError, match="nothing has a label"):
+        features(_copy(token, tmp_path / "unlabelled", labels=unlabelled))
+    short = [[CLS, SEP] if row in (2, 4) else ids[row] for row in range(len(ids))]
+    bare = _copy(text, tmp_path / "bare", input_ids=Ragged.from_rows(short, np.int32))
+    with pytest.raises(DataError, match="row 4: the text has no piece"):
+        features(bare, splits=["train"])
+    with pytest.raises(DataError, match="not made with the tokenizer of"):
+        features(_copy(text, tmp_path / "other", {"tokenizer": "0", "labels": []}))
+    assert not (tmp_path / "out").exists()
 
 
 def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
@@ -362,6 +475,18 @@ def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
             rtol=1e-4,
             atol=1e-5,
         )
+        extract_features(
+            encoder=encoder,
+            store=tmp_path / f"pairs{segments}",
+            output=tmp_path / f"features{segments}",
+            dtype="float32",
+        )
+        features = read_features(tmp_path / f"features{segments}")
+        assert np.array_equal(features.vectors, read_vectors(tmp_path / f"pooled{segments}"))
+        assert [features.label_names[label] for label in features.labels] == [
+            "neutral",
+            "entailment",
+        ]
     sentences = pa.table(
         {
             "id": ["1"],
@@ -392,3 +517,29 @@ def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
     first = read_vectors(tmp_path / "first")
     assert not np.allclose(found.dense("vectors")[0, 0], first[0])  # two pieces
     np.testing.assert_array_equal(found.dense("vectors")[0, 1], first[1])  # one piece
+    extract_features(
+        encoder=encoder, store=tmp_path / "sentences", output=tmp_path / "tags", dtype="float32"
+    )
+    extract_words(
+        encoder=encoder,
+        store=tmp_path / "sentences",
+        output=tmp_path / "last",
+        pooling="first",
+        dtype="float32",
+    )
+    tags = read_features(tmp_path / "tags")
+    assert (tags.label_names, tags.labels.tolist()) == (["NOUN", "VERB"], [0, 1])
+    assert np.array_equal(tags.vectors, read_vectors(tmp_path / "last"))
+    texts = pa.table(
+        [["1", "2"], ["xx", "en"], ["train", "test"], ["xx1s xx2", "en3"]], LID_EXAMPLES
+    )
+    for unit, labels in (("text", [1, 0]), ("token", [1, 1, 0])):
+        options = {"labels": ["en", "xx"], "unit": unit}
+        encode("language_identification", texts, encoder, tmp_path / unit, **options)
+        extract_features(
+            encoder=encoder, store=tmp_path / unit, output=tmp_path / f"languages-{unit}"
+        )
+        languages = read_features(tmp_path / f"languages-{unit}")
+        assert (languages.unit, languages.labels.tolist()) == (unit, labels)
+        assert languages.languages().tolist() == [["en", "xx"][label] for label in labels]
+        assert languages.examples("test").tolist() == [1]

@@ -9,21 +9,26 @@ from mbert_atlas.config_families import laid_over
 from mbert_atlas.config_reading import base_files, validate
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.runs import RunTable
+from mbert_atlas.search import apply_choice
 
 ROOT = Path(__file__).parents[2]
 
 
-def table(**changes):
+def config(**changes):
     values: dict = {}
     for file in base_files(ROOT):
         values = laid_over(values, yaml.safe_load(file.read_text()))
-    return RunTable(validate(laid_over(values, changes)))
+    return validate(laid_over(values, changes))
+
+
+def table(**changes):
+    return RunTable(config(**changes))
 
 
 def test_protocols_split_only_where_they_differ():
     runs = table()
     ids = {run.id for run in runs}
-    assert {"nli", "udpos", "adjusted-hi.published", "adjusted-hi.corrected"} <= ids
+    assert {"nli", "xnli-tuned", "adjusted-hi.published", "adjusted-hi.corrected"} <= ids
     assert runs.get("nli", None, "published") is runs.get("nli", None, "corrected")
     assert runs.get("nli-adjusted", "hi", "published").start == "adjusted-hi.published"
     assert runs.get("nli-adjusted", "hi", "published").base == "mbert"
@@ -139,3 +144,43 @@ def test_unknown_language_circle_and_id_are_refused():
         runs["nope"]
     with pytest.raises(AtlasError, match="is a circle"):
         table(runs={"adjusted": {"encoder": "nli-adjusted"}})
+
+
+def test_a_search_draws_different_values_and_trains_them_on_other_data():
+    runs = table()
+    draws = runs.draws("udpos-reversal")
+    assert len(draws) == len({tuple(values.items()) for values in draws.values()}) == 20
+    space = config().tanti2021.search.space
+    assert {values["weight"] for values in draws.values()} == set(space.gradient_reversal)
+    assert all("weight" not in values for values in runs.draws("udpos").values())
+    assert all("learning_rate" not in values for values in runs.draws("udpos-initial").values())
+    name, values = next(iter(draws.items()))
+    run, base = runs[name], runs["udpos-reversal.published"]
+    assert run.seeds == (1,)
+    assert list(run.specification["evaluate"]) == ["udpos-dev"]
+    hyperparameters = run.specification["hyperparameters"]
+    assert hyperparameters["confusion"]["weight"] == values["weight"]
+    assert hyperparameters["optimisation"]["batch_size"] == values["batch_size"]
+    assert hyperparameters["head"]["initial_stddev"] == values["initial_stddev"]
+    same = base.specification["hyperparameters"]["optimisation"]["epochs"]
+    assert hyperparameters["optimisation"]["epochs"] == same
+    assert runs.draws("udpos") != runs.draws("udpos-entropy")
+    with pytest.raises(AtlasError, match="the space holds 36 for 'udpos-initial'"):
+        table(tanti2021={"search": {"draws": 37}})
+    assert table().draws("udpos") == runs.draws("udpos")
+
+
+def test_final_runs_take_the_reported_values_or_the_chosen_ones(tmp_path):
+    run = table().get("xnli-reversal", None, "published")
+    reported = run.specification["hyperparameters"]
+    assert reported["optimisation"]["learning_rate"] == 1e-6  # Table 5
+    assert "search" not in run.specification
+    searched = table(tanti2021={"search": {"use": "chosen"}})
+    final = searched.get("xnli-reversal", None, "published").specification
+    assert final["search"] == "xnli-reversal.published"
+    assert "search" not in searched["xnli-reversal-draw01"].specification
+    assert "search" not in searched.get("nli", None, "published").specification
+    (tmp_path / "choice.json").write_text('{"values": {"weight": 0.7, "learning_rate": 0.001}}')
+    taken = apply_choice(final["hyperparameters"], tmp_path / "choice.json")
+    assert taken["confusion"] == reported["confusion"] | {"weight": 0.7}
+    assert taken["optimisation"] == reported["optimisation"] | {"learning_rate": 0.001}

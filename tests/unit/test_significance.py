@@ -35,6 +35,7 @@ def _table(gold: list[list[str]], predicted: list[list[str]], language: str = "h
         "example_id": [f"{number:03}" for number in range(count)],
         "gold": gold,
         "prediction": predicted,
+        "words": [range(len(tags)) for tags in gold],
     }
     return pa.table(columns, schema=TAG_PREDICTIONS)
 

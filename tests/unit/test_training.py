@@ -16,6 +16,9 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors import SafetensorError
+from seqeval.metrics import f1_score as seqeval_f1
+from sklearn.metrics import f1_score
 from tiny_models import NLI_LABELS, TAGS, make_encoder, make_tokenizer, nli_table, sentence_table
 from torch import nn
 from torch.nn import functional
@@ -24,13 +27,16 @@ from transformers import get_scheduler
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
-from mbert_atlas.specifications import Optimisation
+from mbert_atlas.specifications import Optimisation, Selection
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
+from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training import loop
+from mbert_atlas.training import selection as selection_module
 from mbert_atlas.training.batching import epoch_batches, micro_batches
 from mbert_atlas.training.finetune import finetune, new_model
 from mbert_atlas.training.loop import default_parameter_groups, predict, train
@@ -67,9 +73,8 @@ def line_model(dropout: float = 0.0) -> nn.Sequential:
 
 
 def run(model, *, examples=None, state_dir=None, seed=1, objective=None, **settings):
-    options = {
-        name: settings.pop(name) for name in ("on_epoch_end", "auxiliary") if name in settings
-    }
+    hooks = ("on_start", "on_epoch_start", "on_epoch_end", "auxiliary", "companion")
+    options = {name: settings.pop(name) for name in hooks if name in settings}
     values = {"learning_rate": 0.01, "batch_size": 8, "epochs": 2, **settings}
     return train(
         model,
@@ -249,6 +254,67 @@ def test_epoch_ends_and_auxiliary_loss():
     assert model[0].weight.abs().max() < 0.1  # the auxiliary loss rules
 
 
+class Zero:
+    """A companion: the same line, but its loss pulls all outputs to zero."""
+
+    def __init__(self) -> None:
+        self.examples, self.objective, self.steps = Line(20), self, []
+        self.examples.y[:] = 0
+
+    def weight(self, batch):
+        return len(batch["x"])
+
+    def loss(self, model, batch, step_weight):
+        return 1000.0 * model(batch["x"]).square().sum() / step_weight
+
+    def batch(self, step):
+        self.steps.append(step)
+        return np.arange(step % 3, 20)
+
+
+@pytest.mark.parametrize("budget", [32, 10_000])
+def test_a_companion_gets_a_minibatch_at_each_step(budget):
+    run(
+        model := line_model(),
+        companion=(companion := Zero()),
+        epochs=30,
+        learning_rate=0.02,
+        token_budget=budget,
+    )
+    assert companion.steps == list(range(210))
+    assert model(torch.from_numpy(Line().x)).abs().max() < 0.1  # its loss rules
+
+
+def test_a_companions_loss_is_added_to_the_steps():
+    alone, together = (
+        run(line_model(), batch_size=50, epochs=1, companion=companion).epoch_losses[0]
+        for companion in (None, Zero())
+    )
+    model, x = line_model(), torch.from_numpy(Line(20).x)
+    assert together == pytest.approx(alone + 1000 * model(x).square().mean().item(), rel=1e-5)
+
+
+def test_hooks_come_in_order():
+    calls = []
+    run(
+        line_model(),
+        on_start=lambda model: calls.append(("start", model.training)),
+        on_epoch_start=lambda epoch, model: calls.append(("begin", epoch)),
+        auxiliary=lambda model, step: calls.append(step) or torch.zeros(1, requires_grad=True)[0],
+        on_epoch_end=lambda epoch, model: calls.append(("end", epoch, model.training)),
+        batch_size=25,
+    )
+    assert calls == [
+        ("start", False),
+        ("begin", 0),
+        *(0, 1),
+        ("end", 0, False),
+        ("begin", 1),
+        *(2, 3),
+        ("end", 1, False),
+    ]
+
+
 def test_losses_that_explode_are_reported():
     class Broken(SquaredError):
         def loss(self, model, batch, step_weight):
@@ -288,6 +354,23 @@ def test_sigterm_saves_the_state_and_the_next_run_goes_on(tmp_path, caplog):
     assert "goes on after step 10" in caplog.text
     assert weights(resumed) == weights(whole)
     assert (log.steps, log.examples, log.resumptions, len(log.epoch_losses)) == (21, 150, 1, 3)
+
+
+@pytest.mark.parametrize(("stop", "expected"), [(10, [2]), (14, [2]), (7, [1, 2])])
+def test_a_resumed_run_starts_only_what_had_not_begun(tmp_path, stop, expected):
+    calls = []
+    hooks = {
+        "on_start": lambda model: calls.append("start"),
+        "on_epoch_start": lambda epoch, model: calls.append(epoch),
+        "state_dir": tmp_path,
+        "epochs": 3,  # of seven steps each
+    }
+    with pytest.raises(AtlasError, match="SIGTERM"):
+        run(line_model(), objective=StopAfter(stop), **hooks)
+    assert calls == ["start", *range(-(-stop // 7))]
+    calls.clear()
+    run(line_model(), **hooks)
+    assert calls == expected
 
 
 def test_states_of_other_runs_are_ignored(tmp_path, caplog):
@@ -512,6 +595,164 @@ def test_finetuning_learns_and_writes_model_and_predictions(small_run, tmp_path)
     examples = task.examples(load_arrays(tmp_path / "train"))
     outputs = predict(model, examples, task.forward, description="p", rows=examples.label_counts)
     assert task.decode(examples, outputs, labels, "ud").equals(table)
+
+
+# The best epoch
+
+
+@given(
+    st.lists(st.sampled_from(["de", "en", "zh"]), min_size=1, max_size=200),
+    st.integers(1, 99),
+    st.integers(0, 3),
+)
+def test_every_language_gives_its_share(languages, percent, seed):
+    languages = np.array(languages)
+    marks = held_out(languages, percent / 100, seed)
+    for language in set(languages.tolist()):
+        of_language = languages == language
+        count, size = int(of_language.sum()), int(marks[of_language].sum())
+        assert size == percent * count // 100
+        alone = held_out(languages[of_language], percent / 100, seed)
+        assert np.array_equal(alone, marks[of_language])  # whatever other languages there are
+
+
+def test_what_is_held_out_depends_on_the_seed():
+    languages = np.array(["en"] * 1000 + ["de"] * 60)
+    one, again, other = (held_out(languages, 0.1, seed) for seed in (0, 0, 1))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, other)
+    assert one[:1000].sum() == other[:1000].sum() == 100
+    assert one[1000:].sum() == 6
+    assert abs(np.flatnonzero(one[:1000]).mean() - 500) < 100  # from all over
+
+
+def scored_anew(small_run, metric, seed=0, fraction=0.25):
+    """Score the saved model with seqeval or scikit-learn on what was held out."""
+    model, labels = load_model(small_run["output_model"])
+    store = load_arrays(small_run["train"])
+    rows = np.flatnonzero(held_out(store.dense("language"), fraction, seed))
+    task = tasks.get("tagging")
+    examples = task.examples(store, rows)
+    outputs = predict(model, examples, task.forward, description="p", rows=examples.label_counts)
+    gold = [[labels[n] for n in store.ragged("labels")[row] if n >= 0] for row in rows]
+    found = [[labels[n] for n in outputs[place]] for place in range(len(rows))]
+    assert list(map(len, gold)) == list(map(len, found))
+    if metric == "span_macro_f1":
+        return seqeval_f1(gold, found, average="macro", zero_division=0)
+    return f1_score(np.concatenate(gold), np.concatenate(found), average="macro")
+
+
+@pytest.mark.filterwarnings("ignore:.* seems not to be NE tag")
+@pytest.mark.parametrize("metric", ["macro_f1", "span_macro_f1"])
+def test_the_best_epoch_is_kept(small_run, tmp_path, metric, monkeypatch):
+    """Three epochs learn, three unlearn: the best one lies in between."""
+
+    class Turning(CrossEntropy):
+        steps = 0
+
+        def loss(self, model, batch, step_weight):
+            self.steps += 1
+            loss = super().loss(model, batch, step_weight)
+            return loss if self.steps <= 3 * 4 else -loss
+
+    monkeypatch.setattr("mbert_atlas.tasks.base.CrossEntropy", Turning)
+    sentences = [["un-able", "cats", "sees", "a-dog", "你好", ","][n % 4 :] for n in range(40)]
+    tags = [[TAGS[len(word) % 4] for word in words] for words in sentences]
+    encode(
+        "tagging",
+        sentence_table(sentences, tags),
+        small_run["encoder"],
+        tmp_path / "train",
+        labels=TAGS,
+        labelled_pieces="non_continuation",
+    )
+    optimisation = Optimisation(
+        learning_rate=0.01, batch_size=8, epochs=6, schedule="constant", token_budget=10_000
+    )
+    log = finetune(
+        **{**small_run, "optimisation": optimisation},
+        selection=Selection(metric=metric, fraction=0.25),
+    )
+    assert log.steps == 6 * 4  # on 30 examples
+    assert len(log.scores) == 7
+    assert log.epoch == log.scores.index(max(log.scores))
+    assert log.epoch in (1, 2, 3, 4)
+    assert max(log.scores) > max(log.scores[0], log.scores[-1]) + 0.3
+    assert scored_anew(small_run, metric) == pytest.approx(max(log.scores), abs=1e-6)
+
+
+def test_of_equally_good_epochs_the_first_is_kept(small_run, tmp_path):
+    log = finetune(**small_run, selection=Selection(fraction=0.25))
+    best = max(log.scores)
+    assert log.scores.count(best) > 1
+    assert log.epoch == log.scores.index(best) > 0
+    assert not (tmp_path / "state").exists()
+    assert scored_anew(small_run, "macro_f1") == pytest.approx(best)
+
+
+def test_the_model_before_training_competes(small_run, tmp_path):
+    optimisation = Optimisation(learning_rate=1e-9, batch_size=8, epochs=2)
+    log = finetune(**{**small_run, "optimisation": optimisation}, selection=Selection())
+    assert log.scores == [log.scores[0]] * 3
+    assert log.epoch == 0
+    first = new_model(small_run["encoder"], tasks.get("tagging"), TAGS, HeadOptions(), seed=1)
+    kept, _ = load_model(tmp_path / "model")
+    assert weights(kept) == weights(first)
+
+
+def test_the_state_folder_of_another_run_does_not_count(small_run, tmp_path):
+    folder = tmp_path / "state/epochs"
+    folder.mkdir(parents=True)
+    (folder / "scores.json").write_text("[0.5, 2.0]")
+    (folder / "epoch-1.safetensors").write_text("of another run")
+    log = finetune(**small_run, selection=Selection(fraction=0.25))
+    assert len(log.scores) == 13
+    assert max(log.scores) <= 1
+
+
+def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
+    encode("inference", nli_table(40), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
+    seen = []
+    collate = TextExamples.collate
+
+    def record(self, indices):
+        seen.append((torch.is_grad_enabled(), self.rows[indices]))
+        return collate(self, indices)
+
+    monkeypatch.setattr(TextExamples, "collate", record)
+    pairs = {**small_run, "task": "inference", "train": tmp_path / "pairs", "evaluate": {}}
+    finetune(**pairs, selection=Selection(seed=3), train_languages=["de"])
+    parts = {
+        learning: set(np.concatenate([rows for how, rows in seen if how is learning]).tolist())
+        for learning in (True, False)
+    }
+    german = load_arrays(tmp_path / "pairs").dense("language") == "de"
+    held = held_out(np.array(["de"] * int(german.sum())), 0.1, 3)
+    assert parts[False] == set(np.flatnonzero(german)[held].tolist())
+    assert parts[True] == set(np.flatnonzero(german)[~held].tolist())
+    assert len(parts[False]) == 2
+
+
+def test_selections_that_make_no_sense_are_refused(small_run, tmp_path):
+    spans = Selection(metric="span_macro_f1")
+    with pytest.raises(AtlasError, match="inference: texts have no spans"):
+        finetune(**{**small_run, "task": "inference"}, selection=spans)
+    with pytest.raises(AtlasError, match="question_answering: there are no classes"):
+        finetune(**{**small_run, "task": "question_answering"}, selection=Selection())
+    with pytest.raises(DataError, match="40 examples are too few to hold out 1% of a language"):
+        finetune(**small_run, selection=Selection(fraction=0.01))
+    assert not (tmp_path / "model").exists()
+
+
+def test_weights_that_do_not_fit_on_the_disk_are_one_sentence(small_run, tmp_path, monkeypatch):
+    def full(tensors, path):
+        Path(path).write_text("half")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device")
+
+    monkeypatch.setattr(selection_module, "save_file", full)
+    with pytest.raises(AtlasError, match=r"epoch-0\.safetensors: the weights cannot .*free space"):
+        finetune(**small_run, selection=Selection())
+    assert not list((tmp_path / "state/epochs").glob("*"))
 
 
 def test_finetuning_finds_named_entities(small_run, tmp_path):

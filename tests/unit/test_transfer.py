@@ -120,6 +120,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
             "example_id": [f"{number:02}" for number in [*range(30), *range(30)]],
             "gold": gold * 2,
             "prediction": tags + gold,
+            "words": [range(3)] * 60,
         }
         path = tmp_path / f"{condition}.parquet"
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)

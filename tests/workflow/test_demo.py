@@ -54,10 +54,28 @@ def test_replay_keeps_what_fine_tuning_alone_forgets(demo):
 
 
 def test_languages_are_identified(demo):
-    frame = measured(demo, "tanti2021/languages.csv").astype({"value": float})
-    accuracy = frame[frame.metric == "accuracy_language_wikipedia"]
+    frame = measured(demo, "tanti2021/table1_xnli.csv").astype({"value": float})
+    initial = frame[frame.condition == "initial"]
+    accuracy = initial[initial.metric == "accuracy_language_wikipedia"]
     assert set(accuracy.protocol) == {"published", "corrected"}
     assert accuracy["value"].min() > 95, accuracy
+
+
+def test_experiments_of_language_specificity_are_complete(demo):
+    for artifact in ("table1", "table2", "table3"):
+        for task in ("udpos", "xnli"):
+            frame = measured(demo, f"tanti2021/{artifact}_{task}.csv").astype({"value": float})
+            frame = frame[frame.artifact == artifact]
+            score = "v_measure" if artifact == "table3" else "macro_f1"
+            for what in ("label", "language_target", "language_wikipedia"):
+                rows = frame[(frame.metric == f"{score}_{what}") & (frame.target == "")]
+                assert len(rows) == 2 * 2  # conditions, protocols; one seed
+                assert rows["value"].between(0, 100).all()
+    choices = measured(demo, "tanti2021/table5.csv")
+    assert len(choices[choices.metric == "classifier_lr"]) == 8 * 2
+    items = measured(demo, "tanti2021/appendixA.csv").set_index(["task", "condition", "protocol"])
+    assert items["value"].astype(int).loc["udpos", "train", "published"].item() == 1350
+    assert items["value"].astype(int).loc["udpos", "val", "published"].item() == 150
 
 
 def test_alignment_is_close_to_the_truth(demo):
@@ -77,7 +95,8 @@ def test_inference_and_tagging_beat_guessing(demo):
         right.append((english.gold == english.prediction).mean())
     assert sum(right) / len(right) > 0.55, right  # three classes
     tagging = measured(demo, "tanti2021/table1_udpos.csv")
-    words = tagging[(tagging.metric == "accuracy") & (tagging.target == "en")]
+    tuned = tagging[tagging.condition == "fine_tuned"]
+    words = tuned[(tuned.metric == "accuracy") & (tuned.target == "en")]
     assert words["value"].astype(float).min() > 90
 
 
@@ -158,8 +177,9 @@ def test_costs_are_booked_on_papers_and_stages(demo):
 
 def test_figures_are_drawings_with_text(demo):
     figures = sorted((demo / "results/demo/figures").rglob("*.svg"))
-    # Figure 1 by language and protocol, Figure 2 by protocol, eight tables; two of tanti2021.
-    assert len(figures) == 4 + 2 + 8 + 2
+    # Figure 1 by language and protocol, Figure 2 by protocol, eight tables; of tanti2021 two tables
+    # by task, Figures 3 to 6 by protocol.
+    assert len(figures) == 4 + 2 + 8 + 4 + 8
     for path in figures:
         assert path.with_suffix(".png").stat().st_size > 10_000
         assert path.read_text().count("<path") > 20

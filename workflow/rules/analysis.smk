@@ -2,66 +2,96 @@
 # resources/reported/*.csv plus protocol, seed and n. CPU only: a new metric never costs a GPU hour.
 
 
-rule probe_language_identification:
-    """Language identification by a linear layer on cached vectors."""
+rule identify_languages:
+    """Language identification by a linear layer, trained in isolation on the features of Wikipedia."""
     input:
-        vectors="<results>/representations/{name}",
-        texts=lambda wildcards: table(CONFIG.representations[wildcards.name].dataset),
+        target=features_folder("target"),
+        wikipedia=features_folder("wikipedia"),
+        choice=lambda wildcards: choice_of(RUNS[wildcards.run]),
     output:
-        predictions="<results>/probes/{name}/{protocol}/seed{seed}.parquet",
+        published="<results>/languages/{task}/{run}/seed{seed}.published.parquet",
+        corrected="<results>/languages/{task}/{run}/seed{seed}.corrected.parquet",
+        report="<results>/languages/{task}/{run}/seed{seed}.json",
     log:
-        "<results>/logs/probe_language_identification/{name}/{protocol}/seed{seed}.log",
+        "<results>/logs/identify_languages/{task}/{run}/seed{seed}.log",
     benchmark:
-        "<results>/benchmarks/probe_language_identification/{name}/{protocol}/seed{seed}.tsv"
+        "<results>/benchmarks/identify_languages/{task}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        name=either(CONFIG.representations),
+        task=either(CONFIG.tanti2021.tasks),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("probe_language_identification").threads
+    threads: asked("identify_languages").threads
     resources:
-        mem_mb=memory("probe_language_identification"),
-        runtime=minutes("probe_language_identification"),
+        mem_mb=memory("identify_languages"),
+        runtime=minutes("identify_languages"),
     params:
-        probe=lambda wildcards: CONFIG.tanti2021.probe[wildcards.protocol].model_dump(mode="json"),
-        code=code("probe_language_identification"),
+        hyperparameters=lambda wildcards: RUNS[wildcards.run].specification["hyperparameters"],
+        probe=CONFIG.tanti2021.probe.model_dump(mode="json"),
+        code=code("identify_languages"),
     script:
-        "../scripts/probe_language_identification.py"
+        "../scripts/identify_languages.py"
 
 
-rule project_languages:
-    """t-SNE and k-means of a sample of the test texts, the same number per language (App. B)."""
+rule cluster_points:
+    """K-means of a sample of the test sets against labels and languages (App. B)."""
     input:
-        vectors="<results>/representations/{name}",
-        texts=lambda wildcards: table(CONFIG.representations[wildcards.name].dataset),
+        target=features_folder("target"),
+        wikipedia=features_folder("wikipedia"),
     output:
-        points="<results>/projections/{name}.parquet",
-        clusters="<results>/projections/{name}.json",
+        "<results>/clusters/{task}/{run}/seed{seed}.json",
     log:
-        "<results>/logs/project_languages/{name}.log",
+        "<results>/logs/cluster_points/{task}/{run}/seed{seed}.log",
     benchmark:
-        "<results>/benchmarks/project_languages/{name}.tsv"
+        "<results>/benchmarks/cluster_points/{task}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        name=either(CONFIG.representations),
+        task=either(CONFIG.tanti2021.tasks),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("project_languages").threads
+    threads: asked("cluster_points").threads
     resources:
-        mem_mb=memory("project_languages"),
-        runtime=minutes("project_languages"),
+        mem_mb=memory("cluster_points"),
+        runtime=minutes("cluster_points"),
     params:
-        per_language=CONFIG.tanti2021.per_language,
+        sample=sample_of,
+        language_clusters=CONFIG.tanti2021.language_clusters,
+        code=code("cluster_points"),
+    script:
+        "../scripts/cluster_points.py"
+
+
+rule project_points:
+    """t-SNE of the same sample."""
+    input:
+        target=features_folder("target"),
+        wikipedia=features_folder("wikipedia"),
+    output:
+        "<results>/projections/{task}/{run}/seed{seed}.parquet",
+    log:
+        "<results>/logs/project_points/{task}/{run}/seed{seed}.log",
+    benchmark:
+        "<results>/benchmarks/project_points/{task}/{run}/seed{seed}.tsv"
+    wildcard_constraints:
+        task=either(CONFIG.tanti2021.tasks),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: asked("project_points").threads
+    resources:
+        mem_mb=memory("project_points"),
+        runtime=minutes("project_points"),
+    params:
+        sample=sample_of,
         perplexity=CONFIG.tanti2021.perplexity,
-        code=code("project_languages"),
+        code=code("project_points"),
     script:
-        "../scripts/project_languages.py"
+        "../scripts/project_points.py"
 
 
 localrules:
     list_languages,
     measure_transfer,
     measure_distances,
-    measure_tagging,
-    measure_languages,
+    list_choices,
+    count_points,
 
 
 rule list_languages:
@@ -131,36 +161,97 @@ rule measure_distances:
         "../scripts/measure_distances.py"
 
 
-rule measure_tagging:
-    """tanti2021 Table 1, UDPOS: the authors' span score beside token scores, and each language."""
+rule measure_experiments:
+    """tanti2021 Tables 1 to 3 and the captions of Figures 3 and 4: scores, or clusters, by seed."""
     input:
-        [cell["path"] for cell in tagging_cells()],
+        labels=experiment_files("<results>/runs/{run}/seed{seed}/predictions.parquet"),
+        languages=experiment_files("<results>/languages/{task}/{run}/seed{seed}.{protocol}.parquet"),
+        reports=experiment_files("<results>/languages/{task}/{run}/seed{seed}.json"),
+        clusters=experiment_files("<results>/clusters/{task}/{run}/seed{seed}.json"),
     output:
-        "<results>/measurements/tanti2021/table1_udpos.csv",
+        "<results>/measurements/tanti2021/{artifact}_{task}.csv",
     log:
-        "<results>/logs/measure_tagging.log",
+        "<results>/logs/measure_experiments/{artifact}_{task}.log",
+    benchmark:
+        "<results>/benchmarks/measure_experiments/{artifact}_{task}.tsv"
+    wildcard_constraints:
+        artifact=either(CONDITIONS),
+        task=either(CONFIG.tanti2021.tasks),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: asked("measure_experiments").threads
+    resources:
+        mem_mb=memory("measure_experiments"),
+        runtime=minutes("measure_experiments"),
+    params:
+        cells=lambda wildcards: experiment_cells(wildcards.artifact, wildcards.task),
+        model=CONFIG.tanti2021.model,
+        code=code("measure_experiments"),
+    script:
+        "../scripts/measure_experiments.py"
+
+
+rule list_choices:
+    """tanti2021 Table 5: what the random searches choose."""
+    input:
+        [cell["path"] for cell in choice_cells()],
+    output:
+        "<results>/measurements/tanti2021/table5.csv",
+    log:
+        "<results>/logs/list_choices.log",
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        cells=[{**cell, "path": None} for cell in tagging_cells()],
-        code=code("measure_tagging"),
+        cells=[
+            {key: value for key, value in cell.items() if key != "path"} for cell in choice_cells()
+        ],
+        model=CONFIG.tanti2021.model,
+        code=code("list_choices"),
     script:
-        "../scripts/measure_tagging.py"
+        "../scripts/list_choices.py"
 
 
-rule measure_languages:
-    """tanti2021 Table 1 and Figure 4, languages under the initial encoder."""
+rule count_examples:
+    """tanti2021 appendix A: examples of each set, those with unknown pieces left out."""
     input:
-        predictions=[cell["path"] for cell in probe_cells()],
-        clusters=f"<results>/projections/{CONFIG.tanti2021.representation}.json",
+        list(counted_sets()),
     output:
-        "<results>/measurements/tanti2021/languages.csv",
+        "<results>/measurements/tanti2021/appendixA.csv",
     log:
-        "<results>/logs/measure_languages.log",
+        "<results>/logs/count_examples.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: asked("count_examples").threads
+    resources:
+        mem_mb=memory("count_examples"),
+        runtime=minutes("count_examples"),
+    params:
+        cells=list(counted_sets().values()),
+        protocols=PROTOCOLS,
+        model=CONFIG.tanti2021.model,
+        code=code("count_examples"),
+    script:
+        "../scripts/count_examples.py"
+
+
+rule count_points:
+    """tanti2021 appendix B: points of the samples."""
+    input:
+        [
+            f"<results>/clusters/{task}/{run.id}/seed{run.seeds[0]}.json"
+            for task in CONFIG.tanti2021.tasks
+            for run in [experiment(task, "initial", "published")]
+        ],
+    output:
+        "<results>/measurements/tanti2021/appendixB.csv",
+    log:
+        "<results>/logs/count_points.log",
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        cells=[{**cell, "path": None} for cell in probe_cells()],
-        code=code("measure_languages"),
+        tasks=list(CONFIG.tanti2021.tasks),
+        protocols=PROTOCOLS,
+        model=CONFIG.tanti2021.model,
+        code=code("count_points"),
     script:
-        "../scripts/measure_languages.py"
+        "../scripts/count_points.py"

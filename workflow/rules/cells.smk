@@ -14,7 +14,16 @@ def models_of(name, language, seed):
 
 
 def facts(paper, artifact):
-    """What a table says of languages, from resources/languages.csv: rows of texts, or nothing."""
+    """What goes before a table's numbers, rows of texts: languages, or Table 4's search space."""
+    if (paper, artifact) == ("tanti2021", "table5"):
+        search = CONFIG.tanti2021.search
+        return [
+            {
+                "searched": name.replace("_", " "),
+                "values": ", ".join(f"{value:g}" for value in values),
+            }
+            for name, values in search.space.model_dump().items()
+        ]
     if (paper, artifact) != ("efimov2022", "table1"):
         return []
     languages = [LANGUAGES[code] for code in CONFIG.efimov2022.languages]
@@ -90,24 +99,148 @@ def transfer_cells(artifact):
     ]
 
 
-def tagging_cells():
-    """Every prediction file of the fine-tuned tagger."""
-    run = RUNS.get(CONFIG.tanti2021.tagging, None, "published")
+CONDITIONS = {
+    "table1": ["initial", "fine_tuned"],
+    "table2": ["gradient_reversal", "entropy_maximisation"],
+    "table3": ["gradient_reversal", "entropy_maximisation"],
+    "figure3": ["initial", "fine_tuned"],
+    "figure4": ["initial", "fine_tuned"],
+    "figure5": ["gradient_reversal", "entropy_maximisation"],
+    "figure6": ["gradient_reversal", "entropy_maximisation"],
+}
+"""The conditions that an artifact of tanti2021 shows."""
+PROJECTIONS = {
+    "figure3": ("udpos", "Tokens of UDPOS and Wikipedia, before and after fine-tuning"),
+    "figure4": ("xnli", "Texts of XNLI and Wikipedia, before and after fine-tuning"),
+    "figure5": ("udpos", "Tokens of UDPOS and Wikipedia, after unlearning language"),
+    "figure6": ("xnli", "Texts of XNLI and Wikipedia, after unlearning language"),
+}
+
+
+def experiment(task, condition, protocol):
+    """The run of a condition of tanti2021."""
+    return RUNS.get(CONFIG.tanti2021.tasks[task].conditions[condition], None, protocol)
+
+
+def experiment_cells(artifact, task):
+    """Every condition, protocol and seed behind an artifact of tanti2021."""
     return [
-        {"seed": seed, "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet"}
-        for seed in run.seeds
+        {"task": task, "condition": condition, "protocol": protocol, "seed": seed}
+        for condition in CONDITIONS[artifact]
+        for protocol in PROTOCOLS
+        for seed in experiment(task, condition, protocol).seeds
     ]
 
 
-def probe_cells():
-    """Every prediction file of the language identification probe."""
+def experiment_files(pattern):
+    """The file of each such cell: `pattern` with {task}, {run}, {seed} and {protocol}."""
+
+    def files(wildcards):
+        return [
+            pattern.format(
+                run=experiment(cell["task"], cell["condition"], cell["protocol"]).id, **cell
+            )
+            for cell in experiment_cells(wildcards.artifact, wildcards.task)
+        ]
+
+    return files
+
+
+def model_of_features(run, seed):
+    """Which model a run's features come from: a frozen encoder is the same for every seed."""
+    if run.specification["hyperparameters"]["frozen"]:
+        return run.base
+    return f"{run.id}/seed{seed}"
+
+
+def features_folder(which):
+    """Input function: the features of one test set under the model of a run."""
+
+    def folder(wildcards):
+        model = model_of_features(RUNS[wildcards.run], wildcards.seed)
+        return f"<results>/features/{wildcards.task}/{model}/{which}"
+
+    return folder
+
+
+def sample_of(wildcards):
+    """How large the samples of a task are (App. B)."""
     paper = CONFIG.tanti2021
+    return {
+        "per_cell": paper.tasks[wildcards.task].points,
+        "per_language": paper.points_per_language,
+    }
+
+
+def unit_of(task):
+    """What a task of tanti2021 classifies: texts, or tokens."""
+    family = CONFIG.tanti2021.tasks[task].conditions["fine_tuned"]
+    tagging = CONFIG.encodings[CONFIG.runs[family].encoding].task == "tagging"
+    return "token" if tagging else "text"
+
+
+def searched_families():
+    """The families of tanti2021 with their tasks and conditions."""
+    return {
+        family: (task, condition)
+        for task, item in CONFIG.tanti2021.tasks.items()
+        for condition, family in item.conditions.items()
+    }
+
+
+def choice_cells():
+    """What Table 5 lists: the choice of each experiment under both protocols."""
     return [
         {
+            "task": task,
+            "condition": "frozen" if condition == "initial" else condition,
             "protocol": protocol,
-            "seed": seed,
-            "path": f"<results>/probes/{paper.representation}/{protocol}/seed{seed}.parquet",
+            "path": f"<results>/search/{family}.{protocol}.json",
         }
-        for protocol in paper.probe
-        for seed in paper.seeds or CONFIG.seeds
+        for family, (task, condition) in searched_families().items()
+        for protocol in PROTOCOLS
     ]
+
+
+def counted_sets():
+    """The encoded sets that appendix A counts."""
+    found = {}
+    for task, item in CONFIG.tanti2021.tasks.items():
+        run = experiment(task, "fine_tuned", "published")
+        selection = run.specification["hyperparameters"]["selection"]
+        found[example_folder(run, run.specification["train"])] = {
+            "task": task,
+            "part": "train",
+            "selection": selection,
+        }
+        for dataset in item.dev:
+            found[example_folder(run, dataset)] = {"task": task, "part": "dev"}
+        found[example_folder(run, item.test)] = {"task": task, "part": "test"}
+    wikipedia = CONFIG.tanti2021.tasks["xnli"].wikipedia
+    found[encoded(CONFIG.tanti2021.model, wikipedia)] = {"task": "wikipedia", "part": "train"}
+    return found
+
+
+def first_seed(wildcards):
+    """The seed that a figure of tanti2021 shows."""
+    task = PROJECTIONS[wildcards.artifact][0]
+    return experiment_cells(wildcards.artifact, task)[0]["seed"]
+
+
+def projected(wildcards, folder, suffix):
+    """The files of both conditions of such a figure."""
+    task, seed = PROJECTIONS[wildcards.artifact][0], first_seed(wildcards)
+    return [
+        f"<results>/{folder}/{task}/{run.id}/seed{seed}.{suffix}"
+        for condition in CONDITIONS[wildcards.artifact]
+        for run in [experiment(task, condition, wildcards.protocol)]
+    ]
+
+
+def projected_languages():
+    """All languages of tanti2021, so that each looks alike in every figure."""
+    found = {}
+    for task in CONFIG.tanti2021.tasks.values():
+        for dataset in (task.test, task.wikipedia.dataset):
+            found |= dict.fromkeys(CONFIG.datasets[dataset].languages)
+    return sorted(found)

@@ -231,6 +231,24 @@ def example_folder(run, dataset):
     return f"<results>/tokens/{run.base}/examples/{encoding_name(run)}/{dataset}"
 
 
+def encoded(encoder, item):
+    """The token store of an `EncodedDataset` under an encoder's tokenizer."""
+    item = item if isinstance(item, dict) else item.model_dump()
+    return f"<results>/tokens/{encoder}/examples/{item['encoding']}/{item['dataset']}"
+
+
+def language_data(run):
+    """The texts whose language a fine-tuning run unlearns."""
+    data = run.specification.get("language_data")
+    return encoded(run.base, data) if data else []
+
+
+def choice_of(run):
+    """What the search has chosen for a run, where it is to be taken."""
+    searched = run.specification.get("search")
+    return f"<results>/search/{searched}.json" if searched else []
+
+
 def caption(name):
     return f"../report/{name}.rst"
 

@@ -238,7 +238,7 @@ rule sample_language_identification:
     benchmark:
         "<results>/benchmarks/sample_language_identification/{dataset}.tsv"
     wildcard_constraints:
-        dataset=named("language_identification"),
+        dataset=either(name for name, item in CONFIG.datasets.items() if item.paragraphs),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("sample_language_identification").threads
@@ -250,3 +250,33 @@ rule sample_language_identification:
         code=code("sample_language_identification"),
     script:
         "../scripts/sample_language_identification.py"
+
+
+rule read_released_languages:
+    """The language identification set that the authors of tanti2021 released, instead of a sample."""
+    input:
+        lambda wildcards: all_source_files(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/read_released_languages/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/read_released_languages/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=either(
+            name
+            for name, item in CONFIG.datasets.items()
+            if item.corpus == "language_identification" and not item.paragraphs
+        ),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: asked("sample_language_identification").threads
+    resources:
+        mem_mb=memory("sample_language_identification"),
+        runtime=minutes("sample_language_identification"),
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset),
+        code=code("read_released_languages"),
+    script:
+        "../scripts/read_released_languages.py"

@@ -6,7 +6,7 @@ localrules:
     plot_distances,
     plot_distance_grid,
     plot_transfer,
-    plot_languages,
+    plot_projections,
     lay_out_table,
     scorecard,
     cost,
@@ -21,7 +21,10 @@ FIGURE_TITLES = {
     ("efimov2022", "table7"): "Gain by what is pulled together",
     ("efimov2022", "table8"): "Answers in the language of training, before and after adjustment",
     ("efimov2022", "table9"): "Hindi with an extended vocabulary, before and after adjustment",
-    ("tanti2021", "table1_udpos"): "Zero-shot part-of-speech tagging (word accuracy)",
+    ("tanti2021", "table1_udpos"): "Zero-shot part-of-speech tagging, initial and fine-tuned",
+    ("tanti2021", "table1_xnli"): "Zero-shot inference, initial and fine-tuned",
+    ("tanti2021", "table2_udpos"): "Zero-shot part-of-speech tagging after unlearning language",
+    ("tanti2021", "table2_xnli"): "Zero-shot inference after unlearning language",
 }
 
 
@@ -91,7 +94,7 @@ rule plot_transfer:
     log:
         "<results>/logs/plot_transfer/{paper}/{artifact}.log",
     wildcard_constraints:
-        artifact=either([*CONFIG.efimov2022.tables, "table1_udpos"]),
+        artifact=either(artifact for _, artifact in FIGURE_TITLES),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -107,30 +110,41 @@ rule plot_transfer:
         "../scripts/plot_transfer.py"
 
 
-rule plot_languages:
-    """Map of the test texts, by language (tanti2021 Figure 4e)."""
+rule plot_projections:
+    """Maps of a task's labels and languages under two conditions (tanti2021 Figures 3 to 6)."""
     input:
-        points=f"<results>/projections/{CONFIG.tanti2021.representation}.parquet",
-        clusters=f"<results>/projections/{CONFIG.tanti2021.representation}.json",
+        points=lambda wildcards: projected(wildcards, "projections", "parquet"),
+        clusters=lambda wildcards: projected(wildcards, "clusters", "json"),
+        scores=lambda wildcards: "<results>/measurements/tanti2021/{}_{}.csv".format(
+            "table1" if wildcards.artifact in ("figure3", "figure4") else "table2",
+            PROJECTIONS[wildcards.artifact][0],
+        ),
     output:
         report(
-            "<results>/figures/tanti2021/figure4e.svg",
-            caption=caption("tanti2021_figure4"),
+            "<results>/figures/tanti2021/{artifact}.{protocol}.svg",
+            caption=caption("tanti2021_projections"),
             category="tanti2021",
-            subcategory="Figure 4",
-            labels={"language": "all", "protocol": "published", "kind": "figure"},
+            subcategory=headline,
+            labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/tanti2021/figure4e.png",
+        "<results>/figures/tanti2021/{artifact}.{protocol}.png",
     log:
-        "<results>/logs/plot_languages.log",
+        "<results>/logs/plot_projections/{artifact}.{protocol}.log",
+    wildcard_constraints:
+        artifact=either(PROJECTIONS),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
+        conditions=lambda wildcards: CONDITIONS[wildcards.artifact],
+        task=lambda wildcards: PROJECTIONS[wildcards.artifact][0],
+        title=lambda wildcards: PROJECTIONS[wildcards.artifact][1],
+        seed=lambda wildcards: first_seed(wildcards),
         names={language.code: language.name for language in LANGUAGES},
         genera={language.code: language.genus for language in LANGUAGES},
-        code=code("plot_languages"),
+        languages=lambda wildcards: projected_languages(),
+        code=code("plot_projections"),
     script:
-        "../scripts/plot_languages.py"
+        "../scripts/plot_projections.py"
 
 
 rule lay_out_table:
@@ -212,21 +226,30 @@ STAGES = {
         "mix_languages",
         "cross_questions",
         "sample_language_identification",
+        "read_released_languages",
     ],
     "alignment": ["split_into_pieces", "align", "encode_word_pairs"],
     "encoders": ["train_tokenizer", "extend_encoder", "encode_pretraining_texts", "pretrain"],
-    "training": ["encode_examples", "adjust", "finetune"],
-    "representations": ["extract_representations", "word_pair_distances"],
-    "analysis": ["probe_language_identification", "project_languages"],
+    "training": ["encode_examples", "adjust", "finetune", "choose_hyperparameters"],
+    "representations": ["extract_features", "word_pair_distances"],
+    "analysis": [
+        "identify_languages",
+        "cluster_points",
+        "project_points",
+        "measure_experiments",
+    ],
 }
 PAYERS = {
     "word_pair_distances": "efimov2022",
     "align": "efimov2022",
     "read_bitext": "efimov2022",
     "encode_word_pairs": "efimov2022",
-    "probe_language_identification": "tanti2021",
-    "project_languages": "tanti2021",
-    "extract_representations": "tanti2021",
+    "choose_hyperparameters": "tanti2021",
+    "extract_features": "tanti2021",
+    "identify_languages": "tanti2021",
+    "cluster_points": "tanti2021",
+    "project_points": "tanti2021",
+    "measure_experiments": "tanti2021",
 }
 
 

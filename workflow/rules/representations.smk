@@ -1,35 +1,44 @@
 # Needs: encoders and tokenised texts. Makes: memory-mapped vectors for probes and projections.
 
 
-rule extract_representations:
-    """Vectors of a dataset's texts under an encoder, all wanted layers in one pass."""
+rule extract_features:
+    """The vectors that classifiers of a task see, of its test set and of Wikipedia, under one model."""
     input:
-        encoder=lambda wildcards: encoder_folder(CONFIG.representations[wildcards.name].encoder),
-        tokens=lambda wildcards: "<results>/tokens/{0.encoder}/examples/{0.encoding}/{0.dataset}".format(
-            CONFIG.representations[wildcards.name]
+        model=lambda wildcards: (
+            encoder_folder(wildcards.model)
+            if wildcards.model in CONFIG.encoders
+            else f"<results>/runs/{wildcards.model}/model"
         ),
+        stores=lambda wildcards: [
+            example_folder(
+                experiment(wildcards.task, "fine_tuned", "published"),
+                CONFIG.tanti2021.tasks[wildcards.task].test,
+            ),
+            encoded(CONFIG.tanti2021.model, CONFIG.tanti2021.tasks[wildcards.task].wikipedia),
+        ],
     output:
-        directory("<results>/representations/{name}"),
+        target=temp(directory("<results>/features/{task}/{model}/target")),
+        wikipedia=temp(directory("<results>/features/{task}/{model}/wikipedia")),
     log:
-        "<results>/logs/extract_representations/{name}.log",
+        "<results>/logs/extract_features/{task}/{model}.log",
     benchmark:
-        "<results>/benchmarks/extract_representations/{name}.tsv"
+        "<results>/benchmarks/extract_features/{task}/{model}.tsv"
     wildcard_constraints:
-        name=either(CONFIG.representations),
+        task=either(CONFIG.tanti2021.tasks),
+        model=r"[^/]+(/seed\d+)?",
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("extract_representations").threads
+    threads: asked("extract_features").threads
     resources:
-        mem_mb=memory("extract_representations"),
-        runtime=minutes("extract_representations"),
-        gpu=asked("extract_representations").gpu,
+        mem_mb=memory("extract_features"),
+        runtime=minutes("extract_features"),
+        gpu=asked("extract_features").gpu,
     params:
-        representation=lambda wildcards: CONFIG.representations[wildcards.name].model_dump(
-            mode="json"
-        ),
-        code=code("extract_representations"),
+        pooling=lambda wildcards: CONFIG.tanti2021.tasks[wildcards.task].pooling,
+        splits=["train", "validation", "test"],  # of Wikipedia
+        code=code("extract_features"),
     script:
-        "../scripts/extract_representations.py"
+        "../scripts/extract_features.py"
 
 
 rule word_pair_distances:

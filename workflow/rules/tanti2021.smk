@@ -1,23 +1,45 @@
 # tanti2021, language-specificity: its artifacts and targets; the runs behind them are in cells.smk.
 
 
-MEASUREMENTS["tanti2021"] = [
-    "<results>/measurements/tanti2021/table1_udpos.csv",
-    "<results>/measurements/tanti2021/languages.csv",
-]
 TABLES["tanti2021"] = {
-    "table1": MEASUREMENTS["tanti2021"],
-    "figure4": ["<results>/measurements/tanti2021/languages.csv"],
+    **{
+        table: [
+            f"<results>/measurements/tanti2021/{table}_{task}.csv" for task in ("udpos", "xnli")
+        ]
+        for table in ("table1", "table2", "table3")
+    },
+    "table5": ["<results>/measurements/tanti2021/table5.csv"],
+    "figure3": ["<results>/measurements/tanti2021/figure3_udpos.csv"],
+    "figure4": ["<results>/measurements/tanti2021/figure4_xnli.csv"],
+    "appendixA": ["<results>/measurements/tanti2021/appendixA.csv"],
+    "appendixB": ["<results>/measurements/tanti2021/appendixB.csv"],
 }
+MEASUREMENTS["tanti2021"] = [path for paths in TABLES["tanti2021"].values() for path in paths]
 ARTIFACTS["tanti2021"] = {
-    "table1": [
-        "<results>/tables/tanti2021/table1.html",
-        "<results>/figures/tanti2021/table1_udpos.svg",
-    ],
-    "figure4": [
-        "<results>/tables/tanti2021/figure4.html",
-        "<results>/figures/tanti2021/figure4e.svg",
-    ],
+    artifact: [
+        *(
+            [f"<results>/tables/tanti2021/{artifact}.html"]
+            if artifact in TABLES["tanti2021"]
+            else []
+        ),
+        *figures,
+    ]
+    for artifact, figures in {
+        **{
+            table: [f"<results>/figures/tanti2021/{table}_{task}.svg" for task in ("udpos", "xnli")]
+            for table in ("table1", "table2")
+        },
+        "table3": [],
+        "table5": [],
+        **{
+            figure: [
+                f"<results>/figures/tanti2021/{figure}.{protocol}.svg" for protocol in PROTOCOLS
+            ]
+            for figure in PROJECTIONS
+        },
+        "appendixA": [],
+        "appendixB": [],
+    }.items()
 }
 
 
@@ -26,9 +48,44 @@ rule tanti2021_table1:
         ARTIFACTS["tanti2021"]["table1"],
 
 
+rule tanti2021_table2:
+    input:
+        ARTIFACTS["tanti2021"]["table2"],
+
+
+rule tanti2021_table3:
+    input:
+        ARTIFACTS["tanti2021"]["table3"],
+
+
+rule tanti2021_table5:
+    input:
+        ARTIFACTS["tanti2021"]["table5"],
+
+
+rule tanti2021_figure3:
+    input:
+        ARTIFACTS["tanti2021"]["figure3"],
+
+
 rule tanti2021_figure4:
     input:
         ARTIFACTS["tanti2021"]["figure4"],
+
+
+rule tanti2021_figure5:
+    input:
+        ARTIFACTS["tanti2021"]["figure5"],
+
+
+rule tanti2021_figure6:
+    input:
+        ARTIFACTS["tanti2021"]["figure6"],
+
+
+rule tanti2021_appendices:
+    input:
+        [ARTIFACTS["tanti2021"][artifact] for artifact in ("appendixA", "appendixB")],
 
 
 rule tanti2021:

@@ -69,6 +69,8 @@ rule finetune:
             for dataset in RUNS[wildcards.run].specification["evaluate"]
         ],
         replay=lambda wildcards: replay_folders(RUNS[wildcards.run]),
+        language_data=lambda wildcards: language_data(RUNS[wildcards.run]),
+        choice=lambda wildcards: choice_of(RUNS[wildcards.run]),
     output:
         model=directory("<results>/runs/{run}/seed{seed}/model"),
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
@@ -91,3 +93,32 @@ rule finetune:
         code=code("finetune"),
     script:
         "../scripts/finetune.py"
+
+
+rule choose_hyperparameters:
+    """The best draw of a random search, by development data (tanti2021, appendix D)."""
+    input:
+        lambda wildcards: [
+            f"<results>/runs/{run}/seed{CONFIG.tanti2021.search.training_seed}/predictions.parquet"
+            for run in RUNS.draws(wildcards.family)
+        ],
+    output:
+        "<results>/search/{family}.{protocol}.json",
+    log:
+        "<results>/logs/choose_hyperparameters/{family}.{protocol}.log",
+    benchmark:
+        "<results>/benchmarks/choose_hyperparameters/{family}.{protocol}.tsv"
+    wildcard_constraints:
+        family=either(searched_families()),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: asked("choose_hyperparameters").threads
+    resources:
+        mem_mb=memory("choose_hyperparameters"),
+        runtime=minutes("choose_hyperparameters"),
+    params:
+        draws=lambda wildcards: list(RUNS.draws(wildcards.family).values()),
+        unit=lambda wildcards: unit_of(searched_families()[wildcards.family][0]),
+        code=code("choose_hyperparameters"),
+    script:
+        "../scripts/choose_hyperparameters.py"

@@ -7,6 +7,7 @@ OPTIONS = {
     "labelled_pieces": ["tagging", "named_entities"],
     "doc_stride": ["question_answering"],
     "stride_is": ["question_answering"],
+    "unit": ["language_identification"],
 }
 """Options of an encoding, and the tasks that take them."""
 

@@ -4,15 +4,26 @@ from atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.objectives.confusion import ConfusionSource
     from mbert_atlas.objectives.replay import ReplaySource
-    from mbert_atlas.specifications import Adjustment, Optimisation, Replay
+    from mbert_atlas.specifications import (
+        Adjustment,
+        LanguageConfusion,
+        Optimisation,
+        Replay,
+        Selection,
+    )
     from mbert_atlas.training.finetune import HeadOptions, finetune
 
     specification = snakemake.params.specification
     hyperparameters = specification["hyperparameters"]
-    seed, replay = int(snakemake.wildcards.seed), None
-    if snakemake.input.replay:
-        pairs, original = map(Path, snakemake.input.replay)
+    if choice := snakemake.input.get("choice"):
+        from mbert_atlas.search import apply_choice
+
+        hyperparameters = apply_choice(hyperparameters, Path(choice))
+    seed, replay, confusion = int(snakemake.wildcards.seed), None, None
+    if files := snakemake.input.get("replay"):
+        pairs, original = map(Path, files)
         replay = ReplaySource(
             specification=Replay(**hyperparameters["replay"]),
             adjustment=Adjustment(**specification["replay"]["hyperparameters"]),
@@ -20,6 +31,11 @@ def main(snakemake):
             encoder=original,
             seed=seed,
         )
+    if method := hyperparameters.get("confusion"):
+        confusion = ConfusionSource(
+            specification=LanguageConfusion(**method), store=Path(snakemake.input.language_data)
+        )
+    selection = hyperparameters.get("selection")
     finetune(
         task=specification["encoding"]["task"],
         encoder=Path(snakemake.input.encoder),
@@ -31,6 +47,9 @@ def main(snakemake):
         head=HeadOptions(**hyperparameters["head"]),
         seed=seed,
         replay=replay,
+        frozen=hyperparameters.get("frozen", False),
+        selection=Selection(**selection) if selection else None,
+        confusion=confusion,
         output_model=Path(snakemake.output.model),
         output_predictions=Path(snakemake.output.predictions),
         state_dir=Path(snakemake.params.state),

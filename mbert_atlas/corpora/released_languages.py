@@ -1,0 +1,97 @@
+"""The language identification set that the authors of tanti2021 released.
+
+Nobody has described the archive. Their code writes a processed set as one CSV per split, with the
+columns ``row``, ``tokens`` (word pieces between blanks) and ``language``; such files are read from
+the zip, wherever in it they lie.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.corpora.lines import open_zip_member
+from mbert_atlas.corpora.wikipedia import SPLITS
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import LID_EXAMPLES
+
+_COLUMNS = ("tokens", "language")
+_NAMES = {"validation": "val"}
+
+
+def read_released_languages(
+    archive: Path | str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    languages: Collection[str],
+    source: Source = None,
+) -> None:
+    """Read the released set in its own splits.
+
+    Pieces are put together again, ``##`` joining what it continues, so that any tokenizer can take
+    the text; where words were split at punctuation there stay blanks, which mBERT's tokenizer
+    splits alike.
+
+    Args:
+        archive: the zip.
+        output: Parquet file with the columns of ``schemas.LID_EXAMPLES``.
+        card: JSON file for the dataset card.
+        languages: which languages to keep.
+        source: dataset, licence and citation for the card.
+
+    Raises:
+        DataError: if a split is missing, a file lacks a column, or a language has no example.
+    """
+    counts = Counter[str]()
+    rows: list[tuple[str, str, str, str]] = []
+    for split in SPLITS:
+        for number, text, language in _examples(Path(archive), split):
+            if language in languages:
+                counts[f"{language}: {split}"] += 1
+                rows.append((f"{split}-{number}", language, split, text))
+    for language in languages:
+        if not any(counts[f"{language}: {split}"] for split in SPLITS):
+            raise DataError(
+                archive,
+                f"language {language}",
+                "there are no examples",
+                "drop it from the dataset's languages",
+            )
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    write_parquet(pa.table(columns, schema=LID_EXAMPLES), output)
+    write_card(
+        card,
+        dataset="Wikipedia language identification, as released",
+        language=" ".join(sorted(languages)),
+        files=[Path(archive)],
+        counts=counts,
+        dropped={},
+        source=source,
+        notes=["the archive's layout is taken from the authors' code, not from a description"],
+    )
+
+
+def _examples(archive: Path, split: str) -> Iterator[tuple[int, str, str]]:
+    """Yield line number, text and language of a split."""
+    member = rf"dataset_{_NAMES.get(split, split)}\.csv"
+    with open_zip_member(archive, member) as (name, content):
+        reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
+        missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
+        if missing:
+            raise DataError(
+                archive,
+                f"{name}, line 1",
+                f"there is no column {missing[0]!r} (found {reader.fieldnames})",
+                "take the archive of the authors' repository",
+            )
+        for row in reader:
+            yield reader.line_num, re.sub(r" ##", "", row["tokens"]), row["language"]

@@ -1,0 +1,670 @@
+"""Gradient reversal, entropy maximisation, frozen encoders and the best epoch (tanti2021)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from tiny_models import (
+    NLI_LABELS,
+    TAGS,
+    make_encoder,
+    make_tokenizer,
+    nli_table,
+    sentence_table,
+)
+from torch.nn import functional
+
+from mbert_atlas import tasks
+from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.encoding import encode
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.objectives import confusion
+from mbert_atlas.objectives.confusion import (
+    ConfusionSource,
+    LanguageUnlearning,
+    open_unlearning,
+    reverse_gradient,
+    sureness,
+)
+from mbert_atlas.randomness import derive_seed
+from mbert_atlas.schemas import LID_EXAMPLES
+from mbert_atlas.specifications import LanguageConfusion, Optimisation, Selection
+from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, HeadOptions, load_model
+from mbert_atlas.training import loop, selection
+from mbert_atlas.training.finetune import finetune, new_model
+from mbert_atlas.training.loop import accumulate_gradients, train
+
+WORDS = {"de": ["un", "-", ","], "en": ["the", "cat", "dog", "sees"], "zh": ["你", "好", "a", "b"]}
+TASK = {"text": "inference", "token": "tagging"}
+LABELS = {"text": NLI_LABELS, "token": TAGS}
+ONE_STEP = Optimisation(batch_size=100, epochs=1, head_learning_rate=0.01)
+
+
+def language_store(folder: Path, unit: str) -> Path:
+    """Ten paragraphs to train on and three others of each of three languages."""
+    random = np.random.default_rng(3)
+    splits = ["train"] * 10 + ["validation", "dev", "test"]
+    rows = [
+        {
+            "id": f"{language}{number}",
+            "language": language,
+            "split": split,
+            "text": " ".join(random.choice(words, random.integers(2, 9))),
+        }
+        for language, words in WORDS.items()
+        for number, split in enumerate(splits)
+    ]
+    path = folder / f"languages-{unit}"
+    table = pa.Table.from_pylist(rows, LID_EXAMPLES)
+    encode(
+        "language_identification",
+        table,
+        folder / "tokenizer",
+        path,
+        labels=sorted(WORDS),
+        unit=unit,
+    )
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An encoder with dropout, one without, and the data of both units."""
+    tokenizer = make_tokenizer(tmp_path)
+    make_encoder(tmp_path, tokenizer)
+    (tmp_path / "still").mkdir()
+    make_encoder(tmp_path / "still", tokenizer, dropout=0.0)
+    encode("inference", nli_table(32), tokenizer, tmp_path / "text", labels=NLI_LABELS)
+    words = [[*WORDS["en"][n % 3 :], ","] for n in range(32)]
+    tags = [[TAGS[len(word) % 4] for word in sentence] for sentence in words]
+    encode("tagging", sentence_table(words, tags), tokenizer, tmp_path / "token", labels=TAGS)
+    for unit in TASK:
+        language_store(tmp_path, unit)
+    return tmp_path
+
+
+def unlearning_of(
+    folder: Path,
+    unit: str,
+    method: str,
+    optimisation: Optimisation = ONE_STEP,
+    seed: int = 1,
+    task_examples: int = 32,
+    **fields: Any,
+) -> LanguageUnlearning:
+    return open_unlearning(
+        ConfusionSource(
+            LanguageConfusion.model_validate({"method": method, **fields}),
+            folder / f"languages-{unit}",
+        ),
+        folder / "encoder",
+        unit,
+        optimisation,
+        seed=seed,
+        task_examples=task_examples,
+    )
+
+
+def model_of(folder: Path, unit: str, unlearning: LanguageUnlearning) -> EncoderWithHead:
+    model = new_model(
+        folder / "still/encoder", tasks.get(TASK[unit]), LABELS[unit], HeadOptions(), 1
+    )
+    unlearning.give_head(model, HeadOptions())
+    return model.train()
+
+
+def examples_of(folder: Path, unit: str) -> Any:
+    return tasks.get(TASK[unit]).examples(load_arrays(folder / unit))
+
+
+def copied(model: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def changed(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> set[str]:
+    """Return the parts of the model that differ."""
+    return {name.split(".")[0] for name in one if not torch.equal(one[name], other[name])}
+
+
+# The pieces
+
+
+@given(st.floats(0.01, 0.99), st.integers(0, 100))
+def test_reversal_is_the_identity_with_minus_lambda_times_the_gradient(factor, seed):
+    torch.manual_seed(seed)
+    vectors = torch.randn(3, 4, requires_grad=True)
+    gradient = torch.randn(3, 4)
+    result = reverse_gradient(vectors, factor)
+    assert torch.equal(result, vectors)
+    result.backward(gradient)
+    assert torch.equal(vectors.grad, -factor * gradient)
+
+
+def test_the_second_term_by_hand():
+    probabilities = np.array([[0.5, 0.25, 0.25], [0.7, 0.2, 0.1]])
+    logits = torch.from_numpy(probabilities).log() + 3.0  # what is common to all does not matter
+    np.testing.assert_allclose(
+        sureness(logits, "uniform"), [5 * np.log(2), -np.log(0.7 * 0.2 * 0.1)], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        sureness(logits, "entropy"),
+        [-1.5 * np.log(2), 0.7 * np.log(0.7) + 0.2 * np.log(0.2) + 0.1 * np.log(0.1)],
+        rtol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("kind", ["uniform", "entropy"])
+@given(values=st.lists(st.floats(-9, 9), min_size=2, max_size=6))
+def test_its_minimum_is_the_uniform_distribution(kind, values):
+    size = len(values)
+    even = torch.zeros(1, size, requires_grad=True)
+    least = sureness(even, kind)
+    expected = size * np.log(size) if kind == "uniform" else -np.log(size)
+    assert least.item() == pytest.approx(expected, rel=1e-6)
+    least.backward()
+    assert even.grad.abs().max() < 1e-6
+    assert sureness(torch.tensor([values]), kind).item() >= least.item() - 1e-5
+    uneven = torch.zeros(1, size)
+    uneven[0, 0] = 1.0
+    assert sureness(uneven, kind) > least + 0.01
+
+
+class PlainCrossEntropy(CrossEntropy):
+    """The language head's loss without reversal."""
+
+    def loss(self, model, batch, step_weight):
+        logits = model.head_language(model.features(batch))
+        return functional.cross_entropy(logits, batch["labels"], reduction="sum") / step_weight
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+def test_the_encoder_unlearns_what_the_language_head_learns(folder, unit):
+    unlearning, gradients = unlearning_of(folder, unit, "gradient_reversal", weight=0.3), []
+    for objective, budget in (
+        (PlainCrossEntropy(), 10_000),
+        (unlearning.objective, 10_000),
+        (unlearning.objective, 16),
+    ):
+        model = model_of(folder, unit, unlearning)
+        within = ONE_STEP.model_copy(update={"token_budget": budget})
+        accumulate_gradients(model, unlearning.examples, objective, within, np.arange(12))
+        gradients.append(
+            {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+        )
+    plain, *others = gradients
+    assert {name.split(".")[0] for name in plain} == {"encoder", "head_language"}
+    for other in others:
+        assert other.keys() == plain.keys()
+        for name, gradient in other.items():
+            expected = plain[name] if name.startswith("head") else -0.3 * plain[name]
+            torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-6)
+
+
+# The steps
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+@pytest.mark.parametrize(
+    ("method", "uncertainty"),
+    [
+        ("gradient_reversal", "uniform"),
+        ("entropy_maximisation", "uniform"),
+        ("entropy_maximisation", "entropy"),
+    ],
+)
+def test_the_loss_of_a_step_by_hand(folder, unit, method, uncertainty):
+    examples = examples_of(folder, unit)
+
+    def unlearning() -> LanguageUnlearning:
+        return unlearning_of(folder, unit, method, weight=0.3, uncertainty=uncertainty)
+
+    by_hand = unlearning()
+    model = model_of(folder, unit, by_hand)
+    by_hand.begin_epoch(0, model)
+    batch = examples.collate(np.arange(32))
+    label_loss = functional.cross_entropy(model(batch), batch["labels"]).item()
+    paragraphs = by_hand.examples.collate(by_hand.batch(0))
+    logs = model.head_language(model.features(paragraphs)).log_softmax(1)
+    if method == "gradient_reversal":
+        expected = label_loss + functional.nll_loss(logs, paragraphs["labels"]).item()
+    else:
+        term = -logs if uncertainty == "uniform" else logs.exp() * logs
+        expected = 0.7 * label_loss + 0.3 * term.sum(1).mean().item()
+
+    trained = unlearning()
+    log = train(
+        model_of(folder, unit, trained),
+        examples,
+        trained.beside(CrossEntropy()),
+        ONE_STEP,
+        seed=1,
+        state_dir=None,
+        description="one step",
+        on_epoch_start=trained.begin_epoch,
+        companion=trained,
+    )
+    assert log.epoch_losses == [pytest.approx(expected, rel=1e-5)]
+    assert (log.steps, log.examples) == (1, 32)
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+@pytest.mark.parametrize("method", ["gradient_reversal", "entropy_maximisation"])
+def test_the_phases_keep_apart(folder, unit, method):
+    optimisation = Optimisation(batch_size=8, epochs=3, learning_rate=1e-3, head_learning_rate=0.01)
+    unlearning = unlearning_of(folder, unit, method, optimisation)
+    alone, together, states = [], [], []
+
+    def begin(epoch: int, model: EncoderWithHead) -> None:
+        before = copied(model)
+        unlearning.begin_epoch(epoch, model)
+        states.append(copied(model))
+        alone.append(changed(before, states[-1]))
+
+    train(
+        model_of(folder, unit, unlearning),
+        examples_of(folder, unit),
+        unlearning.beside(CrossEntropy()),
+        optimisation,
+        seed=1,
+        state_dir=None,
+        description="phases",
+        on_epoch_start=begin,
+        on_epoch_end=lambda _, model: together.append(changed(states[-1], copied(model))),
+        companion=unlearning,
+    )
+    if method == "gradient_reversal":
+        assert alone == [set()] * 3
+        assert together == [{"encoder", "head", "head_language"}] * 3
+    else:
+        assert alone == [{"head_language"}] * 3
+        assert together == [{"encoder", "head"}] * 3
+
+
+@pytest.mark.parametrize("uncertainty", ["uniform", "entropy"])
+def test_phase_1_teaches_the_language_head_and_phase_2_makes_it_unsure(folder, uncertainty):
+    optimisation = Optimisation(
+        batch_size=4, epochs=8, learning_rate=1e-3, head_learning_rate=0.05, schedule="constant"
+    )
+    unlearning = unlearning_of(
+        folder, "token", "entropy_maximisation", optimisation, weight=0.7, uncertainty=uncertainty
+    )
+    losses, entropies = [], []
+
+    def language(model: EncoderWithHead) -> tuple[float, float]:
+        model.eval()
+        batch = unlearning.examples.collate(np.arange(30))
+        with torch.no_grad():
+            logits = model.head_language(model.features(batch))
+        entropy = -sureness(logits, "entropy").mean().item()
+        return functional.cross_entropy(logits, batch["labels"]).item(), entropy
+
+    def begin(epoch: int, model: EncoderWithHead) -> None:
+        before = language(model)[0]
+        unlearning.begin_epoch(epoch, model)
+        after, entropy = language(model)
+        losses.append((before, after))
+        entropies.append([entropy])
+
+    train(
+        model_of(folder, "token", unlearning),
+        examples_of(folder, "token"),
+        unlearning.beside(CrossEntropy()),
+        optimisation,
+        seed=1,
+        state_dir=None,
+        description="phases",
+        on_epoch_start=begin,
+        on_epoch_end=lambda _, model: entropies[-1].append(language(model)[1]),
+        companion=unlearning,
+    )
+    assert losses[0][1] < 0.7 * losses[0][0]
+    before, after = np.mean(entropies, axis=0)
+    assert before < after - 0.03
+    assert entropies[0][0] < entropies[-1][1] - 0.1
+    assert entropies[-1][1] > 0.97 * np.log(3)  # of the most there is
+
+
+def test_the_stream_of_paragraphs_is_used_up_and_shuffled_anew(folder):
+    optimisation = Optimisation(batch_size=8)
+    unlearning = unlearning_of(folder, "text", "gradient_reversal", optimisation)
+    passes = [[unlearning.batch(4 * number + place) for place in range(4)] for number in range(3)]
+    for batches in passes:
+        assert sorted(np.concatenate(batches)) == list(range(30))
+    assert any(not np.array_equal(*pair) for pair in zip(passes[0], passes[1], strict=True))
+    again = unlearning_of(folder, "text", "entropy_maximisation", optimisation)
+    assert np.array_equal(again.batch(9), passes[2][1])  # nothing but seed and step decide
+    assert np.array_equal(again.batch(2), passes[0][2])
+    other = unlearning_of(folder, "text", "gradient_reversal", optimisation, seed=2)
+    assert any(not np.array_equal(other.batch(step), passes[0][step]) for step in range(4))
+
+
+def test_only_the_training_split_is_used(folder):
+    unlearning = unlearning_of(folder, "token", "gradient_reversal")
+    splits = unlearning.examples.store.dense("split")[unlearning.examples.rows]
+    assert (len(splits), set(splits)) == (30, {"train"})
+
+
+@pytest.mark.parametrize(("task_examples", "expected"), [(7, 7), (1000, 30)])
+def test_phase_1_takes_as_many_paragraphs_as_the_task_has_examples(
+    folder, task_examples, expected, monkeypatch
+):
+    unlearning = unlearning_of(
+        folder,
+        "text",
+        "entropy_maximisation",
+        Optimisation(batch_size=4),
+        task_examples=task_examples,
+    )
+    model, seen = model_of(folder, "text", unlearning), []
+
+    def record(model, examples, objective, optimisation, indices):
+        seen.append(indices)
+        return accumulate_gradients(model, examples, objective, optimisation, indices)
+
+    monkeypatch.setattr(confusion, "accumulate_gradients", record)
+    epochs = []
+    for epoch in (0, 1, 0):
+        seen.clear()
+        unlearning.begin_epoch(epoch, model)
+        epochs.append(np.concatenate(seen))
+        assert len(set(epochs[-1])) == len(epochs[-1]) == expected
+        assert max(map(len, seen)) == 4
+    assert not np.array_equal(epochs[0], epochs[1])
+    assert np.array_equal(epochs[0], epochs[2])
+
+
+def test_a_phase_1_that_is_redone_comes_out_the_same(folder):
+    optimisation, heads = Optimisation(batch_size=4), []
+    for _ in range(2):
+        unlearning = unlearning_of(folder, "text", "entropy_maximisation", optimisation)
+        model = new_model(
+            folder / "encoder", tasks.get("inference"), NLI_LABELS, HeadOptions(), seed=1
+        )
+        unlearning.give_head(model, HeadOptions())
+        torch.rand(len(heads) + 1)  # whatever was drawn before
+        unlearning.begin_epoch(3, model)
+        assert model.training  # with dropout
+        heads.append(copied(model.head_language))
+    assert not changed(*heads)
+
+
+def test_the_language_head_does_not_disturb_the_label_head(folder):
+    unlearning = unlearning_of(folder, "text", "gradient_reversal")
+    alone = new_model(folder / "encoder", tasks.get("inference"), NLI_LABELS, HeadOptions(), 1)
+    assert alone.head_language is None
+    before = copied(alone)
+    unlearning.give_head(alone, HeadOptions(initial_stddev=0.5))
+    assert not changed(before, copied(alone))
+    assert alone.head_language.weight.shape == (3, 16)
+    assert 0.3 < alone.head_language.weight.std() < 0.7
+    assert not alone.head_language.bias.any()
+    weights = []
+    for seed in (1, 1, 2):
+        unlearning_of(folder, "text", "gradient_reversal", seed=seed).give_head(
+            alone, HeadOptions()
+        )
+        weights.append(alone.head_language.weight.detach())
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+# Fine-tuning
+
+CONDITIONS = ["plain", "frozen", "gradient_reversal", "entropy_maximisation"]
+FILES = ("predictions.parquet", "model/model.safetensors", "model/head.safetensors")
+
+
+def run(folder: Path, name: str, condition: str, unit: str = "text", **changes: Any) -> Any:
+    """Fine-tune on 24 of 32 examples, 6 steps an epoch, with a save after every step."""
+    method: dict[str, Any] = {"frozen": True} if condition == "frozen" else {}
+    if condition in CONDITIONS[2:]:
+        specification = LanguageConfusion.model_validate({"method": condition, "weight": 0.3})
+        method["confusion"] = ConfusionSource(specification, folder / f"languages-{unit}")
+    arguments: dict[str, Any] = {
+        "task": TASK[unit],
+        "encoder": folder / "encoder",
+        "train": folder / unit,
+        "evaluate": {"test": folder / unit},
+        "optimisation": Optimisation(
+            learning_rate=1e-3,
+            head_learning_rate=1e-2,
+            batch_size=4,
+            epochs=3,
+            token_budget=48,
+            checkpoint_seconds=1e-9,
+        ),
+        "seed": 5,
+        "output_model": folder / name / "model",
+        "output_predictions": folder / name / "predictions.parquet",
+        "state_dir": folder / name / "state",
+        "selection": Selection(fraction=0.25),
+    }
+    return finetune(**(arguments | method | changes))
+
+
+def at_step(number: int, action: Callable[[], None]) -> Callable[..., int]:
+    """Stand in for the loop's ``derive_seed``: do something at the beginning of a step."""
+
+    def derive(seed: int, *names: str | int) -> int:
+        if names == ("step", number):
+            action()
+        return derive_seed(seed, *names)
+
+    return derive
+
+
+def die() -> None:
+    raise KeyboardInterrupt
+
+
+def same_files(folder: Path, one: str, other: str) -> None:
+    for file in FILES:
+        assert (folder / one / file).read_bytes() == (folder / other / file).read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    ("unit", "chosen"), [("text", None), ("token", None), ("token", Selection(fraction=0.25))]
+)
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_killed_run_goes_on_to_the_same_bytes(folder, unit, chosen, condition, monkeypatch):
+    whole = run(folder, "whole", condition, unit, selection=chosen)
+    steps = whole.steps // 3
+    for step in (3, steps + 2, 2 * steps):  # the last before the third epoch's first step
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "derive_seed", at_step(step, die))
+            with pytest.raises(KeyboardInterrupt):
+                run(folder, "killed", condition, unit, selection=chosen)
+        assert not (folder / "killed/model").exists()
+    resumed = run(folder, "killed", condition, unit, selection=chosen)
+    assert (whole.resumptions, resumed.resumptions) == (0, 3)
+    assert resumed.epoch_losses == whole.epoch_losses
+    assert resumed.scores == whole.scores
+    assert resumed.epoch == whole.epoch
+    if chosen:
+        assert whole.steps == 18
+        assert len(whole.scores) == 4
+        assert whole.epoch == whole.scores.index(max(whole.scores)) > 0
+    else:
+        assert whole.steps == 24
+        assert (whole.scores, whole.epoch) == ([], None)
+    assert not (folder / "killed/state").exists()
+    same_files(folder, "whole", "killed")
+
+
+def test_a_run_that_goes_back_behind_its_best_epoch_finds_the_same(folder, monkeypatch):
+    """Stopped in the second epoch, killed in the fourth without another state, then resumed."""
+    optimisation = Optimisation(learning_rate=2e-3, batch_size=4, epochs=5, checkpoint_seconds=1e9)
+    whole = run(folder, "whole", "plain", "token", optimisation=optimisation)
+    assert whole.epoch > 1  # better ones came after the state
+    for step, action, error in (
+        (8, lambda: os.kill(os.getpid(), signal.SIGTERM), AtlasError),
+        (22, die, KeyboardInterrupt),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "derive_seed", at_step(step, action))
+            with pytest.raises(error):
+                run(folder, "killed", "plain", "token", optimisation=optimisation)
+    assert (folder / f"killed/state/epochs/epoch-{whole.epoch}.safetensors").exists()
+    resumed = run(folder, "killed", "plain", "token", optimisation=optimisation)
+    assert (resumed.scores, resumed.epoch) == (whole.scores, whole.epoch)
+    same_files(folder, "whole", "killed")
+
+
+@pytest.mark.parametrize("validation", [1, 2, 3])
+def test_killed_between_weights_and_scores(folder, validation, monkeypatch):
+    whole = run(folder, "whole", "plain", "token")
+    calls = []
+
+    def write(value: Any, path: Path) -> None:
+        calls.append(path)
+        if len(calls) == validation:
+            die()
+        original(value, path)
+
+    original = selection.write_json
+    with monkeypatch.context() as patch:
+        patch.setattr(selection, "write_json", write)
+        with pytest.raises(KeyboardInterrupt):
+            run(folder, "killed", "plain", "token")
+    resumed = run(folder, "killed", "plain", "token")
+    assert resumed.resumptions == int(validation > 1)
+    assert (resumed.scores, resumed.epoch) == (whole.scores, whole.epoch)
+    same_files(folder, "whole", "killed")
+
+
+@pytest.mark.parametrize("calls", [3, 12])
+def test_killed_while_the_language_head_learns_alone(folder, calls, monkeypatch):
+    whole = run(folder, "whole", "entropy_maximisation")
+    left = [calls]
+
+    def dies(*arguments: Any) -> torch.Tensor:
+        left[0] -= 1
+        if left[0] == 0:
+            die()
+        return accumulate_gradients(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(confusion, "accumulate_gradients", dies)
+        with pytest.raises(KeyboardInterrupt):
+            run(folder, "killed", "entropy_maximisation")
+    resumed = run(folder, "killed", "entropy_maximisation")
+    assert resumed.scores == whole.scores
+    assert resumed.epoch_losses == whole.epoch_losses
+    same_files(folder, "whole", "killed")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"frozen": True},
+        {"selection": Selection(fraction=0.25, metric="span_macro_f1")},
+        {"selection": Selection(fraction=0.25, seed=1)},
+        {"confusion": None},
+        {"confusion": "weight"},
+        {"confusion": "split"},
+    ],
+)
+def test_a_state_is_only_continued_by_the_same_run(folder, change, monkeypatch):
+    condition = "gradient_reversal" if "confusion" in change else "plain"
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "derive_seed", at_step(8, die))
+        with pytest.raises(KeyboardInterrupt):
+            run(folder, "run", condition, "token")
+    path = folder / "languages-token"
+    if change == {"confusion": "weight"}:
+        change = {"confusion": ConfusionSource(LanguageConfusion(weight=0.4), path)}
+    elif change == {"confusion": "split"}:
+        store = load_arrays(path)
+        arrays = {**store.arrays, "split": np.roll(store.dense("split"), 1)}
+        save_arrays(
+            folder / "moved", arrays, {k: v for k, v in store.meta.items() if k != "arrays"}
+        )
+        specification = LanguageConfusion(weight=0.3)
+        change = {"confusion": ConfusionSource(specification, folder / "moved")}
+    changed_run = run(folder, "run", condition, "token", **change)
+    assert changed_run.resumptions == 0
+    fresh = run(folder, "fresh", condition, "token", **change)
+    assert changed_run.scores == fresh.scores
+    same_files(folder, "run", "fresh")
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+def test_a_frozen_encoder_stays_as_it_is(folder, unit):
+    log = run(folder, "run", "frozen", unit, selection=None)
+    assert (log.scores, log.epoch) == ([], None)
+    original = load_file(folder / "encoder/model.safetensors")
+    saved = load_file(folder / "run/model/model.safetensors")
+    assert original.keys() == saved.keys()
+    for name, tensor in original.items():
+        assert torch.equal(tensor, saved[name])
+    first = new_model(folder / "encoder", tasks.get(TASK[unit]), LABELS[unit], HeadOptions(), 5)
+    head = load_model(folder / "run/model")[0].head
+    assert not torch.equal(head.weight, first.head.weight)
+
+
+def test_a_frozen_encoder_has_dropout_in_training(folder, monkeypatch):
+    seen = []
+    features = EncoderWithHead.features
+
+    def watched(self, batch):
+        seen.append((self.training, self.encoder.training, torch.is_grad_enabled()))
+        vectors = features(self, batch)
+        assert not vectors.requires_grad
+        return vectors
+
+    monkeypatch.setattr(EncoderWithHead, "features", watched)
+    run(folder, "run", "frozen")
+    assert set(seen) == {(True, True, True), (False, False, False)}  # training; scoring
+
+
+@pytest.mark.parametrize("condition", CONDITIONS[2:])
+def test_the_saved_model_has_no_language_head(folder, condition):
+    run(folder, "run", condition)
+    model, labels = load_model(folder / "run/model")
+    assert labels == NLI_LABELS
+    assert model.head_language is None
+    assert sorted(load_file(folder / "run/model/head.safetensors")) == ["bias", "weight"]
+    weights = load_file(folder / "run/model/model.safetensors")
+    assert not [name for name in weights if "head" in name]
+
+
+def test_what_does_not_fit_is_refused(folder, tmp_path):
+    texts = ConfusionSource(LanguageConfusion(), folder / "languages-text")
+    with pytest.raises(DataError, match="of unit text, but the task classifies unit token"):
+        run(folder, "run", "plain", "token", confusion=texts)
+    with pytest.raises(DataError, match="encoded for inference, not for language_identification"):
+        run(folder, "run", "plain", confusion=ConfusionSource(LanguageConfusion(), folder / "text"))
+    store = load_arrays(folder / "languages-text")
+    meta = {key: value for key, value in store.meta.items() if key != "arrays"}
+    for name, arrays, changes, message in (
+        ("foreign", {}, {"tokenizer": "0"}, "not made with the tokenizer"),
+        ("untrained", {"split": np.full(39, "test")}, {}, "no paragraph is of the split train"),
+    ):
+        save_arrays(tmp_path / name, {**store.arrays, **arrays}, {**meta, **changes})
+        source = ConfusionSource(LanguageConfusion(), tmp_path / name)
+        with pytest.raises(DataError, match=message):
+            run(folder, "run", "plain", confusion=source)
+    with pytest.raises(AtlasError, match="frozen encoder learns nothing beside"):
+        run(folder, "run", "gradient_reversal", frozen=True)
+    rows = [{"id": "1", "language": "en", "split": "train", "text": "the " * 90}]
+    long = pa.Table.from_pylist(rows, LID_EXAMPLES)
+    encode("language_identification", long, folder / "tokenizer", tmp_path / "long", labels=["en"])
+    with pytest.raises(DataError, match=r"has 92 pieces, but .* takes 64 at most"):
+        run(
+            folder,
+            "run",
+            "plain",
+            confusion=ConfusionSource(LanguageConfusion(), tmp_path / "long"),
+        )
+    assert not (folder / "run/model").exists()

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mbert_atlas.analysis.clustering import cluster_agreement
+from mbert_atlas.analysis.projection import project_sample, sample_points, stratified_sample, tsne
+from mbert_atlas.arrays import save_arrays
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_json, read_parquet
+from mbert_atlas.representations.reading import read_features
+from mbert_atlas.schemas import PROJECTION
+
+
+def _clouds(per_cloud: int = 30, clouds: int = 4, dims: int = 8, spread: float = 0.1) -> Any:
+    random = np.random.default_rng(0)
+    centres = 10 * np.eye(clouds, dims)
+    group = np.repeat(np.arange(clouds), per_cloud)
+    vectors = centres[group] + random.normal(0, spread, (len(group), dims))
+    return vectors.astype(np.float32), np.array([f"l{g}" for g in group], dtype=object)
+
+
+# --- clusters -------------------------------------------------------------------------------------
+
+
+def test_clusters_against_labels_and_chance() -> None:
+    vectors, languages = _clouds(clouds=2)
+    found = cluster_agreement(vectors, languages)
+    assert (found.k, found.n, found.v_measure, found.ami) == (2, 60, 1.0, pytest.approx(1.0))
+    assert found.v_measure_stddev == 0
+    assert found.v_measure_chance < 0.1
+    # With k = 3 one cloud is cut: every cluster is pure, so completeness alone falls.
+    cut = cluster_agreement(vectors, languages, k=3)
+    assert 0.6 < cut.v_measure < 1
+    noise = np.random.default_rng(1).permutation(languages)
+    assert abs(cluster_agreement(vectors, noise).ami) < 0.05
+    with pytest.raises(AtlasError, match="cannot make 5 clusters"):
+        cluster_agreement(vectors[:4], languages[:4], k=5)
+
+
+@pytest.mark.parametrize("k", [3, 7])
+def test_agreement_equals_scikit_learn(k: int) -> None:
+    """The authors' loop: ten runs of Lloyd's algorithm from random centres."""
+    vectors, languages = _clouds(spread=4.0)
+    measures, amis = [], []
+    for seed in range(1, 11):
+        clusters = KMeans(
+            k, init="random", n_init=1, max_iter=100, algorithm="lloyd", random_state=seed
+        ).fit_predict(vectors)
+        measures.append(metrics.v_measure_score(languages.astype(str), clusters))
+        amis.append(metrics.adjusted_mutual_info_score(languages.astype(str), clusters))
+    found = cluster_agreement(vectors, languages, k)
+    assert found.v_measure == pytest.approx(np.mean(measures))
+    assert found.v_measure_stddev == pytest.approx(np.std(measures))
+    assert found.ami == pytest.approx(np.mean(amis))
+
+
+def test_clusters_are_made_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: set[int] = set()
+
+    class Spy(KMeans):
+        def fit_predict(self, *arguments: Any) -> Any:
+            seen.update(pool["num_threads"] for pool in threadpool_info())
+            return super().fit_predict(*arguments)
+
+    monkeypatch.setattr("mbert_atlas.analysis.clustering.KMeans", Spy)
+    with threadpool_limits(3):
+        assert 3 in {pool["num_threads"] for pool in threadpool_info()}
+        cluster_agreement(*_clouds(clouds=2), seeds=[1])
+    assert seen == {1}
+
+
+# --- samples and layouts --------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy")), min_size=1, max_size=40),
+    st.integers(1, 6),
+)
+@settings(max_examples=40, deadline=None)
+def test_stratified_samples_fill_every_group(pairs: list[tuple[str, str]], per: int) -> None:
+    columns = [np.array(column, dtype=object) for column in zip(*pairs, strict=True)]
+    chosen = stratified_sample(*columns, per_group=per, seed=3)
+    assert len(set(chosen.tolist())) == len(chosen)
+    for group in set(pairs):
+        assert sum(pairs[i] == group for i in chosen) == min(per, pairs.count(group))
+    assert np.array_equal(chosen, stratified_sample(*columns, per_group=per, seed=3))
+
+
+def test_stratified_sample_depends_on_the_seed() -> None:
+    column = np.zeros(500)
+    first, second = (stratified_sample(column, per_group=20, seed=seed) for seed in (1, 2))
+    assert not np.array_equal(first, second)
+    assert first.max() > 250  # drawn, not cut off
+
+
+def test_tsne_keeps_neighbours_and_repeats() -> None:
+    vectors, languages = _clouds(per_cloud=15)
+    first = tsne(vectors, seed=1)
+    assert first.shape == (60, 2)
+    assert np.array_equal(first, tsne(vectors, seed=1))
+    distance = metrics.pairwise_distances(first) + 1e6 * np.eye(60)
+    assert (languages[distance.argmin(1)] == languages).all()
+    assert np.isfinite(tsne(vectors[:4], seed=1)).all()  # perplexity is lowered
+    with pytest.raises(AtlasError, match="too few for a t-SNE"):
+        tsne(vectors[:3], seed=1)
+
+
+def _features(
+    folder: Path, unit: str, *, splits: bool, examples: int = 120, seed: int = 0, vectors: int = 0
+) -> Path:
+    """Examples of four languages with 1 to 6 vectors of three labels, of which one is rare.
+
+    ``vectors`` decides what the vectors hold, ``seed`` everything else.
+    """
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 7, examples) if unit == "token" else np.ones(examples, int)
+    language = random.choice(["ar", "de", "en", "zh"], examples, p=[0.1, 0.2, 0.3, 0.4])
+    labels = random.choice(3, lengths.sum(), p=[0.6, 0.37, 0.03])
+    values: npt.NDArray[Any] = np.random.default_rng(vectors).normal(size=(lengths.sum(), 6))
+    arrays: dict[str, Any] = {
+        "vectors": values[None].astype(np.float16),
+        "example": np.repeat(np.arange(examples), lengths).astype(np.int32),
+        "labels": labels.astype(np.int32),
+        "example_id": np.array([f"e{number}" for number in range(examples)]),
+        "language": language,
+    }
+    if splits:
+        arrays["split"] = random.choice(["train", "test"], examples)
+    save_arrays(folder, arrays, {"labels": ["x", "y", "z"], "unit": unit, "layers": [2]})
+    return folder
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+def test_samples_are_capped_by_cell_and_language(tmp_path: Path, unit: str) -> None:
+    target = read_features(_features(tmp_path / "t", unit, splits=False))
+    wikipedia = read_features(_features(tmp_path / "w", unit, splits=True, seed=1))
+    assert wikipedia.split is not None
+    cells, texts = sample_points(target, wikipedia, per_cell=9, per_language=7, seed=0)
+
+    def count(rows: Any) -> Counter[tuple[str, int]]:
+        return Counter(
+            zip(target.languages()[rows].tolist(), target.labels[rows].tolist(), strict=True)
+        )
+
+    everything = count(slice(None))
+    assert min(everything.values()) < 9 < max(everything.values())
+    assert count(cells) == {cell: min(9, size) for cell, size in everything.items()}
+    assert len(set(cells.tolist())) == len(cells)
+    chosen = wikipedia.example[texts]
+    assert len(set(chosen.tolist())) == len(chosen)  # one vector of each text
+    assert set(wikipedia.split[chosen]) == {"test"}
+    sizes = Counter(wikipedia.language[wikipedia.examples("test")].tolist())
+    expected = {code: min(7, size) for code, size in sizes.items()}
+    assert Counter(wikipedia.language[chosen].tolist()) == expected
+    if unit == "token":
+        place = texts - wikipedia.by_example.offsets[chosen]
+        assert len(set(place.tolist())) > 3  # a random one, not the first
+    other = sample_points(target, wikipedia, per_cell=9, per_language=7, seed=1)
+    assert not np.array_equal(other[0], cells)
+    assert not np.array_equal(other[1], texts)
+
+
+def _project(folder: Path, unit: str, vectors: int, **options: Any) -> tuple[Path, Path]:
+    points, clusters = folder / f"{vectors}.parquet", folder / f"{vectors}.json"
+    arguments: dict[str, Any] = {
+        "target": _features(folder / f"t{vectors}", unit, splits=False, vectors=vectors),
+        "wikipedia": _features(folder / f"w{vectors}", unit, splits=True, seed=1, vectors=vectors),
+        "points": points,
+        "clusters": clusters,
+        "per_cell": 9,
+        "per_language": 7,
+        "language_clusters": 6,
+    }
+    project_sample(**(arguments | options))
+    return points, clusters
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+def test_all_models_show_the_same_sample(tmp_path: Path, unit: str) -> None:
+    tables = [read_parquet(_project(tmp_path, unit, vectors)[0], PROJECTION) for vectors in (1, 2)]
+    for name in ("dataset", "example_id", "language", "label"):
+        assert tables[0][name] == tables[1][name]
+    assert tables[0]["x"] != tables[1]["x"]
+
+
+@pytest.mark.parametrize("unit", ["text", "token"])
+def test_points_and_clusters_of_a_sample(tmp_path: Path, unit: str) -> None:
+    points, clusters = _project(tmp_path, unit, 3)
+    found, table = read_json(clusters), read_parquet(points, PROJECTION).to_pandas()
+    data = {name: read_features(tmp_path / f"{name[0]}3") for name in ("target", "wikipedia")}
+    rows = dict(zip(data, sample_points(**data, per_cell=9, per_language=7, seed=0), strict=True))
+    assert table["dataset"].tolist() == [name for name in data for _ in rows[name]]
+    assert sorted(found) == ["label", "language_target", "language_wikipedia"]
+    for name, features in data.items():
+        part = table[table["dataset"] == name]
+        example = features.example[rows[name]]
+        assert part["example_id"].tolist() == features.example_id[example].tolist()
+        assert part["language"].tolist() == features.language[example].tolist()
+        vectors = features.vectors[rows[name]].astype(np.float32)
+        np.testing.assert_array_equal(part[["x", "y"]], tsne(vectors, seed=0))
+        for protocol, k in (("published", 6), ("corrected", 4)):
+            expected = vars(cluster_agreement(vectors, features.language[example], k))
+            assert found[f"language_{name}"][protocol] == pytest.approx(expected)
+    target = table[table["dataset"] == "target"]
+    assert table["label"].isna().tolist() == (table["dataset"] == "wikipedia").tolist()
+    labels = [["x", "y", "z"][label] for label in data["target"].labels[rows["target"]]]
+    assert target["label"].tolist() == labels
+    vectors = data["target"].vectors[rows["target"]].astype(np.float32)
+    expected = vars(cluster_agreement(vectors, labels, 3))
+    assert found["label"] == {
+        protocol: pytest.approx(expected) for protocol in ("published", "corrected")
+    }
+
+
+def test_labels_that_the_sample_lacks_have_clusters_too(tmp_path: Path) -> None:
+    """As many clusters as the task has labels."""
+    folder = _features(tmp_path / "t", "text", splits=False, examples=12)
+    assert len(set(read_features(folder).labels.tolist())) == 2
+    clusters = _project(tmp_path, "text", 4, target=folder, points=None)[1]
+    assert read_json(clusters)["label"]["published"]["k"] == 3
+
+
+def test_only_what_is_asked_for_is_made(tmp_path: Path) -> None:
+    for name in ("points", "clusters"):
+        points, clusters = _project(tmp_path / name, "text", 5, **{name: None})
+        assert points.exists() == (name != "points")
+        assert clusters.exists() == (name != "clusters")
+
+
+def test_refusals(tmp_path: Path) -> None:
+    unsplit = _features(tmp_path / "unsplit", "text", splits=False)
+    with pytest.raises(DataError, match="split test: it has no examples"):
+        _project(tmp_path, "text", 1, wikipedia=unsplit)
+    with pytest.raises(AtlasError, match="26 vectors cannot make 33 clusters"):
+        _project(tmp_path, "text", 2, language_clusters=33, per_cell=50)
+    with pytest.raises(AtlasError, match="too few for a t-SNE"):
+        _project(
+            tmp_path,
+            "text",
+            3,
+            clusters=None,
+            target=_features(tmp_path / "few", "text", splits=False, examples=2),
+        )
+    assert not list(tmp_path.glob("*.json"))
+    assert not list(tmp_path.glob("*.parquet"))

@@ -1,0 +1,179 @@
+"""The measurements of tanti2021: experiments, random search, counts."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from seqeval.metrics import f1_score
+from sklearn import metrics
+
+from mbert_atlas.analysis.choice import choose_hyperparameters
+from mbert_atlas.analysis.specificity import (
+    Experiment,
+    count_examples,
+    count_points,
+    measure_clusters,
+    measure_scores,
+)
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
+
+AGREEMENT = {"v_measure": 0.25, "ami": 0.125, "v_measure_chance": 0.0625, "n": 40, "k": 3}
+
+
+def tags(path, gold, predicted, words, languages, dataset="udpos-test"):
+    count = len(gold)
+    columns = [[dataset] * count, languages, [str(n) for n in range(count)], gold, predicted, words]
+    table = pa.table(columns, schema=TAG_PREDICTIONS)
+    write_parquet(table, path)
+    return table
+
+
+def classes(path, rows):
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    probabilities = [[0.5, 0.5]] * len(rows)
+    table = pa.table([*columns, probabilities], schema=CLASS_PREDICTIONS)
+    write_parquet(table, path)
+
+
+def experiment(folder, task, protocol, condition="fine_tuned"):
+    names = {name: str(folder / name) for name in ("labels", "languages", "report", "clusters")}
+    return Experiment(task, condition, protocol, 1, **names)
+
+
+def report(folder):
+    entropy = {name: {"mean": 1.5, "min": 0.0, "max": 3.0} for name in ("target", "wikipedia")}
+    write_json(
+        {protocol: {"entropy": entropy} for protocol in ("published", "corrected")},
+        folder / "report",
+    )
+
+
+def values(rows):
+    return {
+        (row["artifact"], row["metric"]): (row["value"], row["n"])
+        for row in rows
+        if not row.get("target")
+    }
+
+
+@pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
+def test_tokens_are_scored_as_spans_of_pieces_or_as_words(tmp_path):
+    # The first word has two labelled pieces, of which the second is wrong.
+    gold = [["NOUN", "NOUN", "VERB"], ["ADJ", "NOUN"]]
+    predicted = [["NOUN", "VERB", "VERB"], ["ADJ", "NOUN"]]
+    tags(tmp_path / "labels", gold, predicted, [[0, 0, 1], [0, 1]], ["zh", "en"])
+    languages = [["zh"] * 3, ["en"] * 2]
+    guessed = [["zh", "en", "zh"], ["en"] * 2]
+    places, codes = [[0, 1, 2], [0, 1]], ["zh", "en"]
+    parts = [
+        tags(tmp_path / "part", languages, guessed, places, codes, dataset)
+        for dataset in ("target", "wikipedia")
+    ]
+    write_parquet(pa.concat_tables(parts), tmp_path / "languages")
+    report(tmp_path)
+
+    published = values(measure_scores([experiment(tmp_path, "udpos", "published")], "table1"))
+    expected = 100 * f1_score(gold, predicted, average="macro")
+    assert published["table1", "macro_f1_label"] == (pytest.approx(expected), 5)
+    expected = 100 * f1_score(gold, predicted, average="micro")
+    assert published["footnote6", "micro_f1_label"] == (pytest.approx(expected), 5)
+    expected = 100 * f1_score(languages, guessed, average="macro")
+    assert published["table1", "macro_f1_language_target"] == (pytest.approx(expected), 5)
+    assert published["table1", "entropy_language_wikipedia"] == (1.5, 5)
+
+    corrected = values(measure_scores([experiment(tmp_path, "udpos", "corrected")], "table1"))
+    assert corrected["table1", "macro_f1_label"] == (100, 4)  # every word's first piece is right
+    flat = [[code for codes in side for code in codes] for side in (languages, guessed)]
+    expected = 100 * metrics.f1_score(*flat, average="macro")
+    assert corrected["table1", "macro_f1_language_wikipedia"] == (pytest.approx(expected), 5)
+    assert corrected["table1", "token_accuracy_language_target"] == (80, 5)
+
+
+def test_stray_languages_count_as_published_only(tmp_path):
+    classes(
+        tmp_path / "labels",
+        [("xnli", "en", str(n), "neutral", "neutral") for n in range(3)],
+    )
+    classes(
+        tmp_path / "languages",
+        [
+            (dataset, language, str(n), language, guess)
+            for dataset in ("target", "wikipedia")
+            for n, (language, guess) in enumerate([("en", "en"), ("hi", "hi"), ("hi", "ur")])
+        ],
+    )
+    report(tmp_path)
+    f1 = {"en": 1.0, "hi": 2 / 3, "ur": 0.0}
+    for protocol, counted in (("published", f1), ("corrected", ("en", "hi"))):
+        found = values(measure_scores([experiment(tmp_path, "xnli", protocol)], "table1"))
+        expected = 100 * np.mean([f1[code] for code in counted])
+        assert found["table1", "macro_f1_language_target"][0] == pytest.approx(expected)
+        assert found["footnote6", "accuracy_label"] == (100, 3)
+    initial = experiment(tmp_path, "xnli", "published", "initial")
+    assert ("footnote6", "accuracy_label") not in values(measure_scores([initial], "table1"))
+
+
+def test_clusters_and_points(tmp_path):
+    by_protocol = {
+        "published": AGREEMENT | {"v_measure": 0.5},
+        "corrected": AGREEMENT,
+    }
+    names = ("label", "language_target", "language_wikipedia")
+    write_json(dict.fromkeys(names, by_protocol), tmp_path / "clusters")
+    for protocol, v_measure in (("published", 50), ("corrected", 25)):
+        found = values(measure_clusters([experiment(tmp_path, "udpos", protocol)], "table3"))
+        assert found["table3", "v_measure_label"] == (v_measure, 40)
+        assert found["table3", "ami_language_wikipedia"] == (12.5, 40)
+    assert count_points(["udpos"], [tmp_path / "clusters"]) == {"udpos": 40, "wikipedia": 40}
+
+
+def test_examples_are_counted_by_part(tmp_path):
+    ids = Ragged.from_rows([np.array([1, 2])] * 20, np.int32)
+    language = np.array(["en"] * 10 + ["hi"] * 10)
+    save_arrays(tmp_path / "plain", {"input_ids": ids, "language": language}, {})
+    store = load_arrays(tmp_path / "plain")
+    assert count_examples(store, "xnli", "test") == {("xnli", "test"): 20}
+    held = {"metric": "macro_f1", "fraction": 0.1, "seed": 0}
+    found = count_examples(store, "xnli", "train", held)
+    assert found == {("xnli", "train"): 18, ("xnli", "val"): 2}
+    split = np.array(["train"] * 14 + ["validation"] * 2 + ["dev"] * 2 + ["test"] * 2)
+    arrays = {"input_ids": ids, "language": language, "split": split}
+    save_arrays(tmp_path / "wikipedia", arrays, {})
+    found = count_examples(load_arrays(tmp_path / "wikipedia"), "wikipedia", "train")
+    assert found[("wikipedia", "train")] == 14
+    assert found[("wikipedia", "val")] == 2
+
+
+def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
+    draws = [{"batch_size": 16}, {"batch_size": 32}, {"batch_size": 64}]
+    labels = ("neutral", "entailment")
+    right = {1: {"en": 2, "hi": 0}, 2: {"en": 0, "hi": 4}, 3: {"en": 2, "hi": 0}}
+    paths = []
+    for number, hits in right.items():
+        rows = [
+            ("xnli-dev", code, f"{code}{n}", labels[n % 2], labels[(n + (n >= hits[code])) % 2])
+            for code, count in (("en", 2), ("hi", 4))
+            for n in range(count)
+        ]
+        paths.append(tmp_path / f"{number}.parquet")
+        classes(paths[-1], rows)
+    for protocol, best in (("published", 2), ("corrected", 1)):
+        output = tmp_path / f"{protocol}.json"
+        choose_hyperparameters(draws, paths, unit="text", protocol=protocol, output=output)
+        found = json.loads(output.read_text())
+        assert found["draw"] == best  # the first of equals
+        assert found["values"] == draws[best - 1]
+        assert [item["values"] for item in found["draws"]] == draws
+    classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
+    with pytest.raises(DataError, match="language en: there are no predictions"):
+        choose_hyperparameters(
+            draws[:1],
+            [tmp_path / "hindi"],
+            unit="text",
+            protocol="corrected",
+            output=tmp_path / "x.json",
+        )

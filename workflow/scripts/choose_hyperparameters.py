@@ -1,0 +1,18 @@
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.analysis.choice import choose_hyperparameters
+
+    choose_hyperparameters(
+        snakemake.params.draws,
+        list(map(Path, snakemake.input)),
+        unit=snakemake.params.unit,
+        protocol=snakemake.wildcards.protocol,
+        output=Path(snakemake.output[0]),
+    )
+
+
+run(main, snakemake)

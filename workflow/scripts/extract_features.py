@@ -1,0 +1,19 @@
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.representations.extraction import extract_features
+
+    for store, output in zip(snakemake.input.stores, snakemake.output, strict=True):
+        extract_features(
+            encoder=Path(snakemake.input.model),
+            store=Path(store),
+            output=Path(output),
+            pooling=snakemake.params.pooling,
+            splits=snakemake.params.splits,
+        )
+
+
+run(main, snakemake)

@@ -1,0 +1,29 @@
+from pathlib import Path
+
+from atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.analysis.probing import identify_languages
+    from mbert_atlas.search import apply_choice
+    from mbert_atlas.specifications import Probe
+
+    hyperparameters = snakemake.params.hyperparameters
+    if choice := snakemake.input.get("choice"):
+        hyperparameters = apply_choice(hyperparameters, Path(choice))
+    outputs = snakemake.output
+    identify_languages(
+        wikipedia=Path(snakemake.input.wikipedia),
+        others={"target": Path(snakemake.input.target)},
+        protocols={
+            "published": Probe.of_run(hyperparameters),
+            "corrected": Probe(**snakemake.params.probe),
+        },
+        seed=int(snakemake.wildcards.seed),
+        output={name: Path(outputs[name]) for name in ("published", "corrected")},
+        report=Path(outputs.report),
+        threads=snakemake.threads,
+    )
+
+
+run(main, snakemake)
