@@ -33,7 +33,7 @@ where texts are; Tables 1 and 2 print both under one name.
 
 @dataclass(frozen=True)
 class Experiment:
-    """One condition of a task under one protocol and seed, and what was predicted.
+    """One condition of a task under one protocol and seed, and the files that are to be measured.
 
     Attributes:
         task: ``udpos`` or ``xnli``.
@@ -51,10 +51,10 @@ class Experiment:
     condition: str
     protocol: str
     seed: int
-    labels: str
-    languages: str
-    report: str
-    clusters: str
+    labels: str = ""
+    languages: str = ""
+    report: str = ""
+    clusters: str = ""
 
     @property
     def unit(self) -> str:

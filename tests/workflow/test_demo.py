@@ -185,6 +185,17 @@ def test_figures_are_drawings_with_text(demo):
         assert path.read_text().count("<path") > 20
 
 
+def test_the_report_holds_every_figure_and_table_with_a_caption(demo):
+    page = demo / "results/demo/report.html"
+    done = snakemake(demo, "all", "--profile", "local", *CONFIG, "--report", str(page))
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    text = page.read_text()
+    for name in ("figure1.hi.published.svg", "figure6.corrected.svg", "appendixA.html"):
+        assert name in text
+    # How many points a map shows comes from the config, which says 5 tokens here.
+    assert "at most 5 tokens of each language and label" in text.replace("\\n", " ")
+
+
 def test_every_job_wrote_its_log_and_nothing_is_half_written(demo):
     logs = sorted((demo / "results/demo/logs").rglob("*.log"))
     assert len(logs) > 50

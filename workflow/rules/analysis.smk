@@ -52,7 +52,7 @@ rule cluster_points:
         mem_mb=memory("cluster_points"),
         runtime=minutes("cluster_points"),
     params:
-        sample=sample_of,
+        sample=lambda wildcards: sample_of(wildcards.task),
         language_clusters=CONFIG.tanti2021.language_clusters,
         code=code("cluster_points"),
     script:
@@ -79,7 +79,7 @@ rule project_points:
         mem_mb=memory("project_points"),
         runtime=minutes("project_points"),
     params:
-        sample=sample_of,
+        sample=lambda wildcards: sample_of(wildcards.task),
         perplexity=CONFIG.tanti2021.perplexity,
         code=code("project_points"),
     script:
@@ -164,10 +164,12 @@ rule measure_distances:
 rule measure_experiments:
     """tanti2021 Tables 1 to 3 and the captions of Figures 3 and 4: scores, or clusters, by seed."""
     input:
-        labels=experiment_files("<results>/runs/{run}/seed{seed}/predictions.parquet"),
-        languages=experiment_files("<results>/languages/{task}/{run}/seed{seed}.{protocol}.parquet"),
-        reports=experiment_files("<results>/languages/{task}/{run}/seed{seed}.json"),
-        clusters=experiment_files("<results>/clusters/{task}/{run}/seed{seed}.json"),
+        labels=experiment_files("<results>/runs/{run}/seed{seed}/predictions.parquet", True),
+        languages=experiment_files(
+            "<results>/languages/{task}/{run}/seed{seed}.{protocol}.parquet", True
+        ),
+        reports=experiment_files("<results>/languages/{task}/{run}/seed{seed}.json", True),
+        clusters=experiment_files("<results>/clusters/{task}/{run}/seed{seed}.json", False),
     output:
         "<results>/measurements/tanti2021/{artifact}_{task}.csv",
     log:

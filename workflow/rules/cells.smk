@@ -132,10 +132,19 @@ def experiment_cells(artifact, task):
     ]
 
 
-def experiment_files(pattern):
-    """The file of each such cell: `pattern` with {task}, {run}, {seed} and {protocol}."""
+SCORED = ("table1", "table2")
+"""Those of them that need predictions; the others need clusters."""
+
+
+def experiment_files(pattern, scored):
+    """The file of each such cell: `pattern` with {task}, {run}, {seed} and {protocol}.
+
+    None for the artifacts that need no such files: those with `scored` predictions, or the others.
+    """
 
     def files(wildcards):
+        if (wildcards.artifact in SCORED) != scored:
+            return []
         return [
             pattern.format(
                 run=experiment(cell["task"], cell["condition"], cell["protocol"]).id, **cell
@@ -163,11 +172,11 @@ def features_folder(which):
     return folder
 
 
-def sample_of(wildcards):
+def sample_of(task):
     """How large the samples of a task are (App. B)."""
     paper = CONFIG.tanti2021
     return {
-        "per_cell": paper.tasks[wildcards.task].points,
+        "per_cell": paper.tasks[task].points,
         "per_language": paper.points_per_language,
     }
 

@@ -254,8 +254,8 @@ def caption(name):
 
 
 def headline(wildcards):
-    """An artifact as the paper calls it, for the report: Table 1 for table1 and table1_udpos."""
-    kind, number = re.match(r"([a-z]+)(\d+)", wildcards.artifact).groups()
+    """An artifact as the paper calls it, for the report: Table 1 for table1_udpos, Appendix A."""
+    kind, number = re.match(r"([a-z]+)([A-Z]|\d+)", wildcards.artifact).groups()
     return f"{kind.capitalize()} {number}"
 
 

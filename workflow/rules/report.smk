@@ -139,6 +139,7 @@ rule plot_projections:
         task=lambda wildcards: PROJECTIONS[wildcards.artifact][0],
         title=lambda wildcards: PROJECTIONS[wildcards.artifact][1],
         seed=lambda wildcards: first_seed(wildcards),
+        sample=lambda wildcards: sample_of(PROJECTIONS[wildcards.artifact][0]),
         names={language.code: language.name for language in LANGUAGES},
         genera={language.code: language.genus for language in LANGUAGES},
         languages=lambda wildcards: projected_languages(),

@@ -17,13 +17,13 @@ def main(snakemake):
 
     specification = snakemake.params.specification
     hyperparameters = specification["hyperparameters"]
-    if choice := snakemake.input.get("choice"):
+    if choice := snakemake.input.choice:
         from mbert_atlas.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     seed, replay, confusion = int(snakemake.wildcards.seed), None, None
-    if files := snakemake.input.get("replay"):
-        pairs, original = map(Path, files)
+    if snakemake.input.replay:
+        pairs, original = map(Path, snakemake.input.replay)
         replay = ReplaySource(
             specification=Replay(**hyperparameters["replay"]),
             adjustment=Adjustment(**specification["replay"]["hyperparameters"]),
@@ -31,11 +31,11 @@ def main(snakemake):
             encoder=original,
             seed=seed,
         )
-    if method := hyperparameters.get("confusion"):
+    if method := hyperparameters["confusion"]:
         confusion = ConfusionSource(
             specification=LanguageConfusion(**method), store=Path(snakemake.input.language_data)
         )
-    selection = hyperparameters.get("selection")
+    selection = hyperparameters["selection"]
     finetune(
         task=specification["encoding"]["task"],
         encoder=Path(snakemake.input.encoder),
@@ -47,7 +47,7 @@ def main(snakemake):
         head=HeadOptions(**hyperparameters["head"]),
         seed=seed,
         replay=replay,
-        frozen=hyperparameters.get("frozen", False),
+        frozen=hyperparameters["frozen"],
         selection=Selection(**selection) if selection else None,
         confusion=confusion,
         output_model=Path(snakemake.output.model),

@@ -9,7 +9,7 @@ def main(snakemake):
     from mbert_atlas.specifications import Probe
 
     hyperparameters = snakemake.params.hyperparameters
-    if choice := snakemake.input.get("choice"):
+    if choice := snakemake.input.choice:
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     outputs = snakemake.output
     identify_languages(

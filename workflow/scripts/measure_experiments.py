@@ -6,21 +6,17 @@ def main(snakemake):
     from mbert_atlas.analysis.specificity import Experiment, measure_clusters, measure_scores
 
     files = snakemake.input
+    scored = bool(files.labels)
+    found = {"labels": files.labels, "languages": files.languages, "report": files.reports}
+    if not scored:
+        found = {"clusters": files.clusters}
     experiments = [
-        Experiment(**cell, labels=labels, languages=languages, report=report, clusters=clusters)
-        for cell, labels, languages, report, clusters in zip(
-            snakemake.params.cells,
-            files.labels,
-            files.languages,
-            files.reports,
-            files.clusters,
-            strict=True,
-        )
+        Experiment(**cell, **dict(zip(found, paths, strict=True)))
+        for cell, *paths in zip(snakemake.params.cells, *found.values(), strict=True)
     ]
-    artifact = snakemake.wildcards.artifact
-    measure = measure_scores if artifact in ("table1", "table2") else measure_clusters
+    measure = measure_scores if scored else measure_clusters
     write_measurements(
-        measure(experiments, artifact),
+        measure(experiments, snakemake.wildcards.artifact),
         snakemake.output[0],
         paper="tanti2021",
         model=snakemake.params.model,
