@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import torch
+from torch import nn
 from transformers import BertConfig, BertModel
 
 from mbert_atlas.encoders.loading import save_encoder
@@ -90,3 +91,7 @@ def sentence_table(sentences: list[list[str]], tags: list[list[str]]) -> pa.Tabl
         },
         schema=SENTENCES,
     )
+
+
+def weights(model: nn.Module) -> bytes:
+    return b"".join(tensor.numpy().tobytes() for tensor in model.state_dict().values())
