@@ -488,7 +488,8 @@ class Search(_Model):
     draws: int = Field(20, ge=1, description="Different draws per experiment.")
     seed: int = Field(0, description="Seed of the draws.")
     training_seed: int = Field(
-        0, description="Seed that every draw is trained with; if no run has it, none repeats a draw."
+        0,
+        description="Seed that every draw is trained with; if no run has it, none repeats a draw.",
     )
     space: SearchSpace = Field(description="Values to draw from.")
 
