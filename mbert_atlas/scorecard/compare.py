@@ -164,8 +164,9 @@ def _row(
         values = np.array(list(cell.values.values())) if cell else np.empty(0)
         mean = float(values.mean()) if len(values) else math.nan
         std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-        if not len(values):
-            verdict = rules.NOT_RUN
+        verdict: str | None
+        if not len(values):  # what the paper does not report is not missing either
+            verdict = None if math.isnan(reported) else rules.NOT_RUN
         elif not known or rule is None:
             verdict = rules.NO_REPORTED_VALUE
         elif not comparable:

@@ -222,6 +222,7 @@ def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(other, 0.9), p_value, *seeds(extra, 70.0))
     assert list(frame.columns) == list(COLUMNS)
     assert row_of(frame, extra)["published_verdict"] == rules.NO_REPORTED_VALUE
+    assert pd.isna(row_of(frame, extra)["corrected_verdict"])  # nothing of the paper's is missing
     assert row_of(frame, other)["published_verdict"] == rules.NO_REPORTED_VALUE
     order = list(dict.fromkeys(frame["artifact"][frame["paper"] == "efimov2022"]))
     assert order[0] == "table2"

@@ -74,8 +74,8 @@ def test_experiments_of_language_specificity_are_complete(demo):
     choices = measured(demo, "tanti2021/table5.csv")
     assert len(choices[choices.metric == "classifier_lr"]) == 8 * 2
     items = measured(demo, "tanti2021/appendixA.csv").set_index(["task", "condition", "protocol"])
-    assert items["value"].astype(int).loc["udpos", "train", "published"].item() == 1350
-    assert items["value"].astype(int).loc["udpos", "val", "published"].item() == 150
+    assert items["value"].astype(int).loc["udpos", "train", "published"].item() == 1080
+    assert items["value"].astype(int).loc["udpos", "val", "published"].item() == 120
 
 
 def test_alignment_is_close_to_the_truth(demo):
