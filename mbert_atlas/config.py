@@ -34,6 +34,9 @@ from mbert_atlas.specifications import (
 Protocol = Literal["published", "corrected"]
 PROTOCOLS: tuple[Protocol, ...] = ("published", "corrected")
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
+_Positive = Annotated[float, Field(gt=0)]
+_Share = Annotated[float, Field(gt=0, lt=1)]
+_Count = Annotated[int, Field(ge=1)]
 
 
 class _Model(BaseModel):
@@ -130,7 +133,11 @@ class Dataset(_Model):
     minimum_per_language: int = Field(
         10, ge=1, description="language_identification: fewer paragraphs in a language: an error."
     )
-    seed: int = Field(0, description="Seed of the sample.")
+    seed: int = Field(
+        0,
+        description="language_identification: seed of the sample; inference made from another: of "
+        "the side that stays English. See also `sample_seed`.",
+    )
 
     @model_validator(mode="after")
     def _has_input(self) -> Dataset:
@@ -152,6 +159,8 @@ class Dataset(_Model):
             raise ValueError("give `files` or `files_by_language`")
         if self.corpus in _WITH_SPLITS and self.split is None and not self.made_from:
             raise ValueError(f"{self.corpus} needs `split`")
+        if abs(sum(self.fractions) - 1) > 1e-9 or min(self.fractions) < 0:
+            raise ValueError(f"`fractions` are shares that sum to 1, not {list(self.fractions)}")
         released = self.corpus == "language_identification" and given
         if self.limit and (released or self.corpus in ("wikipedia", "gold_alignment")):
             raise ValueError(f"{self.corpus} is read whole: drop `limit`")
@@ -356,7 +365,7 @@ class Alignment(_Model):
     backend: Literal["numpy", "systran", "fast_align"] = Field(
         "numpy",
         description="fast_align's model: our own code, the wheel systran-align, or the binary "
-        "fast_align on PATH; the links are the same.",
+        "fast_align on PATH; all but a few links in 10,000 are the same.",
     )
     symmetrisation: Literal["intersection", "one_to_one", "union"] = Field(
         "intersection", description="Which links of the two directions are kept."
@@ -469,12 +478,16 @@ class LanguageTask(_Model):
 class SearchSpace(_Model):
     """Values that random search draws from (Table 4)."""
 
-    initial_stddev: list[float] = Field(min_length=1, description="Of the classifiers' weights.")
-    batch_size: list[int] = Field(min_length=1, description="Examples in one step.")
-    head_learning_rate: list[float] = Field(min_length=1, description="Rate of the classifiers.")
-    learning_rate: list[float] = Field(min_length=1, description="Rate of the encoder.")
-    gradient_reversal: list[float] = Field(min_length=1, description="Its lambda.")
-    entropy_maximisation: list[float] = Field(min_length=1, description="Its w in Eq. 1.")
+    initial_stddev: list[_Positive] = Field(
+        min_length=1, description="Of the classifiers' weights."
+    )
+    batch_size: list[_Count] = Field(min_length=1, description="Examples in one step.")
+    head_learning_rate: list[_Positive] = Field(
+        min_length=1, description="Rate of the classifiers."
+    )
+    learning_rate: list[_Positive] = Field(min_length=1, description="Rate of the encoder.")
+    gradient_reversal: list[_Share] = Field(min_length=1, description="Its lambda.")
+    entropy_maximisation: list[_Share] = Field(min_length=1, description="Its w in Eq. 1.")
 
 
 class Search(_Model):
@@ -485,13 +498,21 @@ class Search(_Model):
         description="Hyperparameters of the final runs: those in `runs` (in the paper preset "
         "Table 5's), so that only Table 5 itself waits for the search; or those it chooses.",
     )
-    draws: int = Field(20, ge=1, description="Different draws per experiment.")
+    draws: int = Field(
+        20, ge=0, description="Different draws per experiment; 0 leaves out search and Table 5."
+    )
     seed: int = Field(0, description="Seed of the draws.")
     training_seed: int = Field(
         0,
         description="Seed that every draw is trained with; if no run has it, none repeats a draw.",
     )
     space: SearchSpace = Field(description="Values to draw from.")
+
+    @model_validator(mode="after")
+    def _draws_what_it_uses(self) -> Search:
+        if self.use == "chosen" and not self.draws:
+            raise ValueError("`use: chosen` needs draws")
+        return self
 
 
 class Tanti2021(_Model):

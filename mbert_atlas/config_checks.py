@@ -125,7 +125,7 @@ class _Checks:
         paper = self.config.tanti2021
         check("tanti2021.model", paper.model, self.config.encoders)
         for task, item in paper.tasks.items():
-            at = f"tanti2021.tasks.{task}"
+            at, tested = f"tanti2021.tasks.{task}", dict[tuple[str, ...], str]()
             self._check_language_data(f"{at}.wikipedia", item.wikipedia)
             for condition, name in item.conditions.items():
                 place = f"{at}.conditions.{condition}"
@@ -133,6 +133,14 @@ class _Checks:
                 family = self.config.runs[name]
                 assert family.kind == "finetuning"
                 check(place, item.test, family.evaluate, f" in runs.{name}.evaluate")
+                tested.setdefault(tuple(sorted(family.evaluate[item.test])), name)
+                if len(tested) > 1:
+                    first = next(iter(tested.values()))
+                    raise Mistake(
+                        f"runs.{name}.evaluate.{item.test}",
+                        f"the languages are not those of runs.{first}, beside which it is shown",
+                        "name the same languages in both",
+                    )
                 check(f"runs.{name}.encoder", family.encoder, [paper.model], f", as {at} needs it")
                 self._check_encoding(at, family.encoding, {"dev": [*item.dev]})
                 hyperparameters = family.published
@@ -205,7 +213,7 @@ class _Checks:
             self._check_table(f"efimov2022.tables.{name}", name, table, tuned)
 
     def _check_table(self, at: str, name: str, table: TransferTable, tuned: Sequence[str]) -> None:
-        declared = {rule[1:] for rule in CONTRASTS if rule.paper == "efimov2022"}
+        declared = {rule[1:4] for rule in CONTRASTS if rule.paper == "efimov2022"}
         known = [key for key, item in self.config.datasets.items() if item.corpus in _SCORED]
         named, tested = set[str](), set[str]()
         for key, test in table.tests.items():

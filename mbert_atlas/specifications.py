@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -247,7 +247,7 @@ class Probe(BaseModel):
         64, ge=1, description="adam: examples in one step, each with all its vectors."
     )
     epochs: int = Field(5, ge=1, description="adam: passes; epoch 0 competes too.")
-    inverse_penalties: tuple[float, ...] = Field(
+    inverse_penalties: tuple[Annotated[float, Field(gt=0)], ...] = Field(
         (1e-3, 1e-2, 1e-1, 1.0),
         min_length=1,
         description="lbfgs: inverse strengths of the L2 penalty that are tried.",

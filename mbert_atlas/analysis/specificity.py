@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from mbert_atlas.analysis.scores import ALL_LANGUAGES, class_scores, tag_scores
@@ -152,7 +153,11 @@ def measure_clusters(experiments: Sequence[Experiment], artifact: str) -> Iterat
 
 
 def count_examples(
-    store: TokenStore, task: str, part: str, selection: Mapping[str, Any] | None = None
+    store: TokenStore,
+    task: str,
+    part: str,
+    selection: Mapping[str, Any] | None = None,
+    languages: Collection[str] | None = None,
 ) -> Counter[tuple[str, str]]:
     """Count the examples of an encoded dataset, by task and part (appendix A).
 
@@ -162,15 +167,19 @@ def count_examples(
         part: ``train``, ``dev`` or ``test``; where the store has ``split``, that counts instead.
         selection: how training data are split, see :class:`mbert_atlas.specifications.Selection`;
             the part that is held out counts as ``val``.
+        languages: count only examples in these; none for all.
     """
     if "split" in store.arrays:
         names = {"validation": "val"}
         return Counter((task, names.get(name, name)) for name in store.dense("split").tolist())
-    total = len(store.ragged("input_ids"))
+    found = store.dense("language")
+    if languages is not None:
+        found = found[np.isin(found, list(languages))]
+    total = len(found)
     if not selection:
         return Counter({(task, part): total})
     how = Selection.model_validate(selection)
-    marks = held_out(store.dense("language"), how.fraction, how.seed)
+    marks = held_out(found, how.fraction, how.seed)
     held = int(marks.sum())
     return Counter({(task, part): total - held, (task, "val"): held})
 

@@ -2,14 +2,14 @@
 
 Nobody has described the archive. Their code writes a processed set as one CSV per split, with the
 columns ``row``, ``tokens`` (word pieces between blanks) and ``language``; such files are read from
-the zip, wherever in it they lie.
+the zip, wherever in it they lie. As committed that code drops the ``##`` of pieces, without which
+the text is lost; files in which no piece has it are refused.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -49,15 +49,25 @@ def read_released_languages(
         source: dataset, licence and citation for the card.
 
     Raises:
-        DataError: if a split is missing, a file lacks a column, or a language has no example.
+        DataError: if a split is missing, a file lacks a column or is damaged, no piece is marked as
+            continuing a word, or a language has no example.
     """
     counts = Counter[str]()
     rows: list[tuple[str, str, str, str]] = []
+    marked = False
     for split in SPLITS:
-        for number, text, language in _examples(Path(archive), split):
+        for number, pieces, language in _examples(Path(archive), split):
+            marked |= " ##" in pieces
             if language in languages:
                 counts[f"{language}: {split}"] += 1
-                rows.append((f"{split}-{number}", language, split, text))
+                rows.append((f"{split}-{number}", language, split, pieces.replace(" ##", "")))
+    if not marked:
+        raise DataError(
+            archive,
+            "column tokens",
+            "no piece begins with ##, so that words cannot be put together again",
+            "sample Wikipedia instead: give `paragraphs` and `encoder`, no `files`",
+        )
     for language in languages:
         if not any(counts[f"{language}: {split}"] for split in SPLITS):
             raise DataError(
@@ -81,17 +91,21 @@ def read_released_languages(
 
 
 def _examples(archive: Path, split: str) -> Iterator[tuple[int, str, str]]:
-    """Yield line number, text and language of a split."""
+    """Yield line number, pieces and language of a split."""
     member = rf"dataset_{_NAMES.get(split, split)}\.csv"
     with open_zip_member(archive, member) as (name, content):
         reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
-        missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
-        if missing:
-            raise DataError(
-                archive,
-                f"{name}, line 1",
-                f"there is no column {missing[0]!r} (found {reader.fieldnames})",
-                "take the archive of the authors' repository",
-            )
-        for row in reader:
-            yield reader.line_num, re.sub(r" ##", "", row["tokens"]), row["language"]
+        mend = "take the archive of the authors' repository"
+        try:
+            missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
+            if missing:
+                problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
+                raise DataError(archive, f"{name}, line 1", problem, mend)
+            for row in reader:
+                if row["tokens"] is None or row["language"] is None:
+                    place = f"{name}, line {reader.line_num}"
+                    raise DataError(archive, place, "the line is cut short", mend)
+                yield reader.line_num, row["tokens"], row["language"]
+        except (csv.Error, UnicodeDecodeError) as error:
+            place = f"{name}, after line {reader.line_num}"
+            raise DataError(archive, place, f"it cannot be read ({error})", mend) from error

@@ -47,6 +47,7 @@ def extract_features(
     output: Path,
     pooling: TextPooling = "pooler",
     splits: Collection[str] | None = None,
+    languages: Collection[str] | None = None,
     dtype: Literal["float16", "float32"] = "float16",
     token_budget: int = 8192,
     precision: Precision = "fp32",
@@ -67,6 +68,7 @@ def extract_features(
             store has it, ``split``. Examples without any labelled piece are left out.
         pooling: what becomes of a text, see :func:`extract_texts`; labelled pieces need none.
         splits: keep only examples of these, where the store has ``split``; none for all.
+        languages: keep only examples in these; none for all.
         dtype: type on disk.
         token_budget: most padded tokens in a batch.
         precision: see :func:`extract_texts`.
@@ -78,7 +80,7 @@ def extract_features(
     """
     source = _Source.open(store, encoder, threads, token_budget, precision)
     stored = source.store
-    owner, piece, labels = _labelled(store, stored, splits)
+    owner, piece, labels = _labelled(store, stored, splits, languages)
     rows, example = np.unique(owner, return_inverse=True)
     layers = source.layer_numbers("last")
     if piece is None:
@@ -326,13 +328,18 @@ class _Source:
 
 
 def _labelled(
-    path: Path, store: TokenStore, splits: Collection[str] | None
+    path: Path,
+    store: TokenStore,
+    splits: Collection[str] | None,
+    languages: Collection[str] | None,
 ) -> tuple[IntArray, IntArray | None, IntArray]:
     """List what has a label: its example, its place in it (none for whole texts), and the label."""
     labels = store.arrays["labels"]
     wanted = np.ones(len(store.ragged("input_ids")), dtype=bool)
     if splits is not None and "split" in store.arrays:
         wanted = np.isin(store.dense("split"), list(splits))
+    if languages is not None:
+        wanted &= np.isin(store.dense("language"), list(languages))
     if isinstance(labels, Ragged):
         found = np.flatnonzero(labels.values != NO_LABEL)
         owner = np.repeat(np.arange(len(labels)), labels.lengths)[found]
@@ -342,9 +349,11 @@ def _labelled(
         owner, piece = np.flatnonzero(wanted), None
         numbers = labels[owner]
     if len(owner) == 0:
-        of_splits = "" if splits is None else f" of the splits {', '.join(sorted(splits))}"
+        found_in = "" if splits is None else f" of the splits {', '.join(sorted(splits))}"
+        if languages is not None:
+            found_in += f" in the languages {', '.join(sorted(languages))}"
         raise DataError(
-            path, "array labels", f"nothing{of_splits} has a label", "encode other examples"
+            path, "array labels", f"nothing{found_in} has a label", "encode other examples"
         )
     return owner, piece, numbers
 

@@ -56,9 +56,9 @@ class _Stars(NamedTuple):
 
 
 _NO_STARS = _Stars(None, {})
-_BASELINES: dict[tuple[str, str, str], list[str]] = {}
+_CONTRASTS: dict[tuple[str, str, str], list[rules.Contrast]] = {}
 for _contrast in rules.CONTRASTS:
-    _BASELINES.setdefault(_contrast[:3], []).append(_contrast.baseline)
+    _CONTRASTS.setdefault(_contrast[:3], []).append(_contrast)
 
 
 def compare(
@@ -94,10 +94,10 @@ def compare(
     for key in dict.fromkeys([*papers, *ours["published"], *ours["corrected"]]):
         cells = {protocol: ours[protocol].get(key) for protocol in PROTOCOLS}
         reported_value = papers.get(key, math.nan)
-        baselines = _BASELINES.get((key[0], key[1], key[4]), [])
+        contrasts = _CONTRASTS.get((key[0], key[1], key[4]), [])
         stars: list[_Stars] = []
-        for baseline in baselines:
-            star = (*key[:8], f"{key[8]}{_SIGNIFICANT}{baseline}")
+        for contrast in contrasts:
+            star = (*key[:8], f"{key[8]}{_SIGNIFICANT}{contrast.baseline}")
             is_tested = key in papers and (*key[:2], star[8]) in tested
             stars.append(
                 _Stars(
@@ -108,8 +108,9 @@ def compare(
         own = stars[0] if stars else _NO_STARS
         kind = "value" if (*key[:2], key[8]) in metrics else "extra"
         rows.append(_row(key, kind, reported_value, cells, own, comparable))
-        for baseline, of_baseline in zip(baselines, stars, strict=True):
-            base = (*key[:4], baseline, *key[5:])
+        for contrast, of_baseline in zip(contrasts, stars, strict=True):
+            baseline = contrast.baseline
+            base = (key[0], contrast.beside or key[1], *key[2:4], baseline, *key[5:])
             if key in papers and base in papers:
                 rows.append(
                     _row(
@@ -361,7 +362,8 @@ def _whole(text: str, column: str, path: Path, line: int) -> int | None:
 
 def _star(key: Key, text: str, path: Path, line: int) -> bool:
     baseline = key[8].split(_SIGNIFICANT)[1]
-    if baseline not in _BASELINES.get((key[0], key[1], key[4]), []):
+    contrasts = _CONTRASTS.get((key[0], key[1], key[4]), [])
+    if baseline not in [contrast.baseline for contrast in contrasts]:
         raise DataError(
             path,
             f"line {line}",

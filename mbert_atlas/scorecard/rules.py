@@ -74,12 +74,17 @@ METRICS = {
 
 
 class Contrast(NamedTuple):
-    """A claim of a paper: within one artifact, ``condition`` differs from ``baseline``."""
+    """A claim of a paper: ``condition`` differs from ``baseline``.
+
+    Attributes:
+        beside: the artifact that has the baseline; empty for the same.
+    """
 
     paper: str
     artifact: str
     condition: str
     baseline: str
+    beside: str = ""
 
 
 CONTRASTS = (
@@ -97,6 +102,11 @@ CONTRASTS = (
     *(
         Contrast("tanti2021", artifact, "fine_tuned", "initial")
         for artifact in ("table1", "figure3", "figure4")
+    ),
+    *(
+        Contrast("tanti2021", table, condition, "fine_tuned", beside)
+        for table, beside in (("table2", "table1"), ("table3", "figure3"), ("table3", "figure4"))
+        for condition in ("gradient_reversal", "entropy_maximisation")
     ),
 )
 

@@ -165,6 +165,11 @@ def overlay(tmp_path, text):
             "'sw' is not defined in datasets.xnli-dev.languages",
         ),
         (
+            "runs:\n  xnli-tuned: {evaluate: {xnli: [en, fr]}}\n",
+            "line 2",
+            "the languages are not those of runs.xnli-initial",
+        ),
+        (
             "runs:\n  udpos-reversal: {language_data: {dataset: udpos-dev}}\n",
             "line 2",
             "'udpos-dev' is not defined as language_identification",

@@ -50,6 +50,13 @@ def test_released_set_keeps_its_splits(tmp_path):
         ({"dev": None}, ["en"], "member dataset_dev.csv: found 0 such members"),
         ({"val": "row,text,language\r\n"}, ["en"], "there is no column 'tokens'"),
         ({}, ["en", "sw"], "language sw: there are no examples"),
+        ({"dev": HEADER + "0,dogs\r\n"}, ["en"], "dataset_dev.csv, line 2: the line is cut short"),
+        ({"dev": HEADER.encode() + b"0,\xff,en\r\n"}, ["en"], "it cannot be read .'utf-8' codec"),
+        (
+            {"train": HEADER + "0,un able,en\r\n", "test": HEADER + "0,the cat s,en\r\n"},
+            ["en"],
+            "no piece begins with ##",
+        ),
     ],
 )
 def test_refusals(tmp_path, changes, languages, sentence):

@@ -406,6 +406,12 @@ def test_reading_features(encoder: Path, store: Path, tmp_path: Path) -> None:
     arrays = {name: array for name, array in bare.arrays.items() if name != "split"}
     meta = {"tokenizer": toy_tokenizer_digest(), "labels": ["a", "b", "c"]}
     save_arrays(tmp_path / "bare", arrays, meta)
+    extract_features(
+        encoder=encoder, store=folder, output=tmp_path / "some", languages=["xx", "yy"]
+    )
+    some = read_features(tmp_path / "some")
+    assert set(some.language) == {"xx"}
+    assert np.array_equal(some.vectors, found.vectors[found.languages() == "xx"])
     options: Any = {"encoder": encoder, "output": tmp_path / "whole", "splits": ["test"]}
     extract_features(store=tmp_path / "bare", **options)  # a store without splits is one split
     whole = read_features(tmp_path / "whole")
@@ -422,6 +428,8 @@ def test_feature_refusals(encoder: Path, store: Path, tmp_path: Path) -> None:
     token, text = (_labelled(store, tmp_path / unit, unit) for unit in ("token", "text"))
     with pytest.raises(DataError, match="nothing of the splits gold, silver has a label"):
         features(token, splits=["silver", "gold"])
+    with pytest.raises(DataError, match="nothing in the languages de, yy has a label"):
+        features(text, languages=["yy", "de"])
     ids = load_arrays(store).ragged("input_ids")
     unlabelled = Ragged(np.full_like(ids.values, NO_LABEL), ids.offsets)
     with pytest.raises(DataError, match="nothing has a label"):

@@ -215,6 +215,20 @@ def test_claims_pair_seeds_and_use_both_sides_stars(tmp_path: Path) -> None:
     assert row_of(frame, untested)["tolerance"] == 0.5
 
 
+def test_a_baseline_may_stand_in_another_artifact(tmp_path: Path) -> None:
+    tuned = "tanti2021,table1,udpos,mbert,fine_tuned,,,,macro_f1_label"
+    reversed_ = "tanti2021,table2,udpos,mbert,gradient_reversal,,,,macro_f1_label"
+    frame = score(tmp_path, *seeds(tuned, 60.0, 61.0), *seeds(reversed_, 54.0, 54.4))
+    claim = row_of(frame, f"{reversed_}_minus_fine_tuned")
+    assert claim["kind"] == "claim"
+    assert claim["reported"] == pytest.approx(53.5 - 59.6)
+    assert claim["published_mean"] == pytest.approx((54.0 + 54.4 - 60.0 - 61.0) / 2)
+    assert claim["published_verdict"] == rules.REPRODUCED
+    clusters = "tanti2021,table3,{},mbert,entropy_maximisation,,,,v_measure_label_minus_fine_tuned"
+    reported = [row_of(frame, clusters.format(task))["reported"] for task in ("udpos", "xnli")]
+    assert reported == pytest.approx([30.1 - 47.5, 12.2 - 20.3])  # Figures 3 and 4
+
+
 def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
     extra = "efimov2022,table2,xnli,mbert,original,en,fr,,accuracy"
     other = "efimov2022,figure1,words,mbert,original,en,hi,,auc"

@@ -137,6 +137,7 @@ def test_examples_are_counted_by_part(tmp_path):
     save_arrays(tmp_path / "plain", {"input_ids": ids, "language": language}, {})
     store = load_arrays(tmp_path / "plain")
     assert count_examples(store, "xnli", "test") == {("xnli", "test"): 20}
+    assert count_examples(store, "xnli", "test", languages=["hi", "de"]) == {("xnli", "test"): 10}
     held = {"metric": "macro_f1", "fraction": 0.1, "seed": 0}
     found = count_examples(store, "xnli", "train", held)
     assert found == {("xnli", "train"): 18, ("xnli", "val"): 2}

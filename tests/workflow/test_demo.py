@@ -76,6 +76,10 @@ def test_experiments_of_language_specificity_are_complete(demo):
     items = measured(demo, "tanti2021/appendixA.csv").set_index(["task", "condition", "protocol"])
     assert items["value"].astype(int).loc["udpos", "train", "published"].item() == 1080
     assert items["value"].astype(int).loc["udpos", "val", "published"].item() == 120
+    # The test set has a fourth language, in which nothing is evaluated.
+    assert items["value"].astype(int).loc["xnli", "test", "published"].item() == 3 * 300
+    points = measured(demo, "tanti2021/appendixB.csv").set_index(["task", "protocol"])
+    assert points["value"].astype(int).loc["xnli", "published"].item() == 3 * 3 * 40
 
 
 def test_alignment_is_close_to_the_truth(demo):

@@ -122,6 +122,12 @@ def experiment(task, condition, protocol):
     return RUNS.get(CONFIG.tanti2021.tasks[task].conditions[condition], None, protocol)
 
 
+def tested_languages(task):
+    """The languages of a task's test set that the experiments are measured in."""
+    run = experiment(task, "fine_tuned", "published")
+    return run.specification["evaluate"][CONFIG.tanti2021.tasks[task].test]
+
+
 def experiment_cells(artifact, task):
     """Every condition, protocol and seed behind an artifact of tanti2021."""
     return [
@@ -222,9 +228,17 @@ def counted_sets():
             "part": "train",
             "selection": selection,
         }
-        for dataset in item.dev:
-            found[example_folder(run, dataset)] = {"task": task, "part": "dev"}
-        found[example_folder(run, item.test)] = {"task": task, "part": "test"}
+        for dataset, languages in item.dev.items():
+            found[example_folder(run, dataset)] = {
+                "task": task,
+                "part": "dev",
+                "languages": languages,
+            }
+        found[example_folder(run, item.test)] = {
+            "task": task,
+            "part": "test",
+            "languages": tested_languages(task),
+        }
     wikipedia = CONFIG.tanti2021.tasks["xnli"].wikipedia
     found[encoded(CONFIG.tanti2021.model, wikipedia)] = {"task": "wikipedia", "part": "train"}
     return found
@@ -249,7 +263,7 @@ def projected(wildcards, folder, suffix):
 def projected_languages():
     """All languages of tanti2021, so that each looks alike in every figure."""
     found = {}
-    for task in CONFIG.tanti2021.tasks.values():
-        for dataset in (task.test, task.wikipedia.dataset):
-            found |= dict.fromkeys(CONFIG.datasets[dataset].languages)
+    for name, task in CONFIG.tanti2021.tasks.items():
+        found |= dict.fromkeys(tested_languages(name))
+        found |= dict.fromkeys(CONFIG.datasets[task.wikipedia.dataset].languages)
     return sorted(found)

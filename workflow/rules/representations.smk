@@ -36,6 +36,7 @@ rule extract_features:
     params:
         pooling=lambda wildcards: CONFIG.tanti2021.tasks[wildcards.task].pooling,
         splits=["train", "validation", "test"],  # of Wikipedia
+        languages=lambda wildcards: [tested_languages(wildcards.task), None],
         code=code("extract_features"),
     script:
         "../scripts/extract_features.py"

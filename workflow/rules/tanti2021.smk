@@ -8,7 +8,11 @@ TABLES["tanti2021"] = {
         ]
         for table in ("table1", "table2", "table3")
     },
-    "table5": ["<results>/measurements/tanti2021/table5.csv"],
+    **(
+        {"table5": ["<results>/measurements/tanti2021/table5.csv"]}
+        if CONFIG.tanti2021.search.draws
+        else {}
+    ),
     "figure3": ["<results>/measurements/tanti2021/figure3_udpos.csv"],
     "figure4": ["<results>/measurements/tanti2021/figure4_xnli.csv"],
     "appendixA": ["<results>/measurements/tanti2021/appendixA.csv"],
@@ -30,7 +34,7 @@ ARTIFACTS["tanti2021"] = {
             for table in ("table1", "table2")
         },
         "table3": [],
-        "table5": [],
+        **({"table5": []} if CONFIG.tanti2021.search.draws else {}),
         **{
             figure: [
                 f"<results>/figures/tanti2021/{figure}.{protocol}.svg" for protocol in PROTOCOLS
@@ -58,9 +62,11 @@ rule tanti2021_table3:
         ARTIFACTS["tanti2021"]["table3"],
 
 
-rule tanti2021_table5:
-    input:
-        ARTIFACTS["tanti2021"]["table5"],
+if CONFIG.tanti2021.search.draws:
+
+    rule tanti2021_table5:
+        input:
+            ARTIFACTS["tanti2021"]["table5"],
 
 
 rule tanti2021_figure3:
