@@ -1,8 +1,8 @@
 """mbert-atlas: five papers on how multilingual BERT stores language, reproduced.
 
-snakemake --profile local --configfile config/demo.yaml all     # first look, nothing downloaded
-snakemake --profile slurm all                                   # paper scale on a cluster
-snakemake --profile slurm efimov2022_figure1                    # one artifact
+snakemake --profile local --cores 2 --configfile config/demo.yaml -- all  # first look, nothing downloaded
+snakemake --profile slurm all                                             # paper scale on a cluster
+snakemake --profile slurm efimov2022_figure1                              # one artifact
 """
 
 from snakemake.utils import min_version

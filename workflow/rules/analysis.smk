@@ -221,6 +221,8 @@ rule count_examples:
         "<results>/measurements/tanti2021/appendixA.csv",
     log:
         "<results>/logs/count_examples.log",
+    benchmark:
+        "<results>/benchmarks/count_examples/appendixA.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: asked("count_examples").threads

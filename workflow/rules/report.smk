@@ -238,6 +238,7 @@ STAGES = {
         "cluster_points",
         "project_points",
         "measure_experiments",
+        "count_examples",
     ],
 }
 PAYERS = {
@@ -251,6 +252,7 @@ PAYERS = {
     "cluster_points": "tanti2021",
     "project_points": "tanti2021",
     "measure_experiments": "tanti2021",
+    "count_examples": "tanti2021",
 }
 
 
