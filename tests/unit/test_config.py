@@ -165,6 +165,17 @@ def overlay(tmp_path, text):
             "'sw' is not defined in datasets.xnli-dev.languages",
         ),
         (
+            "tanti2021:\n  search: {space: {gradient_reversal: [0.5, 1.0]}}\n",
+            "line 2",
+            "less than 1",
+        ),
+        ("tanti2021:\n  search: {draws: 0, use: chosen}\n", "line 2", "needs draws"),
+        (
+            "datasets:\n  wikipedia-languages: {fractions: [0.8, 0.1, 0.1, 0.1]}\n",
+            "line 2",
+            "shares that sum to 1",
+        ),
+        (
             "runs:\n  xnli-tuned: {evaluate: {xnli: [en, fr]}}\n",
             "line 2",
             "the languages are not those of runs.xnli-initial",

@@ -137,3 +137,12 @@ def test_one_artifact_needs_nothing_of_the_others(repository):
 def test_lint(repository):
     done = snakemake(repository, "--lint", "--configfile", "config/demo.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_search_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text("tanti2021: {search: {draws: 0}}\n")
+    planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config))
+    assert planned["finetune"] == 5 * (8 + 5)
+    assert "choose_hyperparameters" not in planned
+    assert "list_choices" not in planned
