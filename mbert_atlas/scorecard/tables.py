@@ -258,6 +258,9 @@ def write_tables(
 ) -> None:
     """Write one artifact as a CSV file and as a page of its own.
 
+    Claims that compare it with another artifact are left to the scorecard: an artifact is made from
+    its own measurements, so that it needs none of the other's runs.
+
     The CSV has one line per row and version (reported, published, corrected), numbers as the
     paper prints them, with stars and the standard deviation over seeds.
 
@@ -280,6 +283,10 @@ def write_tables(
         raise AtlasError(
             f"scorecard: {paper} has no artifact {artifact!r}; there are {known or 'none'}."
         )
+    for contrast in rules.CONTRASTS:
+        if contrast[:2] == (paper, artifact) and contrast.beside:
+            of_claim = cells["metric"].str.endswith(f"_minus_{contrast.baseline}")
+            cells = cells[~(of_claim & (cells["condition"] == contrast.condition))]
     tables = lay_out(cells, names)
     with atomic_path(csv_path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         across = tables[0].across

@@ -376,6 +376,26 @@ def test_facts_go_before_the_numbers(tmp_path: Path) -> None:
     assert text.index("<td>SOV</td>") < text.index("150,000") < text.index("149,000")
 
 
+@pytest.mark.parametrize(("table", "own"), [("table1", True), ("table2", False), ("table3", False)])
+def test_claims_beside_another_table_are_the_scorecards(
+    tmp_path: Path, table: str, own: bool
+) -> None:
+    frame = compare([], TWO_PAPERS)
+    in_scorecard = frame[(frame["paper"] == "tanti2021") & (frame["artifact"] == table)]
+    assert (in_scorecard["kind"] == "claim").any()
+    written, page = tmp_path / "t.csv", tmp_path / "t.html"
+    write_tables(
+        frame,
+        "tanti2021",
+        table,
+        csv_path=written,
+        html_path=page,
+        names=NAMES,
+        comparable=True,
+    )
+    assert (pd.read_csv(written)["kind"] == "claim").any() == own
+
+
 def test_tables_are_written_for_people_and_programs(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(ORIGINAL.format("hi"), 59.0))
     write_tables(
