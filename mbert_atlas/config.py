@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -159,7 +160,7 @@ class Dataset(_Model):
             raise ValueError("give `files` or `files_by_language`")
         if self.corpus in _WITH_SPLITS and self.split is None and not self.made_from:
             raise ValueError(f"{self.corpus} needs `split`")
-        if abs(sum(self.fractions) - 1) > 1e-9 or min(self.fractions) < 0:
+        if sum(Fraction(str(share)) for share in self.fractions) != 1 or min(self.fractions) < 0:
             raise ValueError(f"`fractions` are shares that sum to 1, not {list(self.fractions)}")
         released = self.corpus == "language_identification" and given
         if self.limit and (released or self.corpus in ("wikipedia", "gold_alignment")):

@@ -125,7 +125,7 @@ class _Checks:
         paper = self.config.tanti2021
         check("tanti2021.model", paper.model, self.config.encoders)
         for task, item in paper.tasks.items():
-            at, tested = f"tanti2021.tasks.{task}", dict[tuple[str, ...], str]()
+            at, first = f"tanti2021.tasks.{task}", next(iter(item.conditions.values()))
             self._check_language_data(f"{at}.wikipedia", item.wikipedia)
             for condition, name in item.conditions.items():
                 place = f"{at}.conditions.{condition}"
@@ -133,9 +133,9 @@ class _Checks:
                 family = self.config.runs[name]
                 assert family.kind == "finetuning"
                 check(place, item.test, family.evaluate, f" in runs.{name}.evaluate")
-                tested.setdefault(tuple(sorted(family.evaluate[item.test])), name)
-                if len(tested) > 1:
-                    first = next(iter(tested.values()))
+                beside = self.config.runs[first]  # which was checked before the others
+                assert beside.kind == "finetuning"
+                if set(family.evaluate[item.test]) != set(beside.evaluate[item.test]):
                     raise Mistake(
                         f"runs.{name}.evaluate.{item.test}",
                         f"the languages are not those of runs.{first}, beside which it is shown",

@@ -201,7 +201,7 @@ RULE = (
     f"{_COUNT.relative:.0%} for counts ({_ROUNDED_COUNT.relative:.0%} where the paper rounds), "
     "none for hyperparameters; scorecard.csv gives it for each cell.",
     f"A gain or loss outside its tolerance but with the paper's sign is “{DIRECTION_ONLY}”.",
-    "A claim compares two conditions of one table. Where the paper tests it: a starred "
+    "A claim compares two conditions, of one table or of two. Where the paper tests it: a starred "
     f"difference is “{REPRODUCED}” if ours has the same sign and is significant too, an unstarred "
     f"one if ours is not significant either; otherwise the same sign is “{DIRECTION_ONLY}”. Where "
     "the paper does not test, the difference counts as a gain or loss. "

@@ -176,6 +176,11 @@ def overlay(tmp_path, text):
             "shares that sum to 1",
         ),
         (
+            "datasets:\n  wikipedia-languages: {fractions: [0.7, 0.1, 0.1, 0.0999999999999]}\n",
+            "line 2",
+            "shares that sum to 1",
+        ),
+        (
             "runs:\n  xnli-tuned: {evaluate: {xnli: [en, fr]}}\n",
             "line 2",
             "the languages are not those of runs.xnli-initial",

@@ -106,16 +106,12 @@ def test_inference_and_tagging_beat_guessing(demo):
 
 def test_entities_and_answers_are_found_in_english(demo):
     """Well above nothing, and above a random span of some fifteen words."""
-    entities, answers = [], []
-    for seed in (1, 2):
-        tagged = pq.read_table(demo / f"results/demo/runs/ner/seed{seed}/predictions.parquet")
-        scores = tag_scores(tagged, outside="O").set_index(["language", "metric"])["value"]
-        entities.append(scores["en", "span_micro_f1"])
-        answered = pq.read_table(demo / f"results/demo/runs/qa/seed{seed}/predictions.parquet")
-        scores = answer_scores(answered).set_index(["dataset", "metric"])["value"]
-        answers.append(scores["squad-dev", "f1"])
-    assert sum(entities) / 2 > 50, entities
-    assert sum(answers) / 2 > 20, answers
+    tagged = pq.read_table(demo / "results/demo/runs/ner/seed1/predictions.parquet")
+    scores = tag_scores(tagged, outside="O").set_index(["language", "metric"])["value"]
+    assert scores["en", "span_micro_f1"] > 60
+    answered = pq.read_table(demo / "results/demo/runs/qa/seed1/predictions.parquet")
+    scores = answer_scores(answered).set_index(["dataset", "metric"])["value"]
+    assert scores["squad-dev", "f1"] > 25
 
 
 def test_every_table_has_its_tests_and_conditions(demo):

@@ -1,6 +1,8 @@
 # tanti2021, language-specificity: its artifacts and targets; the runs behind them are in cells.smk.
 
 
+SEARCHED = ["table5"] if CONFIG.tanti2021.search.draws else []
+"""What needs the search."""
 TABLES["tanti2021"] = {
     **{
         table: [
@@ -8,11 +10,7 @@ TABLES["tanti2021"] = {
         ]
         for table in ("table1", "table2", "table3")
     },
-    **(
-        {"table5": ["<results>/measurements/tanti2021/table5.csv"]}
-        if CONFIG.tanti2021.search.draws
-        else {}
-    ),
+    **{table: [f"<results>/measurements/tanti2021/{table}.csv"] for table in SEARCHED},
     "figure3": ["<results>/measurements/tanti2021/figure3_udpos.csv"],
     "figure4": ["<results>/measurements/tanti2021/figure4_xnli.csv"],
     "appendixA": ["<results>/measurements/tanti2021/appendixA.csv"],
@@ -34,7 +32,7 @@ ARTIFACTS["tanti2021"] = {
             for table in ("table1", "table2")
         },
         "table3": [],
-        **({"table5": []} if CONFIG.tanti2021.search.draws else {}),
+        **dict.fromkeys(SEARCHED, []),
         **{
             figure: [
                 f"<results>/figures/tanti2021/{figure}.{protocol}.svg" for protocol in PROTOCOLS
@@ -62,7 +60,7 @@ rule tanti2021_table3:
         ARTIFACTS["tanti2021"]["table3"],
 
 
-if CONFIG.tanti2021.search.draws:
+if SEARCHED:
 
     rule tanti2021_table5:
         input:
