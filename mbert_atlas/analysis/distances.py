@@ -13,15 +13,15 @@ import torch
 from accelerate import PartialState
 from sklearn.metrics import roc_auc_score
 
+from mbert_atlas.encoders.hidden_states import require_tokenizer, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.pooling import Aggregation
+from mbert_atlas.encoders.precision import Precision
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
-from mbert_atlas.hidden_states import require_tokenizer, span_vectors
 from mbert_atlas.objectives.pairs import WordPairs, open_pairs
-from mbert_atlas.pooling import Aggregation
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import WORD_DISTANCES
-from mbert_atlas.training.interfaces import Precision
 
 IntArray = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]

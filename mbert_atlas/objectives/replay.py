@@ -22,6 +22,7 @@ import torch
 from torch import nn
 
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.pooling import Aggregation
 from mbert_atlas.files import sha256_of
 from mbert_atlas.objectives.adjustment import (
     AlignedSentences,
@@ -30,7 +31,6 @@ from mbert_atlas.objectives.adjustment import (
     open_reference,
     open_sample,
 )
-from mbert_atlas.pooling import Aggregation
 from mbert_atlas.randomness import generator
 from mbert_atlas.specifications import Adjustment, Replay
 from mbert_atlas.training.interfaces import Batch

@@ -14,42 +14,26 @@ from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.errors import DataError
 
 Vectors = npt.NDArray[np.floating[Any]]
-
-
-def read_vectors(path: Path, layer: int = -1) -> Vectors:
-    """Open the vectors of one layer, memory-mapped, shape ``(n, dims)``.
-
-    Args:
-        path: folder that :mod:`mbert_atlas.representations.extraction` wrote.
-        layer: number of the hidden state, 0 for the embeddings; -1 for the last one kept.
-
-    Raises:
-        DataError: if that layer was not kept.
-    """
-    stored = load_arrays(path)
-    layers = list(stored.meta["layers"])
-    if layer != -1 and layer not in layers:
-        raise DataError(
-            path, f"layer {layer}", f"only layers {layers} were kept", "extract it as well"
-        )
-    vectors: Vectors = stored.dense("vectors")[-1 if layer == -1 else layers.index(layer)]
-    return vectors
+Unit = Literal["text", "word", "token"]
+Column = Literal["language", "label"]
 
 
 @dataclass(frozen=True)
 class Features:
-    """Labelled vectors of examples, memory-mapped.
+    """Vectors of examples, of one layer, memory-mapped.
 
     Attributes:
         path: the folder.
         vectors: shape ``(m, dims)``; those of one example follow each other.
         example: int32, shape ``(m,)``: the example that each vector belongs to, rising.
-        labels: int32, shape ``(m,)``: the label of each, a place in ``label_names``.
+        labels: int32, shape ``(m,)``: the label of each, a place in ``label_names``; -100 where it
+            has none.
         label_names: names of the labels.
         example_id: strings, shape ``(n,)``.
         language: strings, shape ``(n,)``.
         split: strings, shape ``(n,)``; none where the examples have no splits.
-        unit: whether a vector is a whole text or a token.
+        word: int32, shape ``(m,)``: which word of its example each vector is; none for other units.
+        unit: what a vector is of.
     """
 
     path: Path
@@ -60,7 +44,8 @@ class Features:
     example_id: npt.NDArray[np.str_]
     language: npt.NDArray[np.str_]
     split: npt.NDArray[np.str_] | None
-    unit: Literal["text", "token"]
+    word: npt.NDArray[np.int32] | None
+    unit: Unit
 
     @cached_property
     def by_example(self) -> Ragged:
@@ -72,6 +57,24 @@ class Features:
     def languages(self) -> npt.NDArray[np.str_]:
         """Return the language of each vector, shape ``(m,)``."""
         return self.language[self.example]
+
+    def classes(self, column: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.str_]]:
+        """Return the class of each vector, a place in the names, shape ``(m,)``; and the names.
+
+        Args:
+            column: languages, by name; or the labels of the task, in its order.
+
+        Raises:
+            DataError: if a vector has no label.
+        """
+        if column == "language":
+            names, codes = np.unique(self.language, return_inverse=True)
+            return codes[self.example], names
+        if (self.labels < 0).any():
+            raise DataError(
+                self.path, "array labels", "some vectors have no label", "classify languages"
+            )
+        return self.labels.astype(np.int64), np.array(self.label_names)
 
     def examples(self, split: str) -> npt.NDArray[np.int64]:
         """Return the examples of a split, rising.
@@ -97,21 +100,35 @@ class Features:
         return np.flatnonzero(inside[self.example])
 
 
-def read_features(path: Path) -> Features:
+def read_features(path: Path, layer: int = -1) -> Features:
     """Open what :func:`mbert_atlas.representations.extraction.extract_features` wrote.
 
+    Args:
+        path: the folder.
+        layer: number of the hidden state, 0 for the embeddings; -1 for the last one kept.
+
     Raises:
-        DataError: if an array is missing or damaged.
+        DataError: if that layer was not kept, or an array is missing or damaged.
     """
     stored = load_arrays(path)
+    layers = list(stored.meta["layers"])
+    if layer != -1 and layer not in layers:
+        raise DataError(
+            path, f"layer {layer}", f"only layers {layers} were kept", "extract it as well"
+        )
+
+    def array(name: str) -> npt.NDArray[Any] | None:
+        return stored.dense(name) if name in stored.arrays else None
+
     return Features(
         path=path,
-        vectors=stored.dense("vectors")[0],
+        vectors=stored.dense("vectors")[-1 if layer == -1 else layers.index(layer)],
         example=stored.dense("example"),
         labels=stored.dense("labels"),
         label_names=list(stored.meta["labels"]),
         example_id=stored.dense("example_id"),
         language=stored.dense("language"),
-        split=stored.dense("split") if "split" in stored.arrays else None,
+        split=array("split"),
+        word=array("word"),
         unit=stored.meta["unit"],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,10 +10,9 @@ import torch
 
 from mbert_atlas.specifications import Optimisation
 
-__all__ = ["Batch", "Examples", "Objective", "Optimisation", "Precision"]
+__all__ = ["Batch", "Examples", "Objective", "Optimisation"]
 
 Batch = dict[str, torch.Tensor]
-Precision = Literal["auto", "fp32", "bf16"]
 
 
 class Examples(Protocol):

@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 import math
-import os
 import shutil
 import signal
 import threading
@@ -29,14 +28,14 @@ from torch import nn
 from transformers import get_scheduler
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.batching import Indices, epoch_batches, micro_batches
-from mbert_atlas.training.interfaces import Batch, Examples, Objective, Optimisation, Precision
+from mbert_atlas.training.interfaces import Batch, Examples, Objective, Optimisation
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by deterministic cuBLAS
 _logger = logging.getLogger(__name__)
 # Each save would warn that tied weights are stored once; they are restored as tied.
 logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)
@@ -289,13 +288,6 @@ def default_parameter_groups(model: nn.Module, optimisation: Optimisation) -> li
         }
         for (in_head, decayed), parameters in groups.items()
     ]
-
-
-def autocast(precision: Precision, device: torch.device) -> torch.autocast:
-    """Return the context in which forward passes run: bf16 where asked for or, by default, able."""
-    able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    wanted = precision == "bf16" or (precision == "auto" and able)
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
 
 
 def accumulate_gradients(

@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from mbert_atlas.encoders.precision import Precision
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path, read_json, write_json
@@ -20,7 +21,6 @@ from mbert_atlas.specifications import Selection
 from mbert_atlas.tasks.base import Batch, EncodedExamples, Task
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification
-from mbert_atlas.training.interfaces import Precision
 from mbert_atlas.training.loop import predict
 
 _logger = logging.getLogger(__name__)

@@ -19,12 +19,12 @@ from toy_representations import (
 )
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
+from mbert_atlas.encoders.hidden_states import group_by, pad, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.hidden_states import group_by, pad, span_vectors
-from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.representations.extraction import (
     extract_features,
     extract_texts,

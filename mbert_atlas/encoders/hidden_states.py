@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.encoders.pooling import Aggregation, pool_words
+from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
-from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.batching import micro_batches
-from mbert_atlas.training.interfaces import Precision
-from mbert_atlas.training.loop import autocast
 
 IntArray = npt.NDArray[np.integer[Any]]
 
@@ -31,13 +30,13 @@ class EncodedBatch:
         rows: int64, shape ``(b,)``: which rows of the ids these are.
         lengths: int64 tensor, shape ``(b,)``: tokens of each, padding left out.
         layers: the layers asked for, each of shape ``(b, tokens, dims)``.
-        pooler: shape ``(b, dims)``, or ``None`` for an encoder without a pooler.
+        pooler: shape ``(b, dims)``; none for an encoder without a pooler.
     """
 
     rows: npt.NDArray[np.int64]
     lengths: torch.Tensor
     layers: tuple[torch.Tensor, ...]
-    pooler: torch.Tensor | None
+    pooler: Any
 
 
 def require_tokenizer(store: Path, digest: str | None, encoder: Path) -> None:
@@ -101,7 +100,7 @@ def iterate_hidden_states(
         segment_start: place of the first piece of token type 1 in each row of ``ids``; none where
             all pieces are of type 0.
         token_budget: most padded tokens in a batch.
-        precision: see :class:`mbert_atlas.specifications.Optimisation`.
+        precision: see :data:`mbert_atlas.encoders.precision.Precision`.
         description: what the progress line says.
     """
     device = next(model.parameters()).device
@@ -143,12 +142,10 @@ def span_vectors(
     start: IntArray,
     end: IntArray,
     *,
-    aggregation: Aggregation,
+    aggregation: Aggregation | Literal["pooler"],
     layers: Sequence[int],
     out: npt.NDArray[np.floating[Any]] | None = None,
-    token_budget: int = 8192,
-    precision: Precision = "fp32",
-    description: str = "encoding words",
+    **options: Any,
 ) -> npt.NDArray[np.floating[Any]]:
     """Encode the sentences that hold the spans, each once, and pool every span.
 
@@ -158,12 +155,11 @@ def span_vectors(
         sentence: sentence of each span, int, shape ``(n,)``, in any order.
         start: first piece of each span, int, shape ``(n,)``.
         end: one past its last piece, int, shape ``(n,)``.
-        aggregation: how pieces become one vector.
+        aggregation: how pieces become one vector; or ``pooler``, the encoder's own vector of the
+            whole sentence, whatever the layer.
         layers: states to keep.
         out: where to write, shape ``(layers, n, dims)``; none for a new float32 array.
-        token_budget: most padded tokens in a batch.
-        precision: see :class:`mbert_atlas.specifications.Optimisation`.
-        description: what the progress line says.
+        options: handed to :func:`iterate_hidden_states`.
 
     Returns:
         ``out``; ``out[:, i]`` belongs to span i.
@@ -172,25 +168,19 @@ def span_vectors(
         out = np.empty((len(layers), len(sentence), model.config.hidden_size), dtype=np.float32)
     spans_of = group_by(sentence, len(ids))
     rows = np.flatnonzero(spans_of.lengths)
-    for batch in iterate_hidden_states(
-        model,
-        ids,
-        layers=layers,
-        rows=rows,
-        token_budget=token_budget,
-        precision=precision,
-        description=description,
-    ):
+    for batch in iterate_hidden_states(model, ids, layers=layers, rows=rows, **options):
         spans = spans_of.take(batch.rows)
         owner = np.repeat(np.arange(len(spans)), spans.lengths)
-        device = batch.lengths.device
         starts, ends, row = (
-            torch.from_numpy(np.asarray(part, dtype=np.int64)).to(device)
+            torch.from_numpy(np.asarray(part, dtype=np.int64)).to(batch.lengths.device)
             for part in (start[spans.values], end[spans.values], owner)
         )
         with torch.inference_mode():
             for layer, hidden in enumerate(batch.layers):
-                pooled = pool_words(hidden, starts, ends, row, aggregation)
+                if aggregation == "pooler":
+                    pooled = batch.pooler[row]
+                else:
+                    pooled = pool_words(hidden, starts, ends, row, aggregation)
                 out[layer, spans.values] = pooled.float().cpu().numpy()
     return out
 

@@ -1,0 +1,139 @@
+"""Change a hidden layer of an encoder during its forward passes: project directions away, shift.
+
+Hidden state 0 is the output of the embeddings, hidden state l that of Transformer layer l. A
+change applies at every position, padding included, and gradients flow through it::
+
+    hooks = [Hook(8, project_away(directions)), Hook(12, shift(vector, 0.5))]
+    with hooked(encoder, hooks):
+        ...  # forward passes, or fine-tuning a model with this encoder
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from mbert_atlas.errors import AtlasError
+
+Change = Callable[[torch.Tensor], torch.Tensor]
+Floats = npt.NDArray[np.float32]
+
+
+class Hook(NamedTuple):
+    """What happens to a hidden state.
+
+    Attributes:
+        layer: its number, 0 for the embeddings.
+        change: takes the state, shape ``(batch, tokens, dims)``, and returns the one in its place.
+    """
+
+    layer: int
+    change: Change
+
+
+@contextmanager
+def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
+    """Apply hooks to all forward passes in the block; of one layer's the first comes first.
+
+    Later layers, the pooler and the reported hidden states see the changed state.
+
+    Args:
+        model: an encoder of transformers: BERT, RoBERTa, XLM-R, DistilBERT or one built like them.
+        hooks: what to change; with none the model is as it was.
+
+    Raises:
+        AtlasError: if the encoder has no such layer.
+    """
+    with ExitStack() as stack:
+        for layer, change in reversed(hooks):  # each is put in front of those that are there
+            layers = _layers(model)
+            if not 0 <= layer <= len(layers):
+                raise AtlasError(
+                    f"hook on layer {layer}: the encoder has hidden states 0 to {len(layers)}; "
+                    "choose one of these."
+                )
+            # In front also of transformers' own hooks, which report the hidden states.
+            if layer == 0:
+                handle = layers[0].register_forward_pre_hook(_before(change), prepend=True)
+            else:
+                handle = layers[layer - 1].register_forward_hook(_after(change), prepend=True)
+            stack.callback(handle.remove)
+        yield
+
+
+def _layers(model: Any) -> nn.ModuleList:
+    for part in model.modules():
+        if isinstance(part, nn.ModuleList) and len(part) == model.config.num_hidden_layers:
+            return part
+    raise AtlasError(
+        f"{type(model).__name__} keeps no list of its layers, so none can have a hook; "
+        "take an encoder that is built like BERT."
+    )
+
+
+def project_away(directions: Floats) -> Change:
+    """Return the change that removes what hidden states have in some directions.
+
+    Args:
+        directions: float32, shape ``(k, dims)``, orthonormal.
+
+    Raises:
+        AtlasError: if they are not orthonormal.
+    """
+    # h' = h - (h D^T) D, D = [[0, 1, 0],    h = [[1, 2, 3],    h' = [[1, 0, 0],
+    #                           [0, 0, 1]]         [4, 0, 0],          [4, 0, 0],
+    #                                              [0, 5, 6]]          [0, 0, 0]]
+    if not np.allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-4):
+        raise AtlasError(
+            f"{len(directions)} directions to project away are not orthonormal; "
+            "take an orthonormal basis of them (numpy.linalg.qr)."
+        )
+    basis = torch.from_numpy(np.ascontiguousarray(directions, np.float32))
+    return _in_float32(lambda hidden, basis: hidden - hidden @ basis.T @ basis, basis)
+
+
+def shift(vector: Floats, weight: float = 1.0) -> Change:
+    """Return the change that adds a weighted vector to hidden states.
+
+    Args:
+        vector: float32, shape ``(dims,)``.
+        weight: what it is multiplied by.
+    """
+    # h' = h + w v, w = 0.5, v = [2, 0, 4],   h = [[1, 2, 3],    h' = [[2, 2, 5],
+    #                                              [4, 0, 0],          [5, 0, 2],
+    #                                              [0, 5, 6]]          [1, 5, 8]]
+    added = torch.from_numpy(np.asarray(vector, np.float32) * np.float32(weight))
+    return _in_float32(torch.add, added)
+
+
+def _in_float32(
+    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], constant: torch.Tensor
+) -> Change:
+    """Apply a function of hidden states and a constant without autocast, which would take bf16."""
+
+    def change(hidden: torch.Tensor) -> torch.Tensor:
+        dtype = torch.promote_types(hidden.dtype, torch.float32)
+        with torch.autocast(hidden.device.type, enabled=False):
+            changed = function(hidden.to(dtype), constant.to(hidden.device, dtype))
+        return changed.to(hidden.dtype)
+
+    return change
+
+
+def _before(change: Change) -> Callable[..., tuple[Any, ...]]:
+    return lambda _, inputs: (change(inputs[0]), *inputs[1:])
+
+
+def _after(change: Change) -> Callable[..., Any]:
+    def hook(_: nn.Module, __: Any, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return (change(output[0]), *output[1:])
+        return change(output)
+
+    return hook
