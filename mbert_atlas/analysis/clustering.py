@@ -1,4 +1,4 @@
-"""Do clusters of vectors agree with labels? V-measure and AMI (tanti2021, section 5, code)."""
+"""Do clusters of vectors agree with labels? V-measure and AMI (Tanti et al. 2021, section 5)."""
 
 from __future__ import annotations
 
@@ -47,14 +47,13 @@ def cluster_agreement(
 ) -> ClusterAgreement:
     """Cluster vectors by k-means and compare the clusters with ``labels``.
 
-    As in the authors' code: random initial centres, one start, at most 100 iterations of Lloyd's
+    As in Tanti et al.'s code: random initial centres, one start, at most 100 iterations of Lloyd's
     algorithm, seeds 1 to 10, means over the runs.
 
     Args:
         vectors: shape ``(n, dims)``.
         labels: shape ``(n,)``.
-        k: clusters; none for the number of different labels. The authors take 33 for languages,
-            whatever the data.
+        k: clusters; none for the number of different labels.
         seeds: one run each.
 
     Raises:

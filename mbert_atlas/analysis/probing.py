@@ -1,4 +1,4 @@
-"""Language identification by a linear layer on cached vectors (tanti2021, section 3, appendix C).
+"""Linear probes of cached vectors (Tanti et al. 2021, section 3, appendix C).
 
 The encoder is frozen, so its vectors are computed once and only the layer is trained on them. The
 authors pass the data through the encoder in every epoch, with its dropout on; cached vectors have
@@ -17,22 +17,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import torch
 from scipy.special import entr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.preprocessing import StandardScaler
 from torch.nn import functional
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.f1 import Confusion, SpanScorer
+from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.representations.reading import Features, read_features
+from mbert_atlas.representations.reading import Column, Features, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 from mbert_atlas.specifications import Probe
 
@@ -75,60 +75,53 @@ class LinearProbe:
         return np.asarray(shares / shares.sum(1, keepdims=True), dtype=np.float32)
 
 
-def identify_languages(
+def probe_features(
     *,
-    wikipedia: Path,
-    others: Mapping[str, Path],
+    features: Mapping[str, Path],
+    train_on: str,
+    column: Column = "language",
     protocols: Mapping[str, Probe],
     seed: int,
     output: Mapping[str, Path],
     report: Path,
     threads: int | None = None,
 ) -> None:
-    """Train language classifiers on Wikipedia and identify its test split and other data.
+    """Train linear classifiers of languages or labels on one data set and predict all.
 
     A classifier is trained on the train split, its epoch or penalty chosen on the validation
-    split; then it predicts the language of all vectors of the test split, and of the others.
+    split; then it predicts all vectors of the test split, and all of the other data sets.
 
     Args:
-        wikipedia: features of the Wikipedia texts, see
-            :func:`mbert_atlas.representations.extraction.extract_features`.
-        others: features of the same encoder by name of the data set (the target task's test set);
-            gold is the example's language, which the classifier need not know.
+        features: features of one encoder by name of the data set; but for ``train_on`` they may
+            hold classes that the classifier does not know.
+        train_on: the data set with the splits.
+        column: what is predicted.
         protocols: how to train, by protocol.
         seed: decides initial weights, order, dropout, and which vectors ``lbfgs`` samples.
-        output: Parquet to write by protocol; Wikipedia is the data set ``wikipedia``. Columns
-            :data:`mbert_atlas.schemas.CLASS_PREDICTIONS` for texts; for tokens
-            :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each labelled piece a word.
+        output: Parquet to write by protocol, columns :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`
+            for texts, else :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word.
         report: JSON to write: by protocol ``classes``, ``validation`` (score by epoch or penalty),
             ``chosen``, ``entropy`` (in nats, of the predicted distributions: ``mean``, ``min`` and
             ``max`` by data set) and ``uniform_entropy``, its upper bound.
         threads: CPU threads; none leaves torch's choice.
 
     Raises:
-        DataError: if a split is empty, there is one language, or features do not fit together.
-        AtlasError: if spans are to select a classifier of texts.
+        DataError: if features do not fit together, the test split is empty, or see `fit_probe`.
     """
     if threads is not None:
         torch.set_num_threads(threads)
-    training = read_features(wikipedia)
-    datasets = {"wikipedia": (training, training.examples("test"))}
-    for name, path in others.items():
-        features = read_features(path)
-        _require_alike(training, features)
-        datasets[name] = features, np.arange(len(features.language))
-    for name, specification in protocols.items():
-        if training.unit == "text" and specification.selection == "span_macro_f1":
-            raise AtlasError(
-                f"language identification, {name}: span_macro_f1 is a score of sequences, and "
-                "texts have one language each; select by macro_f1."
-            )
+    opened = {name: read_features(path) for name, path in features.items()}
+    training = opened[train_on]
+    examples = {name: np.arange(len(data.language)) for name, data in opened.items()}
+    examples[train_on] = training.examples("test")
+    for data in opened.values():
+        _require_alike(training, data)
     facts = {}
     for name, specification in protocols.items():
-        probe = fit_probe(training, specification, seed)
+        probe = fit_probe(training, specification, seed, column)
         tables, entropy = [], {}
-        for dataset, (features, examples) in datasets.items():
-            table, entropy[dataset] = predict(probe, features, examples, dataset)
+        for dataset, data in opened.items():
+            table, entropy[dataset] = predict(probe, data, examples[dataset], dataset, column)
             tables.append(table)
         write_parquet(pa.concat_tables(tables), output[name])
         facts[name] = {
@@ -141,34 +134,39 @@ def identify_languages(
     write_json(facts, report)
 
 
-def fit_probe(features: Features, specification: Probe, seed: int) -> LinearProbe:
-    """Train a linear classifier of languages; the first of equals on validation data wins.
+def fit_probe(
+    features: Features, specification: Probe, seed: int, column: Column = "language"
+) -> LinearProbe:
+    """Train a linear classifier; the first of equals on validation data wins.
 
     Args:
         features: vectors with the splits ``train`` and ``validation``.
         specification: the protocol.
-        seed: see :func:`identify_languages`.
+        seed: see :func:`probe_features`.
+        column: what is predicted.
 
     Raises:
-        DataError: if a split is empty, the train split has one language only, or the sample of
+        DataError: if a split is empty, the train split has one class only, or the sample of
             ``lbfgs`` lacks one.
+        AtlasError: if spans are to select a classifier of texts.
     """
+    spans = specification.selection == "span_macro_f1"
+    if features.unit == "text" and spans:
+        raise AtlasError(
+            f"probe of {features.path}: span_macro_f1 is a score of sequences, and texts have one "
+            "class each; select by macro_f1."
+        )
     validation = features.examples("validation")
-    training = _Training.of(features, specification.standardise)
-    lengths = features.by_example.lengths[validation]
-    names, numbers = np.unique(
-        np.concatenate([training.classes, features.language[validation]]), return_inverse=True
-    )
-    known, gold = np.split(numbers, [len(training.classes)])
-    gold = np.repeat(gold, lengths)
-    scorer = SpanScorer(names.tolist())
+    training = _Training.of(features, specification.standardise, column)
+    gold = training.codes.take(validation)
+    scorer = SpanScorer(training.names.tolist())
 
     def score(probe: LinearProbe) -> float:
         best = [probe.logits(block).argmax(1) for block in _blocks(features, validation)]
-        predicted = known[np.concatenate(best)]
-        if specification.selection == "span_macro_f1":
-            return scorer.f1(gold, predicted, lengths)["macro"]
-        return Confusion.of(gold, predicted).macro_f1("union")
+        predicted = training.known[np.concatenate(best)]
+        if spans:
+            return scorer.f1(gold.values, predicted, gold.lengths)["macro"]
+        return float(f1_score(gold.values, predicted, average="macro", zero_division=0))
 
     train = _train_adam if specification.solver == "adam" else _train_lbfgs
     history: dict[str, float] = {}
@@ -183,49 +181,47 @@ def fit_probe(features: Features, specification: Probe, seed: int) -> LinearProb
 
 
 def predict(
-    probe: LinearProbe, features: Features, examples: Rows, dataset: str
+    probe: LinearProbe,
+    features: Features,
+    examples: Rows,
+    dataset: str,
+    column: Column = "language",
 ) -> tuple[pa.Table, dict[str, float]]:
-    """Identify the languages of some examples.
+    """Predict the classes of some examples' vectors.
 
     Returns:
-        Predictions, see :func:`identify_languages`, and the mean, least and greatest entropy of
+        Predictions, see :func:`probe_features`, and the mean, least and greatest entropy of
         the predicted distributions over vectors, in nats.
     """
     best, entropies, probabilities = [], [], []
-    for block in _blocks(features, examples, f"languages of {dataset}"):
+    for block in _blocks(features, examples, f"predicting {dataset}"):
         shares = probe.probabilities(block)
         best.append(shares.argmax(1))
         entropies.append(entr(shares).sum(1))
         if features.unit == "text":
             probabilities.append(shares)
-    prediction = pa.array(probe.classes, pa.string()).take(pa.array(np.concatenate(best)))
-    language = pa.array(features.language[examples], pa.string())
+    codes, names = features.classes(column)
+    gold = codes.take(examples)
+    vectors = {
+        "gold": pa.array(names, pa.string()).take(pa.array(gold.values)),
+        "prediction": pa.array(probe.classes, pa.string()).take(pa.array(np.concatenate(best))),
+    }
     columns = {
         "dataset": pa.repeat(pa.scalar(dataset), len(examples)),
-        "language": language,
+        "language": pa.array(features.language[examples], pa.string()),
         "example_id": pa.array(features.example_id[examples], pa.string()),
     }
     if features.unit == "text":
-        flat = np.concatenate(probabilities).ravel()
-        shape = len(probe.classes)
-        columns |= {
-            "gold": language,
-            "prediction": prediction,
-            "probabilities": pa.FixedSizeListArray.from_arrays(flat, shape).cast(
-                pa.list_(pa.float32())
-            ),
-        }
+        flat = pa.FixedSizeListArray.from_arrays(
+            np.concatenate(probabilities).ravel(), len(probe.classes)
+        )
+        columns |= vectors | {"probabilities": flat.cast(pa.list_(pa.float32()))}
     else:
-        lengths = features.by_example.lengths[examples]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-        owner = np.repeat(np.arange(len(examples)), lengths)
-        entries = {
-            "gold": language.take(pa.array(owner)),
-            "prediction": prediction,
-            "words": pa.array(np.arange(len(owner)) - offsets[owner], pa.int32()),
-        }
+        owner = np.repeat(np.arange(len(examples)), gold.lengths)
+        vectors["words"] = pa.array(np.arange(len(owner)) - gold.offsets[owner], pa.int32())
+        offsets = gold.offsets.astype(np.int32)
         columns |= {
-            name: pa.ListArray.from_arrays(offsets, values) for name, values in entries.items()
+            name: pa.ListArray.from_arrays(offsets, values) for name, values in vectors.items()
         }
     entropy = np.concatenate(entropies)
     schema = CLASS_PREDICTIONS if features.unit == "text" else TAG_PREDICTIONS
@@ -243,35 +239,37 @@ class _Training:
     Attributes:
         features: all vectors.
         examples: which examples train.
-        classes: their languages, sorted.
-        codes: class of each example of ``features``, -1 where its language does not train.
+        names: all classes.
+        known: which of them train, rising, shape ``(k,)``.
+        codes: class of each vector, by example.
         shift: subtracted from the vectors, shape ``(dims,)``; none where they stay as they are.
         scale: what they are then divided by, shape ``(dims,)``.
     """
 
     features: Features
     examples: Rows
-    classes: npt.NDArray[np.str_]
-    codes: Rows
+    names: npt.NDArray[np.str_]
+    known: Rows
+    codes: Ragged
     shift: Floats | None = None
     scale: Floats | None = None
 
     @classmethod
-    def of(cls, features: Features, standardise: bool) -> _Training:
+    def of(cls, features: Features, standardise: bool, column: Column = "language") -> _Training:
         examples = features.examples("train")
-        classes = np.unique(features.language[examples])
-        if len(classes) < 2:
+        codes, names = features.classes(column)
+        known = np.unique(codes.take(examples).values)
+        if len(known) < 2:
             raise DataError(
-                features.path, "split train", "it has only one language", "add another one"
+                features.path, "split train", f"it has only one {column}", "add another one"
             )
-        codes = pd.Index(classes).get_indexer(pd.Index(features.language)).astype(np.int64)
         if not standardise:
-            return cls(features, examples, classes, codes)
+            return cls(features, examples, names, known, codes)
         scaler = StandardScaler()
         for block in _blocks(features, examples, "mean and variance of the vectors"):
             scaler.partial_fit(block)
         shift, scale = scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32)
-        return cls(features, examples, classes, codes, shift, scale)
+        return cls(features, examples, names, known, codes, shift, scale)
 
     def standardised(self, vectors: torch.Tensor) -> torch.Tensor:
         """Return the vectors as the classifier sees them; ``vectors`` may be overwritten."""
@@ -282,7 +280,7 @@ class _Training:
     def batch(self, examples: Rows) -> tuple[torch.Tensor, torch.Tensor]:
         """Return all vectors of some examples, float32, and the class of each, int64."""
         part = self.features.by_example.take(examples)
-        gold = np.repeat(self.codes[examples], part.lengths)
+        gold = np.searchsorted(self.known, self.codes.take(examples).values)
         return self.standardised(_as_float32(part)), torch.from_numpy(gold)
 
     def probe(self, weights: Floats, bias: Floats) -> LinearProbe:
@@ -291,22 +289,22 @@ class _Training:
             exact = weights.astype(np.float64) / self.scale
             bias = (bias - exact @ self.shift).astype(np.float32)
             weights = exact.astype(np.float32)
-        return LinearProbe(self.classes.tolist(), weights, bias)
+        return LinearProbe(self.names[self.known].tolist(), weights, bias)
 
 
 def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Candidate]:
     """Yield the weights before training and after each epoch."""
     random = torch.Generator().manual_seed(derive_seed(seed, "probe"))
-    weights = torch.empty(len(data.classes), data.features.vectors.shape[1])
+    weights = torch.empty(len(data.known), data.features.vectors.shape[1])
     weights.normal_(0, specification.initial_stddev, generator=random).requires_grad_()
-    bias = torch.zeros(len(data.classes), requires_grad=True)
+    bias = torch.zeros(len(data.known), requires_grad=True)
     optimiser = torch.optim.Adam([weights, bias], lr=specification.learning_rate, fused=True)
     keep, size = 1 - specification.dropout, specification.batch_size
     yield "0", weights.detach().numpy().copy(), bias.detach().numpy().copy()
     for epoch in range(1, specification.epochs + 1):
         order = data.examples[torch.randperm(len(data.examples), generator=random).numpy()]
         starts = range(0, len(order), size)
-        for start in track(starts, f"language probe, epoch {epoch} of {specification.epochs}"):
+        for start in track(starts, f"probe, epoch {epoch} of {specification.epochs}"):
             vectors, gold = data.batch(order[start : start + size])
             if keep < 1:
                 mask = torch.empty_like(vectors).bernoulli_(keep, generator=random)
@@ -324,18 +322,18 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
     if most is not None and len(rows) > most:
         sample = generator(seed, "probe", "sample").choice(len(rows), most, replace=False)
         rows = rows[np.sort(sample)]
-    y = data.codes[data.features.example[rows]]
-    absent = np.setdiff1d(np.arange(len(data.classes)), y)
+    y = data.codes.values[rows]
+    absent = np.setdiff1d(data.known, y)
     if len(absent):
         raise DataError(
             data.features.path,
-            f"language {data.classes[absent[0]]}",
+            f"class {data.names[absent[0]]}",
             f"none of {len(rows)} sampled vectors is of it",
             "raise maximum_vectors",
         )
     x = data.standardised(torch.from_numpy(data.features.vectors[rows]).float()).numpy()
     model = LogisticRegression(max_iter=specification.maximum_iterations, warm_start=True)
-    for inverse in track(sorted(specification.inverse_penalties), "language probe, penalties"):
+    for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):
         model.set_params(C=inverse)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -44,7 +44,7 @@ class Experiment:
         labels: predictions of the task.
         languages: predictions of the language classifier, of the target test set and Wikipedia.
         report: what that classifier's training left, see
-            :func:`mbert_atlas.analysis.probing.identify_languages`.
+            :func:`mbert_atlas.analysis.probing.probe_features`.
         clusters: agreement of clusters, see :mod:`mbert_atlas.analysis.projection`.
     """
 

@@ -67,8 +67,7 @@ def extract_features(
         token_budget: most padded tokens in a batch.
 
     Raises:
-        DataError: if nothing is left, a text has no piece, the encoder lacks a layer or the pooler
-            or has another tokenizer.
+        DataError: if nothing is left, a text has no piece, or encoder and request do not fit.
         AtlasError: if words are to be pooled as only texts can be, or a hook's layer is none.
     """
     stored = load_arrays(store)
@@ -118,9 +117,9 @@ def _writing(
 
 def _layer_numbers(encoder: Path, model: Any, layers: Layers, pooler: bool) -> list[int]:
     count = number_of_layers(model)
-    named = {"all": list(range(count)), "last": [count - 1]}
-    numbers = named[layers] if isinstance(layers, str) else [int(layer) for layer in layers]
-    if not numbers or not set(numbers) <= set(named["all"]):
+    words = {"all": list(range(count)), "last": [count - 1]}
+    numbers = words[layers] if isinstance(layers, str) else [int(layer) for layer in layers]
+    if not numbers or not set(numbers) <= set(words["all"]):
         raise DataError(
             encoder,
             f"layers {numbers}",
@@ -129,7 +128,7 @@ def _layer_numbers(encoder: Path, model: Any, layers: Layers, pooler: bool) -> l
         )
     if pooler and getattr(model, "pooler", None) is None:
         raise DataError(encoder, "", "the encoder has no pooler", "pool by cls or mean")
-    if pooler and numbers != named["last"]:
+    if pooler and numbers != words["last"]:
         raise DataError(
             encoder,
             f"layers {numbers}",

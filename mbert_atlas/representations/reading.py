@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -58,8 +58,8 @@ class Features:
         """Return the language of each vector, shape ``(m,)``."""
         return self.language[self.example]
 
-    def classes(self, column: Column) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.str_]]:
-        """Return the class of each vector, a place in the names, shape ``(m,)``; and the names.
+    def classes(self, column: Column) -> tuple[Ragged, npt.NDArray[np.str_]]:
+        """Return the class of each vector by example, a place in the names, int64; and the names.
 
         Args:
             column: languages, by name; or the labels of the task, in its order.
@@ -69,12 +69,13 @@ class Features:
         """
         if column == "language":
             names, codes = np.unique(self.language, return_inverse=True)
-            return codes[self.example], names
+            return replace(self.by_example, values=codes[self.example]), names
         if (self.labels < 0).any():
             raise DataError(
                 self.path, "array labels", "some vectors have no label", "classify languages"
             )
-        return self.labels.astype(np.int64), np.array(self.label_names)
+        codes = self.labels.astype(np.int64)
+        return replace(self.by_example, values=codes), np.array(self.label_names)
 
     def examples(self, split: str) -> npt.NDArray[np.int64]:
         """Return the examples of a split, rising.

@@ -9,28 +9,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_representations import (
-    CLS,
-    SEP,
-    SUFFIX,
-    VOCABULARY,
-    toy_encoder,
-    toy_tokenizer_digest,
-)
+from toy_representations import CLS, SEP, SUFFIX, VOCABULARY, toy_encoder, toy_tokenizer_digest
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
-from mbert_atlas.encoders.hidden_states import group_by, pad, span_vectors
+from mbert_atlas.encoders.hidden_states import group_by, pad
+from mbert_atlas.encoders.hooks import Hook, shift
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoding import encode
+from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.representations.extraction import (
-    extract_features,
-    extract_texts,
-    extract_words,
-)
-from mbert_atlas.representations.reading import read_features, read_vectors
+from mbert_atlas.representations.extraction import extract_features
+from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
 
 torch.set_num_threads(1)
@@ -73,13 +64,6 @@ def test_pooling_equals_a_loop(how: Aggregation, seed: int, words: int, batch: i
     torch.testing.assert_close(results[0], results[1])
 
 
-@pytest.mark.parametrize("how", ["first", "last", "mean"])
-def test_pooling_has_the_right_gradient(how: Aggregation) -> None:
-    spans = _random_words(3, 6, 2, length=4)
-    hidden = torch.randn(2, 4, 3, dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(lambda h: pool_words(h, *spans, how), (hidden,))
-
-
 def test_padding_and_grouping() -> None:
     ids, mask = pad(Ragged.from_rows([[1, 2, 3], [], [4]], np.int32), padding=9)
     assert ids.tolist() == [[1, 2, 3], [9, 9, 9], [4, 9, 9]]
@@ -105,24 +89,32 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty texts of 1 to 12 pieces with words of some pieces; word 1 of all has none."""
+def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Thirty texts of 1 to 12 pieces; labels of texts, or of some pieces of words, but for two."""
     random = np.random.default_rng(0)
-    ids, words = [], []
-    for _ in range(30):
+    ids, words, labels = [], [], []
+    for number in range(30):
         size = int(random.integers(1, 13))
         ids.append([CLS, *random.integers(5, VOCABULARY, size).tolist(), SEP])
         word = np.cumsum(random.integers(0, 2, size))
-        words.append([-1, *np.where(word > 0, word + 1, 0).tolist(), -1])
-    folder = tmp_path_factory.mktemp("stores") / "store"
+        words.append([-1, *np.where(word > 0, word + 1, 0).tolist(), -1])  # word 1 has no piece
+        row = np.where(random.random(size + 2) < 0.4, NO_LABEL, random.integers(0, 3, size + 2))
+        row[1] = 2
+        row[[0, -1] if number not in (3, 10) else slice(None)] = NO_LABEL
+        labels.append(row)
     arrays: dict[str, Any] = {
         "input_ids": Ragged.from_rows(ids, np.int32),
         "words": Ragged.from_rows(words, np.int32),
         "example_id": np.array([str(n % 15) for n in range(30)]),
         "language": np.array(["en"] * 15 + ["xx"] * 15),
+        "split": np.array(["train", "validation", "dev", "test", "train"] * 6),
     }
-    save_arrays(folder, arrays, {"tokenizer": toy_tokenizer_digest()})
-    return folder
+    of_unit = {"token": Ragged.from_rows(labels, np.int32), "text": random.integers(0, 3, 30)}
+    meta = {"tokenizer": toy_tokenizer_digest(), "labels": ["a", "b", "c"]}
+    folder = tmp_path_factory.mktemp("stores")
+    for unit, of_all in of_unit.items():
+        save_arrays(folder / unit, arrays | {"labels": of_all}, meta)
+    return {unit: folder / unit for unit in of_unit}
 
 
 def _copy(store: Path, folder: Path, meta: dict[str, Any] | None = None, **changes: Any) -> Path:
@@ -145,229 +137,76 @@ def _states(encoder: Path, store: Path) -> list[tuple[np.ndarray, np.ndarray]]:
     return result
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean", "pooler"])
-def test_texts_equal_one_forward_pass_each(
-    encoder: Path, store: Path, tmp_path: Path, pooling: Any
-) -> None:
-    layers: Any = "last" if pooling == "pooler" else "all"
-    extract_texts(
-        encoder=encoder,
-        store=store,
-        output=tmp_path / "vectors",
-        layers=layers,
-        pooling=pooling,
-        dtype="float32",
-        token_budget=40,
-    )
-    found = load_arrays(tmp_path / "vectors")
-    assert found.meta["layers"] == ([3] if pooling == "pooler" else [0, 1, 2, 3])
-    for row, (states, pooler) in enumerate(_states(encoder, store)):
-        expected = {"cls": states[:, 0], "mean": states[:, 1:-1].mean(1), "pooler": pooler[None]}
-        np.testing.assert_allclose(
-            found.dense("vectors")[:, row], expected[pooling], rtol=1e-4, atol=1e-5
-        )
+def _extract(encoder: Path, store: Path, output: Path, layer: int = -1, **options: Any) -> Features:
+    extract_features(encoder=encoder, store=store, output=output, **options)
+    return read_features(output, layer)
 
 
-def test_chosen_layers_and_half_precision(encoder: Path, store: Path, tmp_path: Path) -> None:
-    for name, layers in (("two", [2, 0]), ("all", "all"), ("last", "last")):
-        chosen: Any = layers
-        extract_texts(
-            encoder=encoder, store=store, output=tmp_path / name, layers=chosen, dtype="float16"
-        )
-    two, everything, last = (
-        load_arrays(tmp_path / name).dense("vectors") for name in ("two", "all", "last")
-    )
-    assert two.dtype == np.float16
-    np.testing.assert_allclose(two[0], everything[2], rtol=1e-3, atol=1e-3)
-    np.testing.assert_array_equal(two[1], everything[0])
-    np.testing.assert_allclose(last[0], everything[3], rtol=1e-3, atol=1e-3)
-    assert np.array_equal(read_vectors(tmp_path / "two", layer=2), two[0])
-    assert np.array_equal(read_vectors(tmp_path / "two"), two[1])
-    with pytest.raises(DataError, match=r"only layers \[2, 0\] were kept"):
-        read_vectors(tmp_path / "two", layer=1)
-
-
-@pytest.mark.parametrize("pooling", ["first", "last", "mean"])
-def test_words_equal_one_forward_pass_each(
-    encoder: Path, store: Path, tmp_path: Path, pooling: Any
-) -> None:
-    extract_words(
-        encoder=encoder,
-        store=store,
-        output=tmp_path / "all",
-        layers=[0, 2],
-        pooling=pooling,
-        dtype="float32",
-        token_budget=50,
-    )
-    everything = load_arrays(tmp_path / "all")
-    words_of = load_arrays(store).ragged("words")
-    states = _states(encoder, store)
-    sentences, words = everything.dense("sentence"), everything.dense("word")
-    expected_words = [(s, w) for s in range(30) for w in sorted({*words_of[s].tolist()} - {-1})]
-    assert list(zip(sentences.tolist(), words.tolist(), strict=True)) == expected_words
-    for index, (sentence, word) in enumerate(expected_words):
-        pieces = states[sentence][0][[0, 2]][:, words_of[sentence] == word]
-        expected = {"first": pieces[:, 0], "last": pieces[:, -1], "mean": pieces.mean(1)}[pooling]
-        np.testing.assert_allclose(
-            everything.dense("vectors")[:, index], expected, rtol=1e-4, atol=1e-5
-        )
-    picked = np.array([7, 1, 7]), np.array([words_of[s][1] for s in (7, 1, 7)])
-    extract_words(
-        encoder=encoder,
-        store=store,
-        output=tmp_path / "picked",
-        layers=[0, 2],
-        pooling=pooling,
-        dtype="float32",
-        words=picked,
-    )
-    found = load_arrays(tmp_path / "picked").dense("vectors")
-    for index, pick in enumerate(zip(*picked, strict=True)):
-        place = expected_words.index(pick)
-        np.testing.assert_allclose(
-            found[:, index], everything.dense("vectors")[:, place], rtol=1e-4, atol=1e-5
-        )
-
-
-def test_only_sentences_with_a_wanted_word_are_encoded(encoder: Path, store: Path) -> None:
-    model = load_encoder(encoder)
-    seen: list[int] = []
-    model.register_forward_pre_hook(
-        lambda _, __, inputs: seen.append(len(inputs["input_ids"])), with_kwargs=True
-    )
-    ids = load_arrays(store).ragged("input_ids")
-    one = np.ones(3, dtype=np.int64)
-    vectors = span_vectors(
-        model, ids, np.array([5, 9, 5]), one, one + 1, aggregation="mean", layers=[-1]
-    )
-    assert sum(seen) == 2
-    assert np.array_equal(vectors[:, 0], vectors[:, 2])
-
-
-def test_refusals(encoder: Path, store: Path, tmp_path: Path) -> None:
-    def texts(path: Path = store, **options: Any) -> None:
-        extract_texts(encoder=encoder, store=path, output=tmp_path / "out", **options)
-
-    with pytest.raises(DataError, match="hidden states 0 to 3"):
-        texts(layers=[4])
-    with pytest.raises(DataError, match="last layer only"):
-        texts(layers="all", pooling="pooler")
-    bare = _copy(store, tmp_path / "bare", input_ids=Ragged.from_rows([[CLS, SEP]], np.int32))
-    with pytest.raises(DataError, match="row 0: the text has no piece"):
-        texts(bare)
-    with pytest.raises(DataError, match="not made with the tokenizer of"):
-        texts(_copy(store, tmp_path / "other", {"tokenizer": "0"}))
-    with pytest.raises(DataError, match="sentence 2, word 1: the word has no piece"):
-        extract_words(
-            encoder=encoder,
-            store=store,
-            output=tmp_path / "out",
-            words=(np.array([2]), np.array([1])),
-        )
-    assert not (tmp_path / "out").exists()
-
-
-def test_vectors_take_their_space_on_disk_at_once(
-    encoder: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    array = create_array(tmp_path / "a.npy", "float32", (1000, 1000))
-    assert (tmp_path / "a.npy").stat().st_blocks * 512 >= array.nbytes  # no holes
-    assert not array.any()
-    (tmp_path / "a.npy").unlink()
-
-    def full(*_: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.posix_fallocate", full)
-    with pytest.raises(AtlasError, match="no space left"):
-        extract_texts(encoder=encoder, store=store, output=tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("content", [b"", b"\x93NUMPY"])
-def test_damaged_arrays_are_named(store: Path, tmp_path: Path, content: bytes) -> None:
-    copy = _copy(store, tmp_path / "copy")
-    (copy / "input_ids.values.npy").write_bytes(content)
-    with pytest.raises(DataError, match=r"array input_ids: .*delete the folder"):
-        load_arrays(copy)
-
-
-def test_an_interrupted_extraction_leaves_nothing(
-    encoder: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("mbert_atlas.representations.extraction._pool_texts", full)
-    with pytest.raises(AtlasError, match="no space left"):
-        extract_texts(encoder=encoder, store=store, output=tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
-
-
-def _labelled(store: Path, folder: Path, unit: str) -> Path:
-    """The store with labels 0 to 2 of texts or of some pieces, and splits; two lack labels."""
-    random = np.random.default_rng(5)
-    lengths = load_arrays(store).ragged("input_ids").lengths
-    labels: Any = random.integers(0, 3, len(lengths)).astype(np.int32)
-    if unit == "token":
-        rows = [random.integers(0, 3, length) for length in lengths]
-        for number, row in enumerate(rows):
-            row[random.random(len(row)) < 0.4] = NO_LABEL
-            row[1] = 2
-            row[[0, -1] if number not in (3, 10) else slice(None)] = NO_LABEL
-        labels = Ragged.from_rows(rows, np.int32)
-    meta = {"tokenizer": toy_tokenizer_digest(), "labels": ["a", "b", "c"]}
-    split = np.array(["train", "validation", "dev", "test", "train"] * 6)
-    return _copy(store, folder, meta, labels=labels, split=split)
+TEXT = [("text", pooling) for pooling in ("cls", "pooler", "first", "last", "mean")]
+WORD = [("word", pooling) for pooling in ("first", "last", "mean")]
 
 
 @pytest.mark.parametrize("splits", [None, ["train", "test"]])
-@pytest.mark.parametrize("pooling", ["cls", "mean", "pooler", "token"])
+@pytest.mark.parametrize(("unit", "pooling"), [*TEXT, *WORD, ("token", "pooler")])
 def test_features_equal_one_forward_pass_each(
-    encoder: Path, store: Path, tmp_path: Path, pooling: Any, splits: list[str] | None
+    encoder: Path, stores: dict[str, Path], tmp_path: Path, unit: str, pooling: str, splits: Any
 ) -> None:
-    unit = "token" if pooling == "token" else "text"
-    folder = _labelled(store, tmp_path / "store", unit)
-    options: dict[str, Any] = {} if unit == "token" else {"pooling": pooling}
-    extract_features(
-        encoder=encoder,
-        store=folder,
-        output=tmp_path / "features",
-        splits=splits,
-        dtype="float32",
-        token_budget=40,
-        **options,
-    )
-    stored, found = load_arrays(folder), read_features(tmp_path / "features")
-    labels = stored.arrays["labels"]
-    expected, numbers, examples = [], [], []
+    store, out = stores["text" if unit == "text" else "token"], tmp_path / "out"
+    layers = [3] if (unit, pooling) == ("text", "pooler") else [2, 0, 3]
+    options = {"unit": "word"} if unit == "word" else {}  # else what has labels
+    options |= {"layers": layers, "pooling": pooling, "splits": splits, "dtype": "float32"}
+    found = _extract(encoder, store, out, token_budget=40, **options)
+    stored = load_arrays(store)
+    labels, words = stored.arrays["labels"], stored.ragged("words")
+    expected, examples, numbers, word = [], [], [], []
     for row, (states, pooler) in enumerate(_states(encoder, store)):
         if splits is not None and stored.dense("split")[row] not in splits:
             continue
-        own = np.atleast_1d(labels[row])
-        kept = np.flatnonzero(own != NO_LABEL)
-        expected += {
-            "cls": [states[-1, 0]],
-            "mean": [states[-1, 1:-1].mean(0)],
-            "pooler": [pooler],
-            "token": list(states[-1, kept]),
-        }[pooling]
-        numbers += own[kept].tolist()
-        examples += [row] * len(kept)
-    np.testing.assert_allclose(found.vectors, np.stack(expected), rtol=1e-4, atol=1e-5)
-    assert found.labels.tolist() == numbers
+        spans = {
+            "text": [[0] if pooling == "cls" else np.arange(1, len(words[row]) - 1)],
+            "word": [np.flatnonzero(words[row] == w) for w in sorted({*words[row]} - {-1})],
+            "token": [[piece] for piece in np.flatnonzero(np.atleast_1d(labels[row]) != NO_LABEL)],
+        }[unit]
+        for span in spans:
+            pieces = states[layers][:, span]
+            pooled = {"last": pieces[:, -1], "mean": pieces.mean(1)}.get(pooling, pieces[:, 0])
+            expected.append(pooler[None] if layers == [3] else pooled)
+            numbers.append(labels[row] if unit == "text" else labels[row][span[0]])
+            word.append(words[row][span[0]])
+        examples += [row] * len(spans)
+    for place, layer in enumerate(layers):
+        vectors = read_features(out, layer).vectors
+        np.testing.assert_allclose(vectors, np.stack(expected)[:, place], rtol=1e-4, atol=1e-5)
     assert (found.label_names, found.unit) == (["a", "b", "c"], unit)
+    assert found.labels.tolist() == numbers
+    assert found.word is None if unit != "word" else found.word.tolist() == word
     rows, example = np.unique(examples, return_inverse=True)  # those without a label are gone
     assert found.example.tolist() == example.tolist()
     assert found.labels.dtype == found.example.dtype == np.int32
     for name in ("example_id", "language", "split"):
         assert getattr(found, name).tolist() == stored.dense(name)[rows].tolist()
-    assert load_arrays(tmp_path / "features").meta["layers"] == [3]
 
 
-def test_features_of_other_splits_are_not_encoded(
-    encoder: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_layers_types_and_hooks(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
+    options: dict[str, Any] = {"pooling": "cls", "dtype": "float16"}
+    last = _extract(encoder, stores["text"], tmp_path / "last", **options)
+    assert last.vectors.dtype == np.float16
+    added = np.full(16, 2, np.float32)
+    hooks = [Hook(1, shift(added))]
+    _extract(encoder, stores["text"], tmp_path / "all", layers="all", **options)
+    _extract(encoder, stores["text"], tmp_path / "hook", layers="all", hooks=hooks, **options)
+    plain, shifted = (load_arrays(tmp_path / name).dense("vectors") for name in ("all", "hook"))
+    assert plain.shape == (4, 30, 16)
+    np.testing.assert_array_equal(plain[3], last.vectors)
+    np.testing.assert_array_equal(plain[0], shifted[0])
+    np.testing.assert_allclose(plain[1] + added, shifted[1], rtol=1e-2, atol=1e-2)
+    assert np.abs(plain[3] - shifted[3]).max() > 0.1
+    with pytest.raises(DataError, match=r"only layers \[3\] were kept"):
+        read_features(tmp_path / "last", layer=1)
+
+
+def test_only_what_is_kept_is_encoded(
+    encoder: Path, stores: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
 
@@ -378,176 +217,133 @@ def test_features_of_other_splits_are_not_encoded(
         return model
 
     monkeypatch.setattr("mbert_atlas.representations.extraction.load_encoder", spy)
-    for unit in ("text", "token"):
-        folder = _labelled(store, tmp_path / unit, unit)
-        extract_features(
-            encoder=encoder, store=folder, output=tmp_path / "out", splits=["validation"]
-        )
-    assert sum(seen) == 6 + 6
+    for store in stores.values():
+        _extract(encoder, store, tmp_path / "out", splits=["validation"], languages=["en", "yy"])
+    assert sum(seen) == 3 + 3
 
 
-def test_reading_features(encoder: Path, store: Path, tmp_path: Path) -> None:
-    folder = _labelled(store, tmp_path / "store", "token")
-    extract_features(encoder=encoder, store=folder, output=tmp_path / "features")
-    found = read_features(tmp_path / "features")
-    assert found.vectors.dtype == np.float16
+def test_reading_features(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
+    found = _extract(encoder, stores["token"], tmp_path / "features")
     assert found.split is not None
     assert found.languages().tolist() == [found.language[row] for row in found.example]
     assert found.split[found.examples("dev")].tolist() == ["dev"] * 6
     rows = found.rows("dev")
     assert set(found.example[rows]) == set(found.examples("dev"))
     assert len(rows) == sum(found.split[row] == "dev" for row in found.example)
+    codes, names = found.classes("language")
+    labels, _ = found.classes("label")
     for example in range(28):
         inside = np.flatnonzero(found.example == example)
         assert np.array_equal(found.by_example[example], found.vectors[inside])
+        assert set(names[codes[example]]) == {found.language[example]}
+        assert np.array_equal(labels[example], found.labels[inside])
     with pytest.raises(DataError, match="split heldout: it has no examples"):
         found.examples("heldout")
-    bare = load_arrays(folder)
-    arrays = {name: array for name, array in bare.arrays.items() if name != "split"}
-    meta = {"tokenizer": toy_tokenizer_digest(), "labels": ["a", "b", "c"]}
-    save_arrays(tmp_path / "bare", arrays, meta)
-    extract_features(
-        encoder=encoder, store=folder, output=tmp_path / "some", languages=["xx", "yy"]
-    )
-    some = read_features(tmp_path / "some")
+    some = _extract(encoder, stores["token"], tmp_path / "some", languages=["xx", "yy"])
     assert set(some.language) == {"xx"}
     assert np.array_equal(some.vectors, found.vectors[found.languages() == "xx"])
-    options: Any = {"encoder": encoder, "output": tmp_path / "whole", "splits": ["test"]}
-    extract_features(store=tmp_path / "bare", **options)  # a store without splits is one split
-    whole = read_features(tmp_path / "whole")
-    assert whole.split is None
-    assert len(whole.vectors) == len(found.vectors)
+
+
+def test_refusals(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
+    def refuses(match: str, path: Path, **options: Any) -> None:
+        with pytest.raises(AtlasError, match=match):
+            extract_features(encoder=encoder, store=path, output=tmp_path / "out", **options)
+
+    token, text = stores["token"], stores["text"]
+    refuses("hidden states 0 to 3", text, layers=[4])
+    refuses("hidden states 0 to 3", text, hooks=[Hook(4, abs)])
+    refuses("last layer only", text, layers="all")
+    refuses("words cannot be pooled by cls", token, unit="word", pooling="cls")
+    refuses("there is no token of the splits gold, silver", token, splits=["silver", "gold"])
+    refuses("there is no text in the languages de, yy", text, languages=["yy", "de"])
+    ids = load_arrays(text).ragged("input_ids")
+    unlabelled = Ragged(np.full_like(ids.values, NO_LABEL), ids.offsets)
+    refuses("there is no token", _copy(token, tmp_path / "unlabelled", labels=unlabelled))
+    short = [[CLS, SEP] if row in (2, 4) else ids[row] for row in range(len(ids))]
+    bare = _copy(text, tmp_path / "bare", input_ids=Ragged.from_rows(short, np.int32))
+    refuses("row 4: the text has no piece", bare, splits=["train"])
+    refuses("not made with the tokenizer of", _copy(text, tmp_path / "other", {"tokenizer": "0"}))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "broken", ["os.posix_fallocate", "mbert_atlas.representations.extraction.span_vectors"]
+)
+def test_a_full_disk_leaves_nothing(
+    encoder: Path,
+    stores: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    broken: str,
+) -> None:
+    array = create_array(tmp_path / "a.npy", "float32", (1000, 1000))
+    assert (tmp_path / "a.npy").stat().st_blocks * 512 >= array.nbytes  # no holes
+    assert not array.any()
+    (tmp_path / "a.npy").unlink()
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(broken, full)
+    with pytest.raises(AtlasError, match="no space left"):
+        extract_features(encoder=encoder, store=stores["text"], output=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY"])
+def test_damaged_arrays_are_named(stores: dict[str, Path], tmp_path: Path, content: bytes) -> None:
+    copy = _copy(stores["text"], tmp_path / "copy")
+    (copy / "input_ids.values.npy").write_bytes(content)
+    with pytest.raises(DataError, match=r"array input_ids: .*delete the folder"):
+        load_arrays(copy)
+
+
+@pytest.mark.parametrize("segments", [True, False])
+def test_pairs_of_texts(encoder: Path, tmp_path: Path, segments: bool) -> None:
+    rows = [["1", "2"], ["en"] * 2, ["test"] * 2, ["en1 en2s en3", "en4"], ["en5", "en6 en7s"]]
+    pairs = pa.table([*rows, ["neutral", "entailment"], ["g"] * 2], schema=NLI_PAIRS)
+    labels = ["entailment", "neutral", "contradiction"]
+    encode("inference", pairs, encoder, tmp_path / "pairs", labels=labels, segment_ids=segments)
+    found = _extract(encoder, tmp_path / "pairs", tmp_path / "out", dtype="float32")
+    ids = torch.tensor([[CLS, 6, 7, SUFFIX, 8, SEP, 10, SEP]])
+    types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]]) * segments
+    with torch.no_grad():
+        expected = load_encoder(encoder).eval()(input_ids=ids, token_type_ids=types).pooler_output
+    np.testing.assert_allclose(found.vectors[0], expected[0], rtol=1e-4, atol=1e-5)
+    assert [labels[label] for label in found.labels] == ["neutral", "entailment"]
+    assert found.split is None  # a store without splits is one split
+    whole = _extract(encoder, tmp_path / "pairs", tmp_path / "whole", splits=["train"])
+    assert len(whole.vectors) == 2
     with pytest.raises(DataError, match="split test: it has no examples"):
         whole.rows("test")
 
 
-def test_feature_refusals(encoder: Path, store: Path, tmp_path: Path) -> None:
-    def features(path: Path, **options: Any) -> None:
-        extract_features(encoder=encoder, store=path, output=tmp_path / "out", **options)
-
-    token, text = (_labelled(store, tmp_path / unit, unit) for unit in ("token", "text"))
-    with pytest.raises(DataError, match="nothing of the splits gold, silver has a label"):
-        features(token, splits=["silver", "gold"])
-    with pytest.raises(DataError, match="nothing in the languages de, yy has a label"):
-        features(text, languages=["yy", "de"])
-    ids = load_arrays(store).ragged("input_ids")
-    unlabelled = Ragged(np.full_like(ids.values, NO_LABEL), ids.offsets)
-    with pytest.raises(DataError, match="nothing has a label"):
-        features(_copy(token, tmp_path / "unlabelled", labels=unlabelled))
-    short = [[CLS, SEP] if row in (2, 4) else ids[row] for row in range(len(ids))]
-    bare = _copy(text, tmp_path / "bare", input_ids=Ragged.from_rows(short, np.int32))
-    with pytest.raises(DataError, match="row 4: the text has no piece"):
-        features(bare, splits=["train"])
-    with pytest.raises(DataError, match="not made with the tokenizer of"):
-        features(_copy(text, tmp_path / "other", {"tokenizer": "0", "labels": []}))
-    assert not (tmp_path / "out").exists()
-
-
-def test_stores_of_the_tasks(encoder: Path, tmp_path: Path) -> None:
-    """What the tasks encode, extraction reads: text pairs with token types, words of sentences."""
-    pairs = pa.table(
-        {
-            "id": ["1", "2"],
-            "language": ["en", "en"],
-            "split": ["test"] * 2,
-            "premise": ["en1 en2s en3", "en4"],
-            "hypothesis": ["en5", "en6 en7s"],
-            "label": ["neutral", "entailment"],
-            "genre": ["g"] * 2,
-        },
-        schema=NLI_PAIRS,
-    )
-    for segments in (True, False):
-        encode(
-            "inference",
-            pairs,
-            encoder,
-            tmp_path / f"pairs{segments}",
-            labels=["entailment", "neutral", "contradiction"],
-            segment_ids=segments,
-        )
-        extract_texts(
-            encoder=encoder,
-            store=tmp_path / f"pairs{segments}",
-            output=tmp_path / f"pooled{segments}",
-            pooling="pooler",
-            dtype="float32",
-        )
-        ids = torch.tensor([[CLS, 6, 7, SUFFIX, 8, SEP, 10, SEP]])
-        types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]]) * segments
-        with torch.no_grad():
-            expected = load_encoder(encoder).eval()(input_ids=ids, token_type_ids=types)
-        np.testing.assert_allclose(
-            read_vectors(tmp_path / f"pooled{segments}")[0],
-            expected.pooler_output[0],
-            rtol=1e-4,
-            atol=1e-5,
-        )
-        extract_features(
-            encoder=encoder,
-            store=tmp_path / f"pairs{segments}",
-            output=tmp_path / f"features{segments}",
-            dtype="float32",
-        )
-        features = read_features(tmp_path / f"features{segments}")
-        assert np.array_equal(features.vectors, read_vectors(tmp_path / f"pooled{segments}"))
-        assert [features.label_names[label] for label in features.labels] == [
-            "neutral",
-            "entailment",
-        ]
-    sentences = pa.table(
-        {
-            "id": ["1"],
-            "language": ["en"],
-            "treebank": ["toy"],
-            "split": ["test"],
-            "text": ["en1s en2"],
-            "forms": [["en1s", "en2"]],
-            "upos": [["NOUN", "VERB"]],
-            "heads": [[0, 1]],
-            "deprels": [["root", "dep"]],
-        },
-        schema=SENTENCES,
-    )
-    encode("tagging", sentences, encoder, tmp_path / "sentences", labels=["NOUN", "VERB"])
-    extract_words(
-        encoder=encoder, store=tmp_path / "sentences", output=tmp_path / "words", layers=[0]
-    )
-    found = load_arrays(tmp_path / "words")
-    assert found.dense("word").tolist() == [0, 1]
-    extract_words(
-        encoder=encoder,
-        store=tmp_path / "sentences",
-        output=tmp_path / "first",
-        layers=[0],
-        pooling="first",
-    )
-    first = read_vectors(tmp_path / "first")
-    assert not np.allclose(found.dense("vectors")[0, 0], first[0])  # two pieces
-    np.testing.assert_array_equal(found.dense("vectors")[0, 1], first[1])  # one piece
-    extract_features(
-        encoder=encoder, store=tmp_path / "sentences", output=tmp_path / "tags", dtype="float32"
-    )
-    extract_words(
-        encoder=encoder,
-        store=tmp_path / "sentences",
-        output=tmp_path / "last",
-        pooling="first",
-        dtype="float32",
-    )
-    tags = read_features(tmp_path / "tags")
-    assert (tags.label_names, tags.labels.tolist()) == (["NOUN", "VERB"], [0, 1])
-    assert np.array_equal(tags.vectors, read_vectors(tmp_path / "last"))
-    texts = pa.table(
-        [["1", "2"], ["xx", "en"], ["train", "test"], ["xx1s xx2", "en3"]], LID_EXAMPLES
-    )
+def test_stores_of_words_and_languages(encoder: Path, tmp_path: Path) -> None:
+    columns = [["1"], ["en"], ["toy"], ["test"], ["en1s en2"], [["en1s", "en2"]]]
+    columns += [[["NOUN", "VERB"]], [[0, 1]], [["root", "dep"]]]
+    sentences, folder = pa.table(columns, schema=SENTENCES), tmp_path / "sentences"
+    encode("tagging", sentences, encoder, folder, labels=["NOUN", "VERB"])
+    tags = _extract(encoder, folder, tmp_path / "tags")
+    words = {
+        how: _extract(encoder, folder, tmp_path / how, unit="word", pooling=how)
+        for how in ("first", "mean")
+    }
+    assert words["mean"].word is not None
+    assert words["mean"].word.tolist() == [0, 1]
+    assert np.array_equal(words["first"].vectors, tags.vectors)
+    assert not np.allclose(words["mean"].vectors[0], tags.vectors[0])  # two pieces
+    assert np.array_equal(words["mean"].vectors[1], tags.vectors[1])  # one piece
+    rows = [["1", "2"], ["xx", "en"], ["train", "test"], ["xx1s xx2", "en3"]]
     for unit, labels in (("text", [1, 0]), ("token", [1, 1, 0])):
-        options = {"labels": ["en", "xx"], "unit": unit}
+        options: dict[str, Any] = {"labels": ["en", "xx"], "unit": unit}
+        texts = pa.table(rows, LID_EXAMPLES)
         encode("language_identification", texts, encoder, tmp_path / unit, **options)
-        extract_features(
-            encoder=encoder, store=tmp_path / unit, output=tmp_path / f"languages-{unit}"
-        )
-        languages = read_features(tmp_path / f"languages-{unit}")
-        assert (languages.unit, languages.labels.tolist()) == (unit, labels)
-        assert languages.languages().tolist() == [["en", "xx"][label] for label in labels]
-        assert languages.examples("test").tolist() == [1]
+        found = _extract(encoder, tmp_path / unit, tmp_path / f"languages-{unit}")
+        assert (found.unit, found.labels.tolist()) == (unit, labels)
+        assert found.languages().tolist() == [["en", "xx"][label] for label in labels]
+        assert found.examples("test").tolist() == [1]
+    encode_texts({"xx": ["xx1s"], "en": ["en3"]}, encoder, tmp_path / "plain", max_length=8)
+    found = _extract(encoder, tmp_path / "plain", tmp_path / "pieces", unit="token")
+    assert found.languages().tolist() == ["xx", "xx", "en"]
+    with pytest.raises(DataError, match="some vectors have no label"):
+        found.classes("label")

@@ -4,7 +4,7 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.probing import identify_languages
+    from mbert_atlas.analysis.probing import probe_features
     from mbert_atlas.search import apply_choice
     from mbert_atlas.specifications import Probe
 
@@ -12,9 +12,9 @@ def main(snakemake):
     if choice := snakemake.input.choice:
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     outputs = snakemake.output
-    identify_languages(
-        wikipedia=Path(snakemake.input.wikipedia),
-        others={"target": Path(snakemake.input.target)},
+    probe_features(
+        features={name: Path(snakemake.input[name]) for name in ("wikipedia", "target")},
+        train_on="wikipedia",
         protocols={
             "published": Probe.of_run(hyperparameters),
             "corrected": Probe(**snakemake.params.probe),
