@@ -19,8 +19,8 @@ from mbert_atlas.analysis.probing import (
     _train_adam,
     _Training,
     fit_probe,
-    identify_languages,
     predict,
+    probe_features,
 )
 from mbert_atlas.analysis.scores import class_scores, tag_scores
 from mbert_atlas.arrays import save_arrays
@@ -54,7 +54,12 @@ def _write(
     }
     if splits is not None:
         arrays["split"] = np.array(splits)
-    meta = {"labels": names, "unit": unit, "pooling": None, "layers": [2]}
+    meta = {
+        "labels": [name.upper() for name in names],
+        "unit": unit,
+        "pooling": None,
+        "layers": [2],
+    }
     save_arrays(folder, arrays, meta)
     return folder
 
@@ -87,18 +92,21 @@ def _split(features: Features, split: str) -> tuple[npt.NDArray[Any], npt.NDArra
     return features.vectors[rows].astype(np.float32), features.languages()[rows]
 
 
+@pytest.mark.parametrize("column", ["language", "label"])
 @pytest.mark.parametrize("unit", ["text", "token"])
-def test_languages_are_identified(tmp_path: Path, unit: str) -> None:
+def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
     wikipedia = _clouds(tmp_path / "wikipedia", unit)
     target = _clouds(tmp_path / "target", unit, count=6, codes=("l1", "l3", "l5"), splits=None)
     protocols = {"published": Probe.published(), "corrected": Probe.corrected()}
+    shown = str.upper if column == "label" else str
     content = []
     for run in ("a", "b"):
         outputs = {name: tmp_path / run / f"{name}.parquet" for name in protocols}
         report = tmp_path / run / "report.json"
-        identify_languages(
-            wikipedia=wikipedia,
-            others={"target": target},
+        probe_features(
+            features={"wikipedia": wikipedia, "target": target},
+            train_on="wikipedia",
+            column=column,
             protocols=protocols,
             seed=4,
             output=outputs,
@@ -113,7 +121,7 @@ def test_languages_are_identified(tmp_path: Path, unit: str) -> None:
         schema = CLASS_PREDICTIONS if unit == "text" else TAG_PREDICTIONS
         table = read_parquet(outputs[name], schema)
         found = read_json(report)[name]
-        assert found["classes"] == ["l0", "l1", "l2", "l3"]
+        assert found["classes"] == [shown(f"l{number}") for number in range(4)]
         assert found["uniform_entropy"] == pytest.approx(np.log(4))
         assert found["validation"][found["chosen"]] == max(found["validation"].values())
         assert sorted(found["validation"]) == (
@@ -127,11 +135,11 @@ def test_languages_are_identified(tmp_path: Path, unit: str) -> None:
             assert (row["dataset"], row["language"]) == (dataset, language)
             assert row["example_id"] == features.example_id[example]
             if unit == "text":
-                assert row["gold"] == language
+                assert row["gold"] == shown(language)
                 assert row["prediction"] == found["classes"][np.argmax(row["probabilities"])]
                 assert sum(row["probabilities"]) == pytest.approx(1, rel=1e-5)
             else:
-                assert row["gold"] == [language] * size
+                assert row["gold"] == [shown(language)] * size
                 assert row["words"] == list(range(size))
                 assert set(row["prediction"]) <= set(found["classes"])
         scores = class_scores(table) if unit == "text" else tag_scores(table, unit="piece")
@@ -198,7 +206,7 @@ def test_minibatches_are_whole_examples_in_a_new_order(
         classes = np.concatenate(
             [[features.language[e]] * len(features.by_example[e]) for e in examples]
         )
-        assert data.classes[gold.numpy()].tolist() == classes.tolist()
+        assert data.names[data.known[gold.numpy()]].tolist() == classes.tolist()
         batches.append(examples)
         return vectors, gold
 
@@ -307,9 +315,9 @@ def test_refusals(tmp_path: Path) -> None:
     def identify(
         wikipedia: Path = wikipedia, other: Path = wikipedia, probe: Probe | None = None
     ) -> None:
-        identify_languages(
-            wikipedia=wikipedia,
-            others={"target": other},
+        probe_features(
+            features={"wikipedia": wikipedia, "target": other},
+            train_on="wikipedia",
             protocols={"published": probe or Probe.published()},
             seed=1,
             output={"published": tmp_path / "out.parquet"},
@@ -330,8 +338,8 @@ def test_refusals(tmp_path: Path) -> None:
         identify(other=texts)
     with pytest.raises(DataError, match="9 dimensions per token"):
         identify(other=_clouds(tmp_path / "wider", dims=9))
-    with pytest.raises(AtlasError, match="published: span_macro_f1 is a score of sequences"):
+    with pytest.raises(AtlasError, match="span_macro_f1 is a score of sequences"):
         identify(texts, texts, Probe.published(selection="span_macro_f1"))
-    with pytest.raises(DataError, match=r"language l\d: none of 2 sampled vectors is of it"):
+    with pytest.raises(DataError, match=r"class l\d: none of 2 sampled vectors is of it"):
         identify(probe=Probe.corrected(maximum_vectors=2))
     assert not (tmp_path / "out.parquet").exists()
