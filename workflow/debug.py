@@ -82,9 +82,7 @@ def job(
     return snakemake
 
 
-def run(
-    snakemake: Snakemake, call: Callable[[Callable[[Snakemake], None], Snakemake], None] | None = None
-) -> None:
+def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None:
     """Run the job's script in this process: its ``main(snakemake)``, by ``call(main, snakemake)``.
 
     Raises:
@@ -109,19 +107,18 @@ def run(
         atlas_job.run = redirected
 
 
-def parse() -> argparse.Namespace:
+def main() -> None:
+    """Plan the target of the command line and run its script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", help="a file that the job makes")
     parser.add_argument("--configfile", action="append", default=[], help="a preset")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--cores", type=int, help="the job gets no more threads")
     parser.add_argument("--pdb", action="store_true", help="stop at the first line of main")
-    return parser.parse_args()
+    options = parser.parse_args()
+    snakemake = job(options.target, *options.configfile, config=options.config, cores=options.cores)
+    run(snakemake, pdb.runcall if options.pdb else None)
 
 
 if __name__ == "__main__":
-    options = parse()
-    planned = job(
-        options.target, *options.configfile, config=options.config, cores=options.cores
-    )
-    run(planned, pdb.runcall if options.pdb else None)
+    main()
