@@ -34,6 +34,7 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/representations.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/scheduler.smk"
 
 
 rule all:

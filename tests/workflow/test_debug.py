@@ -1,0 +1,66 @@
+"""A job by hand: Snakemake's own object, and the script in the process that asks for it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.workflow
+PRESET = """
+run: debug
+miniature:
+  sizes: {wikipedia_pages: 5, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
+"""
+NOTEBOOK = """
+import json
+from workflow.debug import job, run
+
+snakemake = job("results/debug/miniature/MANIFEST.tsv", "config/demo.yaml", "{preset}", cores=1)
+print(json.dumps([
+    snakemake.rule, dict(snakemake.wildcards), snakemake.threads, snakemake.script.name,
+    snakemake.params.specification, snakemake.config["run"], list(snakemake.log),
+]))
+run(snakemake)
+"""
+
+
+def test_object_and_script_of_a_job(repository, tmp_path):
+    preset = tmp_path / "debug.yaml"
+    preset.write_text(PRESET)
+    done = python(repository, "-c", NOTEBOOK.format(preset=preset))
+    assert done.returncode == 0, done.stderr
+    rule, wildcards, threads, script, specification, run, logs = json.loads(done.stdout)
+    assert (rule, wildcards, threads, script) == ("miniature", {}, 1, "miniature.py")
+    assert specification["sizes"]["nli_train"] == 30  # the second preset's
+    assert specification["sizes"]["ud_train"] == 1200  # the first preset's
+    assert run == "debug"
+    assert logs == ["results/debug/logs/miniature.log"]
+    assert not (repository / logs[0]).exists()
+    assert (repository / "results/debug/miniature/MANIFEST.tsv").exists()
+
+    target, presets = "results/debug/data/xnli.parquet", ["config/demo.yaml", str(preset)]
+    options = [option for path in presets for option in ("--configfile", path)]
+    command = ["workflow/debug.py", target, *options, "--pdb"]
+    done = python(repository, *command, typed="p snakemake.rule\ncontinue\n")
+    assert done.returncode == 0, done.stderr
+    assert "(Pdb) 'read_nli'" in done.stdout
+    languages = pq.read_table(repository / target, columns=["language"])["language"]
+    assert set(languages.to_pylist()) == {"en", "ru", "hi", "bg"}
+
+
+def python(folder, *arguments, typed=""):
+    """Run Python there, on the package of that copy."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        check=False,
+    )

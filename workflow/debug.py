@@ -1,0 +1,124 @@
+"""One job by hand: its ``snakemake`` object for a notebook, its script in a debugger.
+
+    python workflow/debug.py results/demo/data/xnli.parquet --configfile config/demo.yaml --pdb
+
+    from workflow.debug import job, run
+    snakemake = job("results/demo/data/xnli.parquet", "config/demo.yaml")
+    run(snakemake)  # or parts of the script's ``main``, line by line
+
+Both start in the root of the repository. Snakemake plans the job, so that paths, parameters and
+resources are the real ones, whether or not the target is there already. The script runs in this
+process and says what it says here, not in its log. Its inputs have to be there; its outputs are
+replaced, and Snakemake takes no note of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pdb
+import pickle
+import runpy
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from snakemake.api import SnakemakeApi
+from snakemake.cli import parse_config
+from snakemake.exceptions import RuleException, WorkflowError, format_exception_to_string
+from snakemake.iocontainers import Snakemake
+from snakemake.settings.enums import Quietness
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def job(
+    target: str, *configfiles: str, config: Sequence[str] = (), cores: int | None = None
+) -> Snakemake:
+    """Plan one job; return what its script gets, and the script's path as ``script`` beside it.
+
+    Args:
+        target: A file that the job makes, or the name of a rule without wildcards.
+        configfiles: Presets, as after ``--configfile``.
+        config: Single settings, as after ``--config``: ``["mirror=DIR"]``.
+        cores: Cores to plan with; a job gets no more threads. All of the machine by default.
+
+    Raises:
+        SystemExit: Snakemake can't plan the target, or no script makes it.
+    """
+    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
+        try:
+            workflow = api.workflow(
+                ResourceSettings(cores=cores or os.cpu_count()),
+                ConfigSettings(
+                    config=parse_config(config), configfiles=[Path(path) for path in configfiles]
+                ),
+                snakefile=ROOT / "Snakefile",
+            )
+            workflow.dag(DAGSettings(targets={target})).execute_workflow("dryrun")
+        except (WorkflowError, RuleException) as error:
+            sys.exit(format_exception_to_string(error, {}))
+        planned, *others = workflow._workflow.dag.targetjobs
+        if others or not planned.rule.script:
+            sys.exit(f"{target}: no script makes it. Name a file that a rule with a script makes.")
+        script = Path(planned.rule.basedir.join(planned.rule.script).get_path_or_uri(False))
+        snakemake = Snakemake(
+            planned.input,
+            planned.output,
+            planned.params,
+            planned.wildcards,
+            planned.threads,
+            planned.resources,
+            planned.log,
+            workflow._workflow.globals["config"],
+            planned.rule.name,
+            None,
+            str(script.parent),
+        )
+    snakemake = pickle.loads(pickle.dumps(snakemake))  # as scripts get it: without Snakemake's own
+    snakemake.script = script.resolve()
+    return snakemake
+
+
+def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None:
+    """Run the job's script in this process: its ``main(snakemake)``, by ``call(main, snakemake)``.
+
+    Raises:
+        SystemExit: An input is missing.
+    """
+    if missing := [path for path in snakemake.input if not Path(path).exists()]:
+        sys.exit(f"{snakemake.rule}: {missing[0]} is missing. Let Snakemake make it first.")
+    for path in map(Path, snakemake.output):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    os.environ["OMP_NUM_THREADS"] = str(snakemake.threads)  # as in a job
+    for folder in (ROOT, snakemake.script.parent):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+    import atlas_job
+
+    redirected = atlas_job.run
+    atlas_job.run = call or (lambda main, snakemake: main(snakemake))
+    try:
+        runpy.run_path(str(snakemake.script), {"snakemake": snakemake})
+    finally:
+        atlas_job.run = redirected
+
+
+def main() -> None:
+    """Plan the target of the command line and run its script."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("target", help="a file that the job makes")
+    parser.add_argument("--configfile", action="append", default=[], help="a preset")
+    parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--cores", type=int, help="the job gets no more threads")
+    parser.add_argument("--pdb", action="store_true", help="stop at the first line of main")
+    options = parser.parse_args()
+    snakemake = job(options.target, *options.configfile, config=options.config, cores=options.cores)
+    run(snakemake, pdb.runcall if options.pdb else None)
+
+
+if __name__ == "__main__":
+    main()
