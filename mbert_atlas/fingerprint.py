@@ -48,6 +48,9 @@ def fingerprint(script: Path | str, root: Path = _ROOT) -> str:
 
     Returns:
         Sixteen hexadecimal digits.
+
+    Raises:
+        FileNotFoundError: if there is no such script.
     """
     text = "\n".join(f"{label}={content}" for label, content in _reached(script, root))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -64,6 +67,8 @@ def explain(script: Path | str, root: Path = _ROOT) -> list[str]:
 def _reached(script: Path | str, root: Path) -> list[tuple[str, str]]:
     """Return every label that is reached, with its content, sorted."""
     code = _code(root, Path(script).parent)
+    if code.module(Path(script).stem) is None:
+        raise FileNotFoundError(script)
     found: dict[str, str] = {}
     waiting = [f"{Path(script).stem}:*"]
     while waiting:
@@ -92,7 +97,7 @@ class _Code:
         """Return the content of a label ("" if it has none), and the labels that it leads to."""
         if label not in self._opened:
             name, _, item = label.partition(":")
-            module = self._module(name)
+            module = self.module(name)
             self._opened[label] = self._read(module, item) if module else ("", set())
         return self._opened[label]
 
@@ -120,7 +125,10 @@ class _Code:
         """Return the labels of a name that is used in a module, ``x`` or ``x.y.z``."""
         first, *rest = dotted.split(".")
         found = {f"{module.name}:{first}"} if first in module.definitions else set()
-        for each in [*module.imports[first], *(each for each in inner if each.bound == first)]:
+        for each in [
+            *module.imports.get(first, []),
+            *(each for each in inner if each.bound == first),
+        ]:
             found |= self._find(each.module, each.item)
         for attribute in rest:
             for label in [label for label in found if label.endswith(":")]:
@@ -129,14 +137,14 @@ class _Code:
 
     def _find(self, name: str, item: str) -> set[str]:
         """Return the labels of an item of a module; ``module:*`` if it is not known there."""
-        module = self._module(name)
+        module = self.module(name)
         if module is None or not item:
             return {f"{name}:{item}"}
         found = {f"{name}:{item}"} if item in module.definitions else set()
-        for each in module.imports[item]:
+        for each in module.imports.get(item, []):
             if each[1:] != (name, item):
                 found |= self._find(each.module, each.item)
-        if not found and self._module(f"{name}.{item}"):
+        if not found and self.module(f"{name}.{item}"):
             return {f"{name}.{item}:"}
         return found or {f"{name}:*"}
 
@@ -146,14 +154,16 @@ class _Code:
         return found | {f"{each.module}.{each.item}:" for each in imports}
 
     def _matching(self, glob: str) -> set[str]:
-        """Return the labels of the modules whose name fits a pattern."""
+        """Return the labels of the modules whose name fits a pattern, or else a part of it."""
         names = {
             ".".join(path.relative_to(self._root).with_suffix("").parts).removesuffix(".__init__")
             for path in (self._root / _PACKAGE).rglob("*.py")
         }
-        return {f"{name}:*" for name in names if fnmatchcase(name, glob) and self._module(name)}
+        fits = {f"{name}:*" for name in names if fnmatchcase(name, glob) and self.module(name)}
+        return fits or (self._matching(glob.rpartition(".")[0]) if "." in glob else set())
 
-    def _module(self, name: str) -> _Module | None:
+    def module(self, name: str) -> _Module | None:
+        """Return a module of ours by name; none for others, and for those that don't count."""
         if name not in self._modules:
             ours = name.partition(".")[0] in _OURS
             path = (self._root if ours else self._folder).joinpath(*name.split("."))
@@ -258,12 +268,12 @@ class _Uses:
             case ast.Attribute() | ast.Name():
                 return self._read_name(node)
             case ast.Constant(value=str(text)) if text.startswith(f"{_PACKAGE}."):
-                self.modules |= {text.partition(":")[0], text.rpartition(".")[0]}
+                self.modules.add(text.partition(":")[0])
             case ast.Expr(value=ast.Constant()):
                 return None
             case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
-                for each in node.orelse:
-                    self._read(each, in_class)
+                for statement in node.orelse:
+                    self._read(statement, in_class)
                 return None
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 dropped, in_class = {"returns"}, False

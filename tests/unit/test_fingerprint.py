@@ -189,6 +189,11 @@ def test_two_imports_that_change_places_count(tmp_path):
     assert len(values) == 2
 
 
+def test_a_script_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fingerprint(write(tmp_path) / "workflow/scripts/another.py", tmp_path)
+
+
 def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_path):
     script = "from mbert_atlas import pages\nprint(getattr(pages, 'x'))"
     package = {"mbert_atlas/pages/__init__.py": "x, y = 1, 2", "mbert_atlas/pages/a.html": "<p>"}
@@ -214,7 +219,8 @@ def test_what_an_import_by_a_variable_can_mean_is_all(tmp_path):
 
 def test_the_package_has_nothing_that_cannot_be_followed():
     names = r"(?<!\.)\b(globals|locals|exec|eval)\("
-    names += r"|get_type_hints|singledispatch|validate_call|__subclasses__|__init_subclass__"
+    names += r"|get_type_hints|singledispatch|validate_call|computed_field|(field|model)_serializer"
+    names += r"|__subclasses__|__init_subclass__"
     for path in (ROOT / "mbert_atlas").rglob("*.py"):
         found = re.search(names, path.read_text())
         assert found is None or path.stem == "fingerprint", f"{path}: {found[0]}"
