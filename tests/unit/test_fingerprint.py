@@ -1,60 +1,275 @@
-"""The code fingerprint follows imports; words about the code do not count."""
+"""The code fingerprint follows names; words about the code and neighbours do not count."""
 
-import shutil
-import subprocess
+import re
+import runpy
 import sys
 from pathlib import Path
 
 import pytest
+from tiny_models import make_encoder, make_tokenizer, sentence_table
+
+from mbert_atlas.files import write_parquet
+from mbert_atlas.fingerprint import explain, fingerprint
 
 ROOT = Path(__file__).parents[2]
+SCRIPT = "workflow/scripts/paper/job.py"
+TREE = {
+    SCRIPT: """
+from atlas_job import run
+from beside import helper
+from workflow.scripts.shared import tool
+
+def main(snakemake):
+    from mbert_atlas import losses
+    from mbert_atlas.registry import get
+    import mbert_atlas.text.lines as lines
+    helper(tool(), losses.mean(), get("a"), lines.split("x"))
+
+run(main, snakemake)
+""",
+    "workflow/scripts/atlas_job.py": "def run(main, snakemake): main(snakemake)",
+    "workflow/scripts/paper/beside.py": "def helper(*values): return 1\ndef other(): return 2",
+    "workflow/scripts/shared.py": "from mbert_atlas.tools import made as tool",
+    "mbert_atlas/__init__.py": "",
+    "mbert_atlas/tools.py": "from functools import reduce as fold\ndef made(): return fold",
+    "mbert_atlas/losses.py": '''
+"""About losses."""
+from __future__ import annotations
+import os
+from typing import TYPE_CHECKING
+from mbert_atlas.errors import Wrong
+from mbert_atlas.marks import mark
+from mbert_atlas.types_only import Kind
+if TYPE_CHECKING:
+    from mbert_atlas.never import Never
+
+SCALE, UNUSED = 2, 3
+LIMITS: dict[str, int] = {}
+LIMITS["a"] = 1
+try:
+    FAST = 1
+except ImportError:
+    FAST = 2
+
+@mark(SCALE)
+def mean(kind: Kind = None, weight=FAST) -> Never:
+    """Return it."""
+    count: Kind = LIMITS  # a comment
+    if count:
+        raise Wrong("message")
+    return _inner()
+
+def _inner():
+    def nested():
+        from mbert_atlas.nested import value
+        return value
+    return nested
+
+def neighbour():
+    return 0
+''',
+    "mbert_atlas/errors.py": "class Wrong(Exception): pass",
+    "mbert_atlas/marks.py": "def mark(x): return lambda f: f\ndef other(): return 1",
+    "mbert_atlas/types_only.py": "import os\nclass Kind: size = 1\nos.environ['A'] = 'b'",
+    "mbert_atlas/never.py": "class Never: size = 1\nprint('never')",
+    "mbert_atlas/nested.py": "value = 1",
+    "mbert_atlas/registry/__init__.py": """
+from importlib import import_module
+from jinja2 import PackageLoader
+from mbert_atlas.registry.entries import ENTRIES as KNOWN
+MODULE = "mbert_atlas.named"
+def get(name):
+    import_module(f"{__name__}.plugins.{name}.claims")
+    return KNOWN[name], PackageLoader(MODULE), register
+def register(made):
+    KNOWN[made.__name__] = made
+    return made
+""",
+    "mbert_atlas/registry/entries.py": """
+from pydantic import BaseModel, Field
+from mbert_atlas.values import Value
+from mbert_atlas.registry.base import Base
+class Entry(Base):
+    value: list["Value"] = Field(1, gt=0, description="words")
+    def run(self): return 1
+ENTRIES = {"a": Entry}
+""",
+    "mbert_atlas/registry/base.py": "class Base:\n    def run(self): return 0",
+    "mbert_atlas/values.py": "class Value: size = 1",
+    "mbert_atlas/registry/plugins/one/claims.py": "CLAIM = 1",
+    "mbert_atlas/registry/plugins/one/figures.py": "FIGURE = 1",
+    "mbert_atlas/named.py": "VALUE = 1",
+    "mbert_atlas/text/__init__.py": "import mbert_atlas.text.extra\n",
+    "mbert_atlas/text/extra.py": """
+from mbert_atlas.registry import register
+@register
+def extra(): return 1
+def unused(): return 1
+""",
+    "mbert_atlas/text/lines.py": "from .cut import *\ndef join(x): return x",
+    "mbert_atlas/text/cut.py": "def split(x): return x",
+}
+COUNTS = {
+    "script": (SCRIPT, 'get("a")', 'get("b")'),
+    "file beside the script": ("workflow/scripts/paper/beside.py", "return 1", "return 9"),
+    "script in another folder": ("workflow/scripts/shared.py", "made as tool", "mark as tool"),
+    "import of another package": ("mbert_atlas/tools.py", "import reduce", "import partial"),
+    "constant": ("mbert_atlas/losses.py", "SCALE, UNUSED = 2", "SCALE, UNUSED = 4"),
+    "item of a constant": ("mbert_atlas/losses.py", 'LIMITS["a"] = 1', 'LIMITS["a"] = 2'),
+    "constant in a try block": ("mbert_atlas/losses.py", "FAST = 2", "FAST = 3"),
+    "decorator": ("mbert_atlas/marks.py", "lambda f: f", "lambda f: None"),
+    "default": ("mbert_atlas/losses.py", "weight=FAST", "weight=SCALE"),
+    "error": ("mbert_atlas/losses.py", '"message"', '"another"'),
+    "function that is called": ("mbert_atlas/losses.py", "return nested\n", "return nested()\n"),
+    "import inside a function": ("mbert_atlas/nested.py", "value = 1", "value = 2"),
+    "effect of an import": ("mbert_atlas/types_only.py", "'b'", "'c'"),
+    "entry of a registry": ("mbert_atlas/registry/entries.py", "return 1", "return 2"),
+    "base class": ("mbert_atlas/registry/base.py", "return 0", "return 2"),
+    "annotation in a class": ("mbert_atlas/values.py", "size = 1", "size = 2"),
+    "field": ("mbert_atlas/registry/entries.py", "gt=0", "gt=1"),
+    "re-export": ("mbert_atlas/registry/__init__.py", "ENTRIES as KNOWN", "Entry as KNOWN"),
+    "dynamic import": ("mbert_atlas/registry/plugins/one/claims.py", "= 1", "= 2"),
+    "string that names a module": ("mbert_atlas/named.py", "VALUE = 1", "VALUE = 2"),
+    "decorator that registers": (
+        "mbert_atlas/text/extra.py",
+        "extra(): return 1",
+        "extra(): return 2",
+    ),
+    "star import": ("mbert_atlas/text/cut.py", "return x", "return [x]"),
+}
+DOES_NOT_COUNT = {
+    "how jobs are set up": ("workflow/scripts/atlas_job.py", "main(snakemake)", "main(1)"),
+    "neighbour beside the script": ("workflow/scripts/paper/beside.py", "return 2", "return 9"),
+    "neighbour": ("mbert_atlas/losses.py", "return 0", "return 9"),
+    "neighbour of a decorator": ("mbert_atlas/marks.py", "return 1", "return 9"),
+    "neighbour of an effect": ("mbert_atlas/text/extra.py", "unused(): return 1", "unused(): ..."),
+    "comment": ("mbert_atlas/losses.py", "# a comment", "# another"),
+    "docstring": ("mbert_atlas/losses.py", "Return it.", "Return that."),
+    "formatting": ("mbert_atlas/losses.py", "_inner():\n", "_inner(\n):\n\n"),
+    "type": ("mbert_atlas/types_only.py", "size = 1", "size = 2"),
+    "annotation of a function": ("mbert_atlas/losses.py", "-> Never", "-> int"),
+    "annotation of a variable": ("mbert_atlas/losses.py", "count: Kind", "count: int"),
+    "import for types": ("mbert_atlas/never.py", "'never'", "'ever'"),
+    "how errors are told": ("mbert_atlas/errors.py", "pass", "told = 1"),
+    "description of a field": ("mbert_atlas/registry/entries.py", '"words"', '"more words"'),
+    "sibling of a dynamic import": ("mbert_atlas/registry/plugins/one/figures.py", "= 1", "= 2"),
+}  # fmt: skip
 
 
-@pytest.fixture
-def tree(tmp_path):
-    shutil.copytree(ROOT / "mbert_atlas", tmp_path / "mbert_atlas")
-    (tmp_path / "script.py").write_text("from mbert_atlas.alignment.metrics import score\n")
-    return tmp_path
+def write(root, changed=()):
+    for name, content in {**TREE, **dict(changed)}.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
 
 
-def value(tree, script="script.py"):
-    """Ask a fresh process, as Snakemake would."""
-    code = f"from mbert_atlas.fingerprint import fingerprint; print(fingerprint({script!r}))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tree, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    root = write(tmp_path_factory.mktemp("before"))
+    return fingerprint(root / SCRIPT, root)
 
 
-def edit(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new, 1))
+@pytest.mark.parametrize("what", [*COUNTS, *DOES_NOT_COUNT])
+def test_what_counts(before, tmp_path, what):
+    path, old, new = {**COUNTS, **DOES_NOT_COUNT}[what]
+    assert TREE[path].count(old) == 1
+    write(tmp_path, {path: TREE[path].replace(old, new)})
+    assert (fingerprint(tmp_path / SCRIPT, tmp_path) != before) == (what in COUNTS)
 
 
-def test_comments_docstrings_and_untouched_modules_do_not_count(tree):
-    before = value(tree)
-    metrics = tree / "mbert_atlas/alignment/metrics.py"
-    metrics.write_text("# a comment\n" + metrics.read_text().replace('"""', '"""Other. ', 1))
-    with open(tree / "mbert_atlas/figures/style.py", "a") as stream:
-        stream.write("\nUNRELATED = 1\n")
-    assert value(tree) == before
+def test_two_imports_that_change_places_count(tmp_path):
+    values = set()
+    for names in ("one as a, two as b", "two as a, one as b"):
+        root = tmp_path / names[:3]
+        functions = "def one(): return 1\ndef two(): return 2"
+        use = f"from mbert_atlas.both import {names}\ndef use(): return a() - b()"
+        more = {"mbert_atlas/both.py": functions, "mbert_atlas/use.py": use}
+        write(root, {**more, SCRIPT: "from mbert_atlas.use import use\nuse()"})
+        values.add(fingerprint(root / SCRIPT, root))
+    assert len(values) == 2
 
 
-def test_code_of_the_script_and_of_what_it_imports_counts(tree):
-    before = value(tree)
-    with open(tree / "mbert_atlas/alignment/metrics.py", "a") as stream:
-        stream.write("\nCHANGED = 1\n")
-    after = value(tree)
-    assert after != before
-    with open(tree / "script.py", "a") as stream:
-        stream.write("x = 1\n")
-    assert value(tree) not in (before, after)
+def test_a_script_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fingerprint(write(tmp_path) / "workflow/scripts/another.py", tmp_path)
 
 
-def test_imports_are_followed_through_modules(tree):
-    (tree / "script.py").write_text("from mbert_atlas import runs\n")
-    before = value(tree)
-    with open(tree / "mbert_atlas/specifications.py", "a") as stream:
-        stream.write("\nCHANGED = 1\n")
-    assert value(tree) != before
+def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_path):
+    script = "from mbert_atlas import pages\nprint(getattr(pages, 'x'))"
+    package = {"mbert_atlas/pages/__init__.py": "x, y = 1, 2", "mbert_atlas/pages/a.html": "<p>"}
+    write(tmp_path / "a", {**package, SCRIPT: script})
+    write(tmp_path / "b", {**package, SCRIPT: script, "mbert_atlas/pages/a.html": "<br>"})
+    assert "mbert_atlas.pages:y" in explain(tmp_path / "a" / SCRIPT, tmp_path / "a")
+    one, other = (fingerprint(tmp_path / name / SCRIPT, tmp_path / name) for name in "ab")
+    assert one != other
+
+
+def test_every_script_of_the_workflow_has_its_own_fingerprint():
+    scripts = sorted((ROOT / "workflow/scripts").rglob("*.py"))
+    values = {fingerprint(script) for script in scripts if script.name != "atlas_job.py"}
+    assert len(values) == len(scripts) - 1
+    assert all(len(value) == 16 for value in values)
+
+
+def test_what_an_import_by_a_variable_can_mean_is_all(tmp_path):
+    script = "from importlib import import_module\nimport_module(input())"
+    write(tmp_path, {SCRIPT: script})
+    assert "mbert_atlas.losses:neighbour" in explain(tmp_path / SCRIPT, tmp_path)
+
+
+def test_the_package_has_nothing_that_cannot_be_followed():
+    names = r"(?<!\.)\b(globals|locals|exec|eval)\("
+    names += r"|get_type_hints|singledispatch|validate_call|computed_field|(field|model)_serializer"
+    names += r"|__subclasses__|__init_subclass__"
+    for path in (ROOT / "mbert_atlas").rglob("*.py"):
+        found = re.search(names, path.read_text())
+        assert found is None or path.stem == "fingerprint", f"{path}: {found[0]}"
+
+
+READ = """
+from mbert_atlas.corpora.nli import read_nli
+
+def main(folder):
+    (folder / "a.jsonl").write_text('{"gold_label": "neutral", "sentence1": "a", "sentence2": "b",'
+        ' "pairID": "1", "genre": "c"}')
+    read_nli(folder / "a.jsonl", "multinli", "en", "train", folder / "o.parquet", folder / "o.json")
+"""
+FINETUNE = """
+from mbert_atlas.encoding import encode
+from mbert_atlas.files import read_parquet
+from mbert_atlas.training.finetune import Optimisation, finetune
+
+def main(folder):
+    table = read_parquet(folder / "sentences.parquet")
+    labels = ["DET", "NOUN"]
+    encode("tagging", table, folder / "encoder", folder / "train", labels=labels)
+    finetune(task="tagging", encoder=folder / "encoder", train=folder / "train",
+        evaluate={"ud": folder / "train"}, optimisation=Optimisation(batch_size=2, epochs=1),
+        seed=1, output_model=folder / "model", output_predictions=folder / "predictions.parquet",
+        state_dir=folder / "state")
+"""
+
+
+@pytest.mark.parametrize("script", [READ, FINETUNE], ids=["read", "train"])
+def test_what_runs_is_what_counts(tmp_path, script):
+    if script == FINETUNE:
+        make_encoder(tmp_path, make_tokenizer(tmp_path))
+        table = sentence_table([["the", "cat"]] * 4, [["DET", "NOUN"]] * 4)
+        write_parquet(table, tmp_path / "sentences.parquet")
+    (tmp_path / "script.py").write_text(script)
+    main = runpy.run_path(str(tmp_path / "script.py"))["main"]
+    codes = set()
+    sys.setprofile(lambda frame, *_: codes.add((frame.f_globals.get("__name__"), frame.f_code)))
+    try:
+        main(tmp_path)
+    finally:
+        sys.setprofile(None)
+    ran = {
+        f"{module}:{code.co_qualname.partition('.')[0]}"
+        for module, code in codes
+        if code.co_filename.startswith(str(ROOT / "mbert_atlas"))
+        and module not in ("mbert_atlas.errors", "mbert_atlas.progress")
+        and not code.co_qualname.startswith("<")
+    }
+    assert len(ran) > 10
+    assert ran - set(explain(tmp_path / "script.py")) == set()

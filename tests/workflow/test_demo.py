@@ -240,20 +240,3 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     assert planned["finetune"] == 4 * 3 * 2 + 1
     assert "pretrain" not in planned
     assert "align" not in planned
-
-
-def test_package_code_reruns_what_uses_it(demo):
-    module = demo / "mbert_atlas/analysis/clustering.py"
-    before = module.read_text()
-    try:
-        module.write_text(before + "\nCHANGED = 1\n")
-        planned = plan(demo)
-        # The vectors are temporary, so all that reads them comes again; training does not.
-        assert planned["cluster_points"] == planned["project_points"] == 8
-        assert planned["extract_features"] == 8
-        assert "finetune" not in planned
-        assert "measure_transfer" not in planned
-        module.write_text(before + "\n# only words\n")
-        assert plan(demo) == {}
-    finally:
-        module.write_text(before)

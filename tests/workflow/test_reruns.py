@@ -1,0 +1,98 @@
+"""What a change of the code reruns, shown by dry runs over empty files in place of results."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from clone import copy_repository, snakemake
+
+pytestmark = pytest.mark.workflow
+OPTIONS = ["--profile", "local", "--configfile", "config/demo.yaml", "--config", "seeds=[1]"]
+TRAINING = {"pretrain", "adjust", "finetune"}
+# Snakemake's own --touch, without its pause of 0.1 s for every job.
+TOUCH = """
+import sys
+from snakemake.cli import main
+from snakemake.executors.touch import Executor
+Executor.SLEEPING_TIME = 0
+main(sys.argv[1:])
+"""
+
+
+def planned(folder):
+    """The rules that would run, with the reasons why."""
+    done = snakemake(folder, "all", "-n", *OPTIONS)
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    reason: (.*)$", output, re.M)
+    assert jobs or "Nothing to be done" in output
+    return {name: {reason for each, reason in jobs if each == name} for name, _ in jobs}
+
+
+def changed(plan):
+    """The rules that would run because of their own parameters."""
+    return {name for name, reasons in plan.items() if any("Params" in reason for reason in reasons)}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A copy of the repository with an empty file or folder for every output of the demo."""
+    folder = copy_repository(tmp_path_factory.mktemp("reruns"))
+    done = snakemake(folder, "all", "-n", "--forceall", *OPTIONS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for names in re.findall(r"^    output: (.*)$", done.stdout + done.stderr, re.M):
+        for path in (folder / name for name in names.split(", ")):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch() if path.suffix else path.mkdir()
+    command = [sys.executable, "-c", TOUCH, "all", "--touch", "--forceall", "--cores", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    subprocess.run(
+        [*command, *OPTIONS], cwd=folder, env=environment, check=True, capture_output=True
+    )
+    assert planned(folder) == {}
+    return folder
+
+
+@pytest.fixture
+def edit(results):
+    """Edit the one file of the package that matches; all is as before after the test."""
+    before = {}
+
+    def change(pattern, replacement):
+        files = [path for path in results.glob("mbert_atlas/**/*.py") if path not in before]
+        found = [path for path in files if re.search(pattern, path.read_text())]
+        assert found, pattern
+        before[found[0]] = found[0].read_text()
+        found[0].write_text(re.sub(pattern, replacement, before[found[0]], count=1))
+
+    yield change
+    for path, text in before.items():
+        path.write_text(text)
+
+
+def test_what_comes_after_training_does_not_train_again(results, edit):
+    edit(r"(def save_figure\([^)]*\)[^:]*:\n)", r"\1    print('changed')\n")
+    edit(r"(?ms)(^CONTRASTS\b.*)\Z", r"\1\nCONTRASTS = (*CONTRASTS, CONTRASTS[0])\n")
+    edit(r'(class Adjustment\([^$]*?description=")', r"\1Changed. ")
+    edit(r"(?m)^class CrossEntropy\b", "def unused():\n    return 1\n\n\nclass CrossEntropy")
+    plan = planned(results)
+    assert {"plot_distances", "plot_projections", "lay_out_table", "scorecard"} <= changed(plan)
+    assert not TRAINING & plan.keys()
+
+
+def test_the_measure_reruns_its_users_and_the_temporary_vectors(results, edit):
+    edit(r"(def cluster_agreement\([^)]*\)[^:]*:\n)", r"\1    print('changed')\n")
+    plan = planned(results)
+    assert changed(plan) == {"cluster_points", "project_points"}
+    assert "extract_features" in plan
+    assert not {*TRAINING, "measure_transfer"} & plan.keys()
+
+
+def test_the_loss_reruns_its_users(results, edit):
+    edit(r'(class CrossEntropy\b[^$]*?reduction=)"sum"', r'\1"mean"')
+    plan = planned(results)
+    assert changed(plan) == {"finetune"}
+    assert TRAINING & plan.keys() == {"finetune"}
