@@ -48,14 +48,14 @@ from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_enco
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.files import read_parquet
 from mbert_atlas.miniature import MiniatureSizes, write_miniature
-from mbert_atlas.objectives.adjustment import (
+from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
     open_reference,
     open_sample,
     sample_sentences,
 )
-from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.training.word_pairs import open_pairs
 from mbert_atlas.schemas import BITEXT
 from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.loop import train

@@ -12,11 +12,11 @@ import numpy.typing as npt
 import torch
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.batching import micro_batches
 from mbert_atlas.errors import DataError
 from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import tokenizer_digest
-from mbert_atlas.training.batching import micro_batches
 from mbert_atlas.training.interfaces import Precision
 from mbert_atlas.training.loop import autocast
 

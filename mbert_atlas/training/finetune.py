@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import logging
+import re
 import shutil
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,53 +15,26 @@ import torch
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore
-from mbert_atlas.corpora.samples import held_out
+from mbert_atlas.batching import Indices
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import sha256_of, write_parquet
-from mbert_atlas.objectives.confusion import ConfusionSource, LanguageUnlearning, open_unlearning
-from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
+from mbert_atlas.files import read_json, sha256_of, write_parquet
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.specifications import Selection
-from mbert_atlas.tasks.base import (
-    EncoderWithHead,
-    HeadOptions,
-    Task,
-    save_model,
-)
+from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, HeadOptions, Task, save_model
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training import loop
-from mbert_atlas.training.interfaces import Objective, Optimisation
+from mbert_atlas.training.interfaces import Method, Objective, Optimisation
 from mbert_atlas.training.loop import TrainingLog
-from mbert_atlas.training.selection import BestEpoch, require_metric
 
-_logger = logging.getLogger(__name__)
+TrainedLayers = Literal["all", "none"] | Sequence[str]
 
 
-def finetune(
-    *,
-    task: str,
-    encoder: Path,
-    train: Path,
-    evaluate: Mapping[str, Path],
-    optimisation: Optimisation,
-    seed: int,
-    output_model: Path,
-    output_predictions: Path,
-    state_dir: Path,
-    head: HeadOptions | None = None,
-    train_languages: Collection[str] | None = None,
-    languages: Mapping[str, Collection[str]] | None = None,
-    replay: ReplaySource | None = None,
-    frozen: bool = False,
-    selection: Selection | None = None,
-    confusion: ConfusionSource | None = None,
-    description: str | None = None,
-) -> TrainingLog:
-    """Fine-tune, predict, write; an interrupted run goes on from its state.
+@dataclass(frozen=True)
+class FinetuningJob:
+    """What is to be trained, on what, and where results go.
 
-    Args:
+    Attributes:
         task: name of the task.
         encoder: encoder folder; its tokenizer must be the one of the stores.
         train: encoded training examples; their labels are the model's.
@@ -69,128 +44,127 @@ def finetune(
         output_model: gets the encoder in the usual layout and, beside it, the head.
         output_predictions: Parquet file with the predictions of all evaluation sets.
         state_dir: folder of the resumable state; removed at the end.
-        head: the classifier; none for the encoder's dropout and initialisation.
+        head: the classifier.
+        trained_layers: see :func:`train_only`.
         train_languages: languages to train on; none for all that ``train`` holds.
         languages: languages to predict, by evaluation set; all where a set is not named.
-        replay: alignment to replay at each step (efimov2022, Eq. 2); none for the task alone.
-        frozen: train the head alone; the encoder's dropout stays on, as in tanti2021's code.
-        selection: hold out part of the training data and keep the epoch that is best on it; none
-            to train on all and keep the last.
-        confusion: unlearn language beside the task (tanti2021, section 3.1).
         description: for progress lines.
+    """
 
-    Returns:
-        What happened; with ``selection``, also the score by epoch and the epoch that was kept.
+    task: str
+    encoder: Path
+    train: Path
+    evaluate: Mapping[str, Path]
+    optimisation: Optimisation
+    seed: int
+    output_model: Path
+    output_predictions: Path
+    state_dir: Path
+    head: HeadOptions = field(default_factory=HeadOptions)
+    trained_layers: TrainedLayers = "all"
+    train_languages: Collection[str] | None = None
+    languages: Mapping[str, Collection[str]] | None = None
+    description: str = "fine-tuning"
+
+
+class FinetuningRun:
+    """A job whose data and model are open; methods may change them before training begins.
+
+    Attributes:
+        job: the job.
+        task: its task.
+        labels: the classes.
+        store: the training data.
+        rows: which of its examples are trained on, int64, shape ``(n,)``.
+        model: the encoder with a new head.
+        objective: the loss.
+        pad_multiple: see :class:`EncodedExamples`.
 
     Raises:
-        DataError: if the stores do not fit the encoder or each other, or nothing can be held out.
-        AtlasError: if training is stopped or fails, see :func:`training.loop.train`; if a frozen
-            encoder is to learn beside the task; if the task lacks the metric of ``selection``.
+        DataError: if the stores do not fit the encoder or each other.
+        AtlasError: if there is no such task or the encoder has no such layers.
     """
-    chosen = tasks.get(task)
-    if selection is not None:
-        require_metric(selection, chosen)
-    if frozen and (replay or confusion):
-        raise AtlasError(
-            f"{task}: a frozen encoder learns nothing beside the task; drop `frozen`, or else "
-            "`replay` and `confusion`."
+
+    def __init__(self, job: FinetuningJob) -> None:
+        self.job, self.task = job, tasks.get(job.task)
+        self.store = open_examples(job.train, job.task, job.encoder)
+        self.labels: list[str] = self.store.meta["labels"]
+        self.tests = {name: self._open_test(path) for name, path in job.evaluate.items()}
+        self.rows = _rows_of(self.task.targets(self.store), job.train_languages, job.train)
+        self.model = new_model(job.encoder, self.task, self.labels, job.head, job.seed)
+        train_only(self.model.encoder, job.trained_layers)
+        self.objective: Objective = self.task.objective()
+        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
+
+    def examples(self, rows: Indices) -> EncodedExamples:
+        """Return some of the training examples."""
+        return self.task.examples(self.store, rows, pad_multiple=self.pad_multiple)
+
+    def predict(self, name: str) -> pa.Table:
+        """Return the predictions of an evaluation set."""
+        job, store = self.job, self.tests[name]
+        languages = (job.languages or {}).get(name)
+        rows = _rows_of(self.task.targets(store), languages, job.evaluate[name])
+        examples = self.task.examples(store, rows, pad_multiple=self.pad_multiple)
+        outputs = loop.predict(
+            self.model,
+            examples,
+            self.task.forward,
+            description=f"{job.description}, predicting {name}",
+            rows=examples.label_counts,
+            precision=job.optimisation.precision,
         )
-    title = description or f"{task}, seed {seed}"
-    training = _open(train, chosen, encoder)
-    labels: list[str] = training.meta["labels"]
-    testing = {name: _open(path, chosen, encoder) for name, path in evaluate.items()}
-    for name, store in testing.items():
-        if store.meta["labels"] != labels:
+        return self.task.decode(examples, outputs, self.labels, name)
+
+    def _open_test(self, path: Path) -> TokenStore:
+        store = open_examples(path, self.job.task, self.job.encoder)
+        if store.meta["labels"] != self.labels:
             raise DataError(
-                evaluate[name],
+                path,
                 "meta.json, key labels",
-                f"{store.meta['labels']} differ from the training data's {labels}",
+                f"{store.meta['labels']} differ from the training data's {self.labels}",
                 "encode both with the same labels",
             )
-    pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
-    model = new_model(encoder, chosen, labels, head or HeadOptions(), seed)
-    positions: int = model.encoder.config.max_position_embeddings
-    for path, store in [(train, training), *((evaluate[name], testing[name]) for name in testing)]:
-        _require_positions(store, path, positions, encoder)
-    languages_of = chosen.targets(training)
-    rows = _rows_of(languages_of, train_languages, train)
-    fingerprint = f"{store_digest(train)} {model.dropout.p}"  # no weight shows the dropout
-    if train_languages is not None:
-        fingerprint += f" {sorted(train_languages)}"
-    if frozen:
-        model.encoder.requires_grad_(False)
-        fingerprint += " frozen"
-    best: BestEpoch | None = None
-    if selection is not None:
-        held = _held_out_rows(selection, languages_of, rows, train)
-        rows = np.setdiff1d(rows, held)
-        best = BestEpoch(
-            selection,
-            chosen.examples(training, held, pad_multiple=pad_multiple),
-            labels,
-            folder=state_dir / "epochs",
-            precision=optimisation.precision,
-            description=title,
+        return store
+
+
+def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
+    """Fine-tune, predict, write; an interrupted run goes on from its state.
+
+    Args:
+        job: what to do.
+        methods: what happens beside, see :mod:`mbert_atlas.training.methods`.
+
+    Raises:
+        DataError: if the data do not fit the encoder, the task or each other.
+        AtlasError: if training is stopped or fails, see :func:`training.loop.train`; if a method
+            trains an encoder that is to stay as it is, or does not fit the task.
+    """
+    if job.trained_layers == "none" and any(method.trains_encoder for method in methods):
+        raise AtlasError(
+            f"{job.description}: no layer of the encoder is trained, but a method is there to "
+            "change it; set trained_layers to others than none or drop the method."
         )
-        fingerprint += f" {selection.model_dump_json()}"
-    objective: Objective = chosen.objective()
-    unlearning: LanguageUnlearning | None = None
-    if confusion is not None:
-        unlearning = open_unlearning(
-            confusion,
-            encoder,
-            chosen.unit,
-            optimisation,
-            seed=seed,
-            task_examples=len(rows),
-            pad_multiple=pad_multiple,
-            description=title,
-        )
-        paragraphs = unlearning.examples.store
-        _require_positions(paragraphs, confusion.store, positions, encoder)
-        unlearning.give_head(model, head or HeadOptions())
-        objective = unlearning.beside(objective)
-        specification = confusion.specification.model_dump_json()
-        fingerprint += f" {store_digest(confusion.store)} {specification}"
-    auxiliary = _open_replay(replay, encoder, state_dir) if replay else None
-    if auxiliary is not None:
-        fingerprint += f" {auxiliary.fingerprint}"
+    run = FinetuningRun(job)
+    for method in methods:
+        method.prepare(run)
+    settings = [run.model.dropout.p, job.train_languages, job.trained_layers]  # no weight shows it
     log = loop.train(
-        model,
-        chosen.examples(training, rows, pad_multiple=pad_multiple),
-        objective,
-        optimisation,
-        seed=seed,
-        state_dir=state_dir,
-        description=title,
-        on_start=best.before if best else None,
-        on_epoch_start=unlearning.begin_epoch if unlearning else None,
-        on_epoch_end=best.after if best else None,
-        auxiliary=auxiliary,
-        companion=unlearning,
-        fingerprint=fingerprint,
+        run.model,
+        run.examples(run.rows),
+        run.objective,
+        job.optimisation,
+        seed=job.seed,
+        state_dir=job.state_dir,
+        description=job.description,
+        methods=methods,
+        fingerprint=f"{store_digest(job.train)} {settings}",
     )
-    if best is not None:
-        log.scores, log.epoch = best.scores, best.restore(model)
-    predictions = []
-    for name, store in testing.items():
-        rows = _rows_of(chosen.targets(store), (languages or {}).get(name), evaluate[name])
-        examples = chosen.examples(store, rows, pad_multiple=pad_multiple)
-        outputs = loop.predict(
-            model,
-            examples,
-            chosen.forward,
-            description=f"{title}, predicting {name}",
-            rows=examples.label_counts,
-            precision=optimisation.precision,
-        )
-        predictions.append(chosen.decode(examples, outputs, labels, name))
-    table = pa.concat_tables(predictions or [chosen.prediction_schema.empty_table()])
-    save_model(model.cpu(), labels, task, encoder, output_model)
-    write_parquet(table, output_predictions)
-    if auxiliary is not None:
-        auxiliary.examples.reference = None  # closes the file
-    shutil.rmtree(state_dir, ignore_errors=True)
+    predictions = [run.predict(name) for name in job.evaluate]
+    save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
+    table = pa.concat_tables(predictions or [run.task.prediction_schema.empty_table()])
+    write_parquet(table, job.output_predictions)
+    shutil.rmtree(job.state_dir, ignore_errors=True)
     return log
 
 
@@ -203,6 +177,65 @@ def new_model(
         return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head)
 
 
+def train_only(encoder: Any, layers: TrainedLayers) -> None:
+    """Keep an encoder as it is but for some layers; its dropout stays on in training.
+
+    Args:
+        encoder: an encoder of BERT's kind.
+        layers: ``all``, ``none``, or a list of ``embeddings`` and ranges such as ``7-12``:
+            Transformer layers, counted from 1, both ends included. The pooler is trained
+            unless nothing is.
+
+    Raises:
+        AtlasError: if the encoder lacks a layer.
+    """
+    if layers == "all":
+        return
+    encoder.requires_grad_(False)
+    if layers == "none":
+        return
+    stack, trained = encoder.encoder.layer, [encoder.pooler]
+    for name in layers:
+        if name == "embeddings":
+            trained.append(encoder.embeddings)
+            continue
+        first, last = map(int, re.findall(r"\d+", name))
+        if not 1 <= first <= last <= len(stack):
+            raise AtlasError(
+                f"key trained_layers: {name} is no range of this encoder's layers; "
+                f"choose one within 1-{len(stack)}."
+            )
+        trained += stack[first - 1 : last]
+    for part in trained:
+        part.requires_grad_(True)
+
+
+def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
+    """Open encoded examples that an encoder can read.
+
+    Raises:
+        DataError: if they are of another task or tokenizer, or too long.
+    """
+    store = open_store(path, task)
+    if store.meta["tokenizer"] != tokenizer_digest(encoder):
+        raise DataError(
+            path,
+            "meta.json, key tokenizer",
+            f"the examples were not encoded by the tokenizer of {encoder}",
+            "encode them anew",
+        )
+    longest = int(store.ragged("input_ids").lengths.max())
+    positions = read_json(encoder / "config.json")["max_position_embeddings"]
+    if longest > positions:
+        raise DataError(
+            path,
+            "max_length",
+            f"an example has {longest} pieces, but {encoder} takes {positions} at most",
+            "encode with a smaller max_length",
+        )
+    return store
+
+
 def store_digest(path: Path) -> str:
     """Return what tells a store's examples, labels and options from others'."""
     return "".join(
@@ -212,45 +245,11 @@ def store_digest(path: Path) -> str:
     )
 
 
-def _open_replay(source: ReplaySource, encoder: Path, folder: Path) -> AlignmentReplay:
-    if tokenizer_digest(source.encoder) != tokenizer_digest(encoder):
-        raise DataError(
-            encoder,
-            "tokenizer.json",
-            f"not the tokenizer of {source.encoder}, whose alignment is to be replayed",
-            "fine-tune the encoder that was adjusted, or replay its own adjustment",
-        )
-    return open_replay(source, folder)
-
-
-def _open(path: Path, task: Task, encoder: Path) -> TokenStore:
-    store = open_store(path, task.name)
-    if store.meta["tokenizer"] != tokenizer_digest(encoder):
-        raise DataError(
-            path,
-            "meta.json, key tokenizer",
-            f"the examples were not encoded by the tokenizer of {encoder}",
-            "encode them anew",
-        )
-    return store
-
-
-def _require_positions(store: TokenStore, path: Path, positions: int, encoder: Path) -> None:
-    longest = int(store.ragged("input_ids").lengths.max())
-    if longest > positions:
-        raise DataError(
-            path,
-            "max_length",
-            f"an example has {longest} pieces, but {encoder} takes {positions} at most",
-            "encode with a smaller max_length",
-        )
-
-
 def _rows_of(
     found: np.ndarray[tuple[int], np.dtype[np.str_]],
     languages: Collection[str] | None,
     path: Path,
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+) -> Indices:
     if languages is None:
         return np.arange(len(found), dtype=np.int64)
     missing = sorted(set(languages) - set(found.tolist()))
@@ -262,20 +261,3 @@ def _rows_of(
             "add it to the dataset or drop it from the run",
         )
     return np.flatnonzero(np.isin(found, list(languages)))
-
-
-def _held_out_rows(
-    selection: Selection,
-    languages: np.ndarray[tuple[int], np.dtype[np.str_]],
-    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
-    path: Path,
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    held = rows[held_out(languages[rows], selection.fraction, selection.seed)]
-    if len(held) == 0:
-        raise DataError(
-            path,
-            "",
-            f"{len(rows)} examples are too few to hold out {selection.fraction:.0%} of a language",
-            "add examples or raise the fraction of the selection",
-        )
-    return held

@@ -24,7 +24,7 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
 from mbert_atlas.training import loop
-from mbert_atlas.training.batching import epoch_batches, micro_batches
+from mbert_atlas.batching import epoch_batches, micro_batches
 from mbert_atlas.training.finetune import new_model
 from mbert_atlas.training.loop import default_parameter_groups, predict, train
 

@@ -5,7 +5,7 @@ from atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.files import write_json
-    from mbert_atlas.objectives.adjustment import adjust
+    from mbert_atlas.training.adjustment import adjust
     from mbert_atlas.specifications import Adjustment
 
     counts = adjust(

@@ -15,7 +15,7 @@ from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
-from mbert_atlas.objectives.adjustment import (
+from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
     adjust,
@@ -23,10 +23,10 @@ from mbert_atlas.objectives.adjustment import (
     sample_sentences,
     switch_off_dropout,
 )
-from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.training.word_pairs import open_pairs
 from mbert_atlas.schemas import WORD_PAIRS
 from mbert_atlas.specifications import Adjustment, Optimisation
-from mbert_atlas.training.batching import micro_batches
+from mbert_atlas.batching import micro_batches
 
 torch.set_num_threads(1)
 
