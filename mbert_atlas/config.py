@@ -278,8 +278,8 @@ class Finetuning(_Model):
     )
     trained_layers: Literal["all", "none"] | list[LayerRange] = Field(
         "all",
-        description="Of the encoder: all; none, so that the classifier alone learns; or a list of "
-        "`embeddings` and ranges of Transformer layers, from 1, such as `7-12` (the pooler learns).",
+        description="What learns of the encoder: all; none; or a list of `embeddings` and ranges "
+        "of Transformer layers, from 1, such as `7-12` (with the pooler). The classifier learns.",
     )
     selection: Selection | None = Field(
         None, description="Keep the best epoch by this score; none: the last."

@@ -151,7 +151,8 @@ class _Checks:
                     raise Mistake(
                         place,
                         f"runs.{name}.published is not what the condition names: "
-                        f"`trained_layers: none` is for initial alone and `confusion.method` is {method!r}, not {expected!r}",
+                        "`trained_layers: none` is for initial alone and `confusion.method` is "
+                        f"{method!r}, not {expected!r}",
                         "name another family or change this one",
                     )
             for dataset, languages in item.dev.items():

@@ -29,6 +29,7 @@ from tiny_models import (
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config import Finetuning
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
@@ -38,6 +39,9 @@ from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
 from mbert_atlas.training.finetune import new_model, train_only
 from mbert_atlas.training.loop import predict
+from mbert_atlas.training.methods import METHODS, methods_of
+from mbert_atlas.training.methods.selection import BestEpoch
+from mbert_atlas.training.methods.unlearning import LanguageUnlearning
 
 
 def test_the_batch_hardly_changes_a_prediction(tmp_path):
@@ -302,3 +306,13 @@ def test_layers_that_are_not_trained_keep_their_bytes(small_run, tmp_path, layer
 def test_ranges_beyond_the_encoder_are_refused(small_run, wrong):
     with pytest.raises(AtlasError, match=f"{wrong} is no range .*choose one within 1-2"):
         train_only(load_encoder(small_run["encoder"]), ["embeddings", wrong])
+
+
+def test_every_optional_hyperparameter_of_the_config_is_a_method():
+    optional = {name for name, field in Finetuning.model_fields.items() if field.default is None}
+    assert set(METHODS) == optional
+    hyperparameters = dict.fromkeys(optional) | {"confusion": {}, "selection": {"seed": 7}}
+    inputs = {"confusion_texts": Path("texts")}
+    made = methods_of(hyperparameters, {}, inputs)
+    assert [type(method) for method in made] == [BestEpoch, LanguageUnlearning]
+    assert '"seed":7' in made[0].fingerprint

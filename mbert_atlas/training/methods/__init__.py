@@ -46,5 +46,5 @@ def methods_of(
     return [
         make(hyperparameters[key], specification, inputs)
         for key, make in METHODS.items()
-        if hyperparameters[key]
+        if hyperparameters[key] is not None
     ]
