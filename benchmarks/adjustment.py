@@ -56,8 +56,8 @@ from mbert_atlas.training.adjustment import (
     open_sample,
     sample_sentences,
 )
-from mbert_atlas.training.interfaces import Method
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.method import Method
 from mbert_atlas.training.word_pairs import open_pairs
 
 MICRO_BATCH = 4

@@ -1,9 +1,10 @@
-"""What the training loop asks of data, of losses and of methods."""
+"""What the training loop asks of data and of losses, and what it tells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,15 @@ import torch
 
 from mbert_atlas.specifications import Optimisation
 
-if TYPE_CHECKING:
-    from mbert_atlas.training.finetune import FinetuningRun
-    from mbert_atlas.training.loop import TrainingLog
-
-__all__ = ["Backward", "Batch", "Examples", "Method", "Objective", "Optimisation", "Precision"]
+__all__ = [
+    "Backward",
+    "Batch",
+    "Examples",
+    "Objective",
+    "Optimisation",
+    "Precision",
+    "TrainingLog",
+]
 
 Batch = dict[str, torch.Tensor]
 Precision = Literal["auto", "fp32", "bf16"]
@@ -52,49 +57,27 @@ class Objective(Protocol):
         ...
 
 
-class Method:
-    """What a run does beside learning its task; every step does nothing unless a subclass fills it.
-
-    :func:`training.finetune.finetune` calls :meth:`prepare`, :func:`training.loop.train` the rest.
-    :mod:`mbert_atlas.training.methods` lists the subclasses.
+@dataclass
+class TrainingLog:
+    """What happened in a training run, over all the processes that worked on it.
 
     Attributes:
-        trains_encoder: the method is pointless while the encoder stays as it is.
-        fingerprint: what tells its data and hyperparameters from others'; a saved state is only
-            continued by a run with the same.
-        state: JSON value that is saved with the state of the loop and put back from there.
+        epoch_losses: mean loss of the steps of each finished epoch.
+        steps: optimiser steps taken.
+        examples: examples seen, those of losses beside the objective left out.
+        tokens: tokens seen in them, padding left out.
+        seconds: time in the loop.
+        resumptions: how often a saved state was continued.
+        scores: where an epoch is selected: the score by epoch, the first before training.
+        epoch: the epoch that was selected, from 1, or 0 for the model before training; none where
+            the last one is kept.
     """
 
-    trains_encoder: ClassVar[bool] = False
-    fingerprint: str = ""
-    state: Any = None
-
-    def prepare(self, run: FinetuningRun) -> None:
-        """Open and check the data; the model, objective and rows of the run may be changed."""
-
-    def start(self, model: Any) -> None:
-        """Begin, the model being in evaluation mode; not called if a saved state is continued."""
-
-    def start_epoch(self, epoch: int, model: Any) -> None:
-        """Begin an epoch (from 0); not called where a run goes on inside it.
-
-        What happens to the model must depend on the number and on the model alone: after an
-        interruption it is done again.
-        """
-
-    def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor | None:
-        """Back-propagate a loss once per step (from 0), after the task's; return it, detached.
-
-        What is drawn must depend on nothing but the number of the step. Torch's generator is the
-        step's, as the task has left it.
-        """
-        return None
-
-    def end_epoch(self, epoch: int, model: Any) -> None:
-        """End an epoch (from 0), the model being in evaluation mode.
-
-        After an interruption this may come for the same epoch again, ``state`` being what it was.
-        """
-
-    def finish(self, model: Any, log: TrainingLog) -> None:
-        """End training, before predictions; what is worth telling goes into the log."""
+    epoch_losses: list[float] = field(default_factory=list)
+    steps: int = 0
+    examples: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    resumptions: int = 0
+    scores: list[float] = field(default_factory=list)
+    epoch: int | None = None

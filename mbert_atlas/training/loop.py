@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -38,42 +38,17 @@ from mbert_atlas.training.interfaces import (
     Backward,
     Batch,
     Examples,
-    Method,
     Objective,
     Optimisation,
     Precision,
+    TrainingLog,
 )
+from mbert_atlas.training.method import Method
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by deterministic cuBLAS
 _logger = logging.getLogger(__name__)
 # Each save would warn that tied weights are stored once; they are restored as tied.
 logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)
-
-
-@dataclass
-class TrainingLog:
-    """What happened in a training run, over all the processes that worked on it.
-
-    Attributes:
-        epoch_losses: mean loss of the steps of each finished epoch.
-        steps: optimiser steps taken.
-        examples: examples seen, those of losses beside the objective left out.
-        tokens: tokens seen in them, padding left out.
-        seconds: time in the loop.
-        resumptions: how often a saved state was continued.
-        scores: where an epoch is selected: the score by epoch, the first before training.
-        epoch: the epoch that was selected, from 1, or 0 for the model before training; none where
-            the last one is kept.
-    """
-
-    epoch_losses: list[float] = field(default_factory=list)
-    steps: int = 0
-    examples: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    resumptions: int = 0
-    scores: list[float] = field(default_factory=list)
-    epoch: int | None = None
 
 
 def train(

@@ -31,7 +31,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.specifications import Optimisation, Selection
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
 from mbert_atlas.tasks.text_classification import TextExamples
-from mbert_atlas.training.finetune import new_model
+from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import selection as selection_module
 from mbert_atlas.training.methods.selection import BestEpoch

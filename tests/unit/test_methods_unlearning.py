@@ -35,9 +35,10 @@ from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.specifications import LanguageConfusion, Optimisation, Selection
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, HeadOptions, load_model
 from mbert_atlas.training import loop
-from mbert_atlas.training.finetune import FinetuningJob, FinetuningRun, new_model
-from mbert_atlas.training.interfaces import Method
-from mbert_atlas.training.loop import TrainingLog, accumulate_gradients, train
+from mbert_atlas.training.interfaces import TrainingLog
+from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model
+from mbert_atlas.training.loop import accumulate_gradients, train
+from mbert_atlas.training.method import Method
 from mbert_atlas.training.methods import unlearning as unlearning_module
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.unlearning import (
@@ -125,7 +126,7 @@ def prepared(
             output_model=folder / "model",
             output_predictions=folder / "predictions",
             state_dir=folder / "state",
-            head=head or HeadOptions(),
+            head=head or HeadOptions(dropout=0.0),
         )
     )
     run.rows = np.arange(examples)

@@ -27,7 +27,7 @@ from mbert_atlas.schemas import QA_EXAMPLES, SPAN_PREDICTIONS
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import EncoderWithHead, HeadOptions, load_model
 from mbert_atlas.tasks.question_answering import SpanCrossEntropy, best_spans
-from mbert_atlas.training.finetune import store_digest
+from mbert_atlas.training.job import store_digest
 from mbert_atlas.training.loop import predict
 
 TASK = tasks.get("question_answering")

@@ -25,9 +25,9 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
 from mbert_atlas.training import loop
-from mbert_atlas.training.finetune import new_model
-from mbert_atlas.training.interfaces import Method
+from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import parameter_groups, predict, train
+from mbert_atlas.training.method import Method
 
 LENGTHS = st.lists(st.integers(1, 200), min_size=1, max_size=300).map(np.array)
 

@@ -37,7 +37,7 @@ from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
-from mbert_atlas.training.finetune import new_model, train_only
+from mbert_atlas.training.job import new_model, train_only
 from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import METHODS, methods_of
 from mbert_atlas.training.methods.selection import BestEpoch

@@ -6,7 +6,8 @@ from atlas_job import run
 def main(snakemake):
     from mbert_atlas.specifications import Optimisation
     from mbert_atlas.tasks.base import HeadOptions
-    from mbert_atlas.training.finetune import FinetuningJob, finetune
+    from mbert_atlas.training.finetune import finetune
+    from mbert_atlas.training.job import FinetuningJob
     from mbert_atlas.training.methods import methods_of
 
     specification, files = snakemake.params.specification, dict(snakemake.input.items())

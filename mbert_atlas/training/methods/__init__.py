@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mbert_atlas.specifications import Adjustment, LanguageConfusion, Replay, Selection
-from mbert_atlas.training.interfaces import Method
+from mbert_atlas.training.method import Method
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.unlearning import LanguageUnlearning

@@ -30,9 +30,10 @@ from mbert_atlas.training.adjustment import (
     group_shares,
     open_sample,
 )
-from mbert_atlas.training.finetune import FinetuningRun
-from mbert_atlas.training.interfaces import Backward, Batch, Method, Precision
-from mbert_atlas.training.loop import TrainingLog, autocast
+from mbert_atlas.training.interfaces import Backward, Batch, Precision, TrainingLog
+from mbert_atlas.training.job import FinetuningRun
+from mbert_atlas.training.loop import autocast
+from mbert_atlas.training.method import Method
 
 
 class AlignmentReplay(Method):

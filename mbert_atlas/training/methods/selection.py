@@ -20,9 +20,10 @@ from mbert_atlas.specifications import Selection
 from mbert_atlas.tasks.base import Batch, Task
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification
-from mbert_atlas.training.finetune import FinetuningRun
-from mbert_atlas.training.interfaces import Method
-from mbert_atlas.training.loop import TrainingLog, predict, writing_weights
+from mbert_atlas.training.interfaces import TrainingLog
+from mbert_atlas.training.job import FinetuningRun
+from mbert_atlas.training.loop import predict, writing_weights
+from mbert_atlas.training.method import Method
 
 _logger = logging.getLogger(__name__)
 

@@ -27,9 +27,10 @@ from mbert_atlas.specifications import LanguageConfusion
 from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHead, new_head
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
-from mbert_atlas.training.finetune import FinetuningRun, open_examples, store_digest
-from mbert_atlas.training.interfaces import Backward, Batch, Method, Objective
+from mbert_atlas.training.interfaces import Backward, Batch, Objective
+from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.loop import accumulate_gradients
+from mbert_atlas.training.method import Method
 
 _logger = logging.getLogger(__name__)
 
