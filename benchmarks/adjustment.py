@@ -48,17 +48,17 @@ from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_enco
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.files import read_parquet
 from mbert_atlas.miniature import MiniatureSizes, write_miniature
-from mbert_atlas.objectives.adjustment import (
+from mbert_atlas.schemas import BITEXT
+from mbert_atlas.specifications import Adjustment
+from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
-    open_reference,
     open_sample,
     sample_sentences,
 )
-from mbert_atlas.objectives.pairs import open_pairs
-from mbert_atlas.schemas import BITEXT
-from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.method import Method
+from mbert_atlas.training.word_pairs import open_pairs
 
 MICRO_BATCH = 4
 
@@ -262,17 +262,14 @@ class Project:
         self, folder: Path, specification: Adjustment, options: argparse.Namespace
     ) -> None:
         self.specification, self.options = specification, options
-        self.model = load_encoder(folder / "encoder")
 
         def tokenise() -> None:
             encode_word_pairs(folder / "pairs", folder / "encoder", folder / "store")
 
         def reference() -> None:
             arguments = (folder / "store", specification, options.seed, folder / "encoder")
-            self.examples, _ = open_sample(*arguments, self.model)
-            self.examples.reference = open_reference(
-                self.model, self.examples, specification, folder, "benchmark"
-            )
+            sample = open_sample(*arguments, folder)
+            self.model, self.examples = sample.model, sample.examples
 
         self.preparation = {
             "tokenising": timed(tokenise).wall,
@@ -302,28 +299,28 @@ class Project:
             seed=self.options.seed,
             state_dir=None,
             description="this project",
-            on_epoch_end=lambda *_: clock.stop(),
+            methods=[clock],
         )
         return clock.seconds
 
 
-class Clock:
+class Clock(Method):
     """Examples that take the time from their first batch on."""
 
     def __init__(self, examples: AlignedSentences) -> None:
         self.examples, self.lengths = examples, examples.lengths
-        self.start: Seconds | None = None
+        self.begin: Seconds | None = None
         self.seconds = Seconds(0.0, 0.0)
 
     def collate(self, indices: np.ndarray) -> Any:
         """Return the batch."""
-        self.start = self.start or now()
+        self.begin = self.begin or now()
         return self.examples.collate(indices)
 
-    def stop(self) -> None:
+    def end_epoch(self, epoch: int, model: Any) -> None:
         """Take the time since the first batch."""
         end = now()
-        self.seconds = Seconds(end.wall - self.start.wall, end.processor - self.start.processor)
+        self.seconds = Seconds(end.wall - self.begin.wall, end.processor - self.begin.processor)
 
 
 def sampled(folder: Path, specification: Adjustment, seed: int) -> np.ndarray:

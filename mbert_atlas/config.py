@@ -261,6 +261,9 @@ class Head(_Model):
     )
 
 
+LayerRange = Annotated[str, Field(pattern=r"^(embeddings|\d+-\d+)$")]
+
+
 class Finetuning(_Model):
     """Hyperparameters of one fine-tuning under one protocol."""
 
@@ -273,7 +276,11 @@ class Finetuning(_Model):
         description="Alignment replayed at each step (efimov2022, Eq. 2); the run then starts from "
         "an adjustment, whose sentences come again.",
     )
-    frozen: bool = Field(False, description="Train the classifier alone, the encoder staying.")
+    trained_layers: Literal["all", "none"] | list[LayerRange] = Field(
+        "all",
+        description="What learns of the encoder: all; none; or a list of `embeddings` and ranges "
+        "of Transformer layers, from 1, such as `7-12` (with the pooler). The classifier learns.",
+    )
     selection: Selection | None = Field(
         None, description="Keep the best epoch by this score; none: the last."
     )

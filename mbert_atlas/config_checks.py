@@ -146,11 +146,13 @@ class _Checks:
                 hyperparameters = family.published
                 method = hyperparameters.confusion.method if hyperparameters.confusion else None
                 expected = None if condition in ("initial", "fine_tuned") else condition
-                if method != expected or hyperparameters.frozen != (condition == "initial"):
+                frozen = hyperparameters.trained_layers == "none"
+                if method != expected or frozen != (condition == "initial"):
                     raise Mistake(
                         place,
-                        f"runs.{name}.published is not what the condition names: `frozen` is for "
-                        f"initial alone and `confusion.method` is {method!r}, not {expected!r}",
+                        f"runs.{name}.published is not what the condition names: "
+                        "`trained_layers: none` is for initial alone and `confusion.method` is "
+                        f"{method!r}, not {expected!r}",
                         "name another family or change this one",
                     )
             for dataset, languages in item.dev.items():

@@ -63,7 +63,7 @@ def draw(family: str, own: Finetuning, search: Search) -> list[dict[str, float]]
         "batch_size": space.batch_size,
         "head_learning_rate": space.head_learning_rate,
     }
-    if not own.frozen:
+    if own.trained_layers != "none":
         values["learning_rate"] = space.learning_rate
     if own.confusion:
         values["weight"] = getattr(space, own.confusion.method)

@@ -19,9 +19,9 @@ from mbert_atlas.encoders.pooling import Aggregation
 from mbert_atlas.encoders.precision import Precision
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
-from mbert_atlas.objectives.pairs import WordPairs, open_pairs
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import WORD_DISTANCES
+from mbert_atlas.training.word_pairs import WordPairs, open_pairs
 
 IntArray = npt.NDArray[np.int64]
 Vectors = npt.NDArray[np.float32]

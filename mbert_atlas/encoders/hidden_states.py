@@ -12,12 +12,12 @@ import numpy.typing as npt
 import torch
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import tokenizer_digest
-from mbert_atlas.training.batching import micro_batches
 
 IntArray = npt.NDArray[np.integer[Any]]
 

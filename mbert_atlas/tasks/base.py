@@ -129,8 +129,8 @@ class EncoderWithHead(nn.Module):
 
     Attributes:
         head_language: a second layer on the same vectors, for the language of a text or piece,
-            where an objective beside the task gives the model one (tanti2021); else none. It is
-            trained and resumed with the rest, but :func:`save_model` leaves it out.
+            where a training method gives the model one; else none. It is trained and resumed with
+            the rest, but :func:`save_model` leaves it out.
 
     Args:
         encoder: the encoder.

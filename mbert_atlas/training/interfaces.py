@@ -1,7 +1,9 @@
-"""What the training loop asks of data and of losses."""
+"""What the training loop asks of data and of losses, and what it tells."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,9 +12,18 @@ import torch
 
 from mbert_atlas.specifications import Optimisation
 
-__all__ = ["Batch", "Examples", "Objective", "Optimisation"]
+__all__ = [
+    "Backward",
+    "Batch",
+    "Examples",
+    "Objective",
+    "Optimisation",
+    "TrainingLog",
+]
 
 Batch = dict[str, torch.Tensor]
+Backward = Callable[[torch.Tensor], Any]
+"""Adds the gradients of a loss to those of the parameters."""
 
 
 class Examples(Protocol):
@@ -42,3 +53,29 @@ class Objective(Protocol):
             step_weight: sum of :meth:`weight` over the micro-batches of the step.
         """
         ...
+
+
+@dataclass
+class TrainingLog:
+    """What happened in a training run, over all the processes that worked on it.
+
+    Attributes:
+        epoch_losses: mean loss of the steps of each finished epoch.
+        steps: optimiser steps taken.
+        examples: examples seen, those of losses beside the objective left out.
+        tokens: tokens seen in them, padding left out.
+        seconds: time in the loop.
+        resumptions: how often a saved state was continued.
+        scores: where an epoch is selected: the score by epoch, the first before training.
+        epoch: the epoch that was selected, from 1, or 0 for the model before training; none where
+            the last one is kept.
+    """
+
+    epoch_losses: list[float] = field(default_factory=list)
+    steps: int = 0
+    examples: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    resumptions: int = 0
+    scores: list[float] = field(default_factory=list)
+    epoch: int | None = None

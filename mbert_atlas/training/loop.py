@@ -1,7 +1,7 @@
 """The training loop of every paper, and prediction: device, precision, accumulation, resuming.
 
-What differs between papers comes in from outside: the examples, the objective, the
-hyperparameters, the parameter groups, an auxiliary loss.
+What differs between runs comes in from outside: the examples, the objective, the hyperparameters
+and the methods.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,67 +28,25 @@ from torch import nn
 from transformers import get_scheduler
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.batching import Indices, epoch_batches, micro_batches
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.training.batching import Indices, epoch_batches, micro_batches
-from mbert_atlas.training.interfaces import Batch, Examples, Objective, Optimisation
+from mbert_atlas.training.interfaces import (
+    Backward,
+    Batch,
+    Examples,
+    Objective,
+    Optimisation,
+    TrainingLog,
+)
+from mbert_atlas.training.method import Method
 
 _logger = logging.getLogger(__name__)
 # Each save would warn that tied weights are stored once; they are restored as tied.
 logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)
-
-Auxiliary = Callable[[Any, int], torch.Tensor]
-"""Takes the model and the number of the step, returns a loss to add to the step's."""
-
-
-class Companion(Protocol):
-    """A second minibatch of each step, with a loss of its own that is added to the step's.
-
-    It is cut into micro-batches like the first.
-    """
-
-    @property
-    def examples(self) -> Examples:
-        """Where the minibatches come from."""
-        ...
-
-    @property
-    def objective(self) -> Objective:
-        """Their loss."""
-        ...
-
-    def batch(self, step: int) -> Indices:
-        """Return the examples of a step; they depend on nothing but its number."""
-        ...
-
-
-@dataclass
-class TrainingLog:
-    """What happened in a training run, over all the processes that worked on it.
-
-    Attributes:
-        epoch_losses: mean loss of the steps of each finished epoch.
-        steps: optimiser steps taken.
-        examples: examples seen, those of losses beside the objective left out.
-        tokens: tokens seen in them, padding left out.
-        seconds: time in the loop.
-        resumptions: how often a saved state was continued.
-        scores: where an epoch is selected: the score by epoch, the first before training.
-        epoch: the epoch that was selected, from 1, or 0 for the model before training; none where
-            the last one is kept.
-    """
-
-    epoch_losses: list[float] = field(default_factory=list)
-    steps: int = 0
-    examples: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-    resumptions: int = 0
-    scores: list[float] = field(default_factory=list)
-    epoch: int | None = None
 
 
 def train(
@@ -100,12 +58,7 @@ def train(
     seed: int,
     state_dir: Path | None,
     description: str,
-    parameter_groups: Sequence[dict[str, Any]] | None = None,
-    on_start: Callable[[Any], None] | None = None,
-    on_epoch_start: Callable[[int, Any], None] | None = None,
-    on_epoch_end: Callable[[int, Any], None] | None = None,
-    auxiliary: Auxiliary | None = None,
-    companion: Companion | None = None,
+    methods: Sequence[Method] = (),
     fingerprint: str = "",
 ) -> TrainingLog:
     """Train ``model`` in place and leave it on the device, in evaluation mode.
@@ -122,17 +75,7 @@ def train(
         state_dir: folder for the resumable state; the caller removes it once it has stored the
             result. None: no state is saved.
         description: what is trained, for progress lines.
-        parameter_groups: parameters with their own settings, as torch's optimisers take them;
-            none: :func:`default_parameter_groups`.
-        on_start: called with the model before training, but not if a saved state is continued.
-        on_epoch_start: called with the number of an epoch (from 0) and the model where the epoch
-            begins, but not where a run goes on inside it. What it does to the model must depend
-            on the number and on the model alone: interrupted, it is done again.
-        on_epoch_end: called with the number of the finished epoch (from 0) and the model. After
-            an interruption it may be called for the same epoch again, so what it makes must be
-            files that it can write twice.
-        auxiliary: a loss that is added once per step, such as alignment replay.
-        companion: a second minibatch of each step, with its own loss.
+        methods: what happens beside; their gradients are added in this order.
         fingerprint: whatever else identifies the run (digests of its data); a saved state with
             another one is not continued.
 
@@ -140,87 +83,30 @@ def train(
         AtlasError: if there are no examples, the loss is not finite, the disk is full, or the
             process was asked to stop (SIGTERM); in the last case the state has been saved.
     """
-    count = len(examples.lengths)
-    if count == 0:
+    if len(examples.lengths) == 0:
         raise AtlasError(
             f"{description}: there are no training examples; check the data's filters."
         )
-    steps_per_epoch = math.ceil(count / optimisation.batch_size)
-    states = _States(state_dir)
+    run = _Run(model, examples, objective, optimisation, seed, description, methods)
     if state_dir is not None:
-        states.fingerprint = _run_fingerprint(model, examples, optimisation, seed, fingerprint)
-
-    accelerator = Accelerator(mixed_precision="no")  # precision: see autocast
-    device = accelerator.device
-    model.to(device)
-    optimiser = _optimiser(parameter_groups, model, optimisation)
-    scheduler = _scheduler(optimiser, optimisation, steps_per_epoch * optimisation.epochs)
-    model, optimiser, scheduler = accelerator.prepare(model, optimiser, scheduler)
-    log, loss_sum = states.restore(accelerator, description)
-    running = torch.tensor(loss_sum, dtype=torch.float64, device=device)
-
-    last_save = last_time = time.monotonic()
-    with _termination_flag() as terminated, _deterministic(device):
-        if on_start is not None and log.resumptions == 0:
-            model.eval()
-            on_start(model)
-        for epoch in range(log.steps // steps_per_epoch, optimisation.epochs):
-            if on_epoch_start is not None and log.steps == epoch * steps_per_epoch:
-                on_epoch_start(epoch, model)
-            model.train()
-            batches = epoch_batches(
-                examples.lengths, optimisation.batch_size, optimisation.order, seed, epoch
-            )
-            title = f"{description}, epoch {epoch + 1} of {optimisation.epochs}"
-            for batch in track(batches[log.steps - epoch * steps_per_epoch :], title):
-                torch.manual_seed(derive_seed(seed, "step", log.steps))
-                running += accumulate_gradients(
-                    model, examples, objective, optimisation, batch, accelerator.backward
+        run.restore(state_dir, fingerprint)
+    last_save = time.monotonic()
+    with _termination_flag() as terminated, _deterministic(run.device):
+        for _ in run.steps():
+            if terminated.is_set():
+                kept = run.save()
+                raise AtlasError(
+                    f"{description}: stopped by SIGTERM after step {run.log.steps} of "
+                    f"{run.total_steps}; {kept}."
                 )
-                if auxiliary is not None:
-                    with autocast(optimisation.precision, device):
-                        extra = auxiliary(model, log.steps)
-                    accelerator.backward(extra)
-                    running += extra.detach()
-                if companion is not None:
-                    running += accumulate_gradients(
-                        model,
-                        companion.examples,
-                        companion.objective,
-                        optimisation,
-                        companion.batch(log.steps),
-                        accelerator.backward,
-                    )
-                if optimisation.clip_norm is not None:
-                    accelerator.clip_grad_norm_(model.parameters(), optimisation.clip_norm)
-                optimiser.step()
-                scheduler.step()
-                optimiser.zero_grad()
-
-                now = time.monotonic()
-                log.steps += 1
-                log.examples += len(batch)
-                log.tokens += int(examples.lengths[batch].sum())
-                log.seconds, last_time = log.seconds + now - last_time, now
-                if log.steps == (epoch + 1) * steps_per_epoch:
-                    log.epoch_losses.append(_finite(running, description, log) / steps_per_epoch)
-                    running.zero_()
-                    _report(title, log)
-                    if on_epoch_end is not None:
-                        model.eval()
-                        on_epoch_end(epoch, model)
-                if terminated.is_set():
-                    states.save(accelerator, log, _finite(running, description, log))
-                    raise AtlasError(
-                        f"{description}: stopped by SIGTERM after step {log.steps} of "
-                        f"{steps_per_epoch * optimisation.epochs}; {states.promise}."
-                    )
-                if now - last_save >= optimisation.checkpoint_seconds:
-                    states.save(accelerator, log, _finite(running, description, log))
-                    last_save = time.monotonic()
-    accelerator.free_memory()
+            if time.monotonic() - last_save >= optimisation.checkpoint_seconds:
+                run.save()
+                last_save = time.monotonic()
+    run.accelerator.free_memory()
     model.eval()
-    return log
+    for method in methods:
+        method.finish(model, run.log)
+    return run.log
 
 
 def predict(
@@ -268,7 +154,7 @@ def predict(
     return Ragged(values, offsets)
 
 
-def default_parameter_groups(model: nn.Module, optimisation: Optimisation) -> list[dict[str, Any]]:
+def parameter_groups(model: nn.Module, optimisation: Optimisation) -> list[dict[str, Any]]:
     """Group what is trainable: heads apart from the encoder, decayed apart from undecayed.
 
     A parameter belongs to a head if its name begins with ``head``. Biases and normalisation
@@ -296,7 +182,7 @@ def accumulate_gradients(
     objective: Objective,
     optimisation: Optimisation,
     indices: Indices,
-    backward: Callable[[torch.Tensor], Any] = torch.Tensor.backward,
+    backward: Backward = torch.Tensor.backward,
 ) -> torch.Tensor:
     """Add the gradients of the loss over some examples, in micro-batches, to the parameters'.
 
@@ -334,16 +220,165 @@ def _to_device(batch: Batch, device: torch.device) -> Batch:
 
 
 def _row_numbers(starts: Indices, counts: Indices) -> Indices:
+    # Row k of the result is starts[i] + (k - rows before example i):
+    # starts [7, 0, 5], counts [2, 1, 3] give 7 8 | 0 | 5 6 7.
     ends = np.cumsum(counts)
     return np.repeat(starts - (ends - counts), counts) + np.arange(ends[-1], dtype=np.int64)
 
 
-def _optimiser(
-    groups: Sequence[dict[str, Any]] | None, model: nn.Module, optimisation: Optimisation
-) -> torch.optim.Optimizer:
+class _Run:
+    """A model on its device with its optimiser, what has happened to it, and its saved states.
+
+    States are folders ``step-<n>``, of which the newest is kept.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        examples: Examples,
+        objective: Objective,
+        optimisation: Optimisation,
+        seed: int,
+        description: str,
+        methods: Sequence[Method],
+    ) -> None:
+        self.examples, self.objective, self.optimisation = examples, objective, optimisation
+        self.seed, self.description, self.methods = seed, description, methods
+        self.steps_per_epoch = math.ceil(len(examples.lengths) / optimisation.batch_size)
+        self.total_steps = self.steps_per_epoch * optimisation.epochs
+        self.accelerator = Accelerator(mixed_precision="no")  # precision: see autocast
+        self.device = self.accelerator.device
+        model.to(self.device)
+        optimiser = _optimiser(model, optimisation)
+        scheduler = _scheduler(optimiser, optimisation, self.total_steps)
+        prepared = self.accelerator.prepare(model, optimiser, scheduler)
+        self.model, self.optimiser, self.scheduler = prepared
+        self.folder: Path | None = None
+        self.log, self.fingerprint = TrainingLog(), ""
+        # Of the epoch's steps so far; on the device, so that no step waits for the number.
+        self.loss_sum = torch.zeros((), dtype=torch.float64, device=self.device)
+        self.last_time = time.monotonic()
+
+    def steps(self) -> Iterator[None]:
+        """Take the steps that are left, and call the methods around them."""
+        if self.log.resumptions == 0:
+            self.model.eval()
+            for method in self.methods:
+                method.start(self.model)
+        for epoch in range(self.log.steps // self.steps_per_epoch, self.optimisation.epochs):
+            done = self.log.steps - epoch * self.steps_per_epoch
+            if done == 0:
+                for method in self.methods:
+                    method.start_epoch(epoch, self.model)
+            self.model.train()
+            size, order = self.optimisation.batch_size, self.optimisation.order
+            batches = epoch_batches(self.examples.lengths, size, order, self.seed, epoch)
+            title = f"{self.description}, epoch {epoch + 1} of {self.optimisation.epochs}"
+            for batch in track(batches[done:], title):
+                self.step(batch)
+                if self.log.steps == (epoch + 1) * self.steps_per_epoch:
+                    self.end_epoch(epoch, title)
+                yield
+
+    def step(self, batch: Indices) -> None:
+        """Take one step: the gradients of the task and then of each method, clipped together."""
+        step, backward = self.log.steps, self.accelerator.backward
+        torch.manual_seed(derive_seed(self.seed, "step", step))
+        self.loss_sum += accumulate_gradients(
+            self.model, self.examples, self.objective, self.optimisation, batch, backward
+        )
+        for method in self.methods:
+            loss = method.add_gradients(self.model, step, backward)
+            if loss is not None:
+                self.loss_sum += loss
+        if self.optimisation.clip_norm is not None:
+            self.accelerator.clip_grad_norm_(self.model.parameters(), self.optimisation.clip_norm)
+        self.optimiser.step()
+        self.scheduler.step()
+        self.optimiser.zero_grad()
+        now = time.monotonic()
+        self.log.steps += 1
+        self.log.examples += len(batch)
+        self.log.tokens += int(self.examples.lengths[batch].sum())
+        self.log.seconds, self.last_time = self.log.seconds + now - self.last_time, now
+
+    def end_epoch(self, epoch: int, title: str) -> None:
+        """Note the mean loss of an epoch and call the methods at its end."""
+        log = self.log
+        log.epoch_losses.append(self.finite_loss() / self.steps_per_epoch)
+        self.loss_sum.zero_()
+        speed = log.tokens / log.seconds
+        message = "%s: mean loss %.4f, %d steps, %.0f tokens per second"
+        _logger.info(message, title, log.epoch_losses[-1], log.steps, speed)
+        self.model.eval()
+        for method in self.methods:
+            method.end_epoch(epoch, self.model)
+
+    def finite_loss(self) -> float:
+        """Return the sum of the epoch's losses so far, or raise if it is not a number."""
+        value = self.loss_sum.item()
+        if not math.isfinite(value):
+            raise AtlasError(
+                f"{self.description}: the loss is not finite at step {self.log.steps}; "
+                "lower the learning rate or clip the gradients."
+            )
+        return value
+
+    def restore(self, folder: Path, fingerprint: str) -> None:
+        """Save states to a folder; go on from the newest of this run, remove those of others."""
+        self.folder, self.fingerprint = folder, self._digest(fingerprint)
+        for leftover in folder.glob(".step-*.partial"):
+            shutil.rmtree(leftover)
+        for state in sorted(folder.glob("step-*"), reverse=True):
+            meta = read_json(state / "meta.json")
+            if meta["fingerprint"] != self.fingerprint:
+                _logger.info("%s: ignores %s, the state of another run", self.description, state)
+                shutil.rmtree(state)
+            elif self.log.steps == 0:
+                self.accelerator.load_state(str(state))
+                self.log = TrainingLog(**meta["log"])
+                self.log.resumptions += 1
+                self.loss_sum.fill_(meta["loss_sum"])
+                for method, saved in zip(self.methods, meta["methods"], strict=True):
+                    method.state = saved
+                message = "%s: goes on after step %d from %s"
+                _logger.info(message, self.description, self.log.steps, state)
+
+    def save(self) -> str:
+        """Save the state in place of older ones; return in words what has been kept."""
+        meta = {
+            "fingerprint": self.fingerprint,
+            "log": asdict(self.log),
+            "loss_sum": self.finite_loss(),
+            "methods": [method.state for method in self.methods],
+        }
+        if self.folder is None:
+            return "nothing was saved because no state folder was given"
+        target = self.folder / f"step-{self.log.steps:09d}"
+        with writing_weights(target), atomic_directory(target) as folder:
+            self.accelerator.save_state(str(folder))
+            write_json(meta, folder / "meta.json")
+        for older in self.folder.glob("step-*"):
+            if older != target:
+                shutil.rmtree(older)
+        return f"the state is saved in {self.folder} and the next run goes on from there"
+
+    def _digest(self, fingerprint: str) -> str:
+        # How often a state is saved does not change the result; everything else may.
+        settings = self.optimisation.model_dump(exclude={"checkpoint_seconds"})
+        known = [settings, self.seed, fingerprint, *(item.fingerprint for item in self.methods)]
+        digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode())
+        digest.update(np.ascontiguousarray(self.examples.lengths).tobytes())
+        for name, tensor in self.model.state_dict().items():
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        return digest.hexdigest()
+
+
+def _optimiser(model: nn.Module, optimisation: Optimisation) -> torch.optim.Optimizer:
     kind = torch.optim.AdamW if optimisation.optimiser == "adamw" else torch.optim.Adam
     return kind(
-        list(groups) if groups is not None else default_parameter_groups(model, optimisation),
+        parameter_groups(model, optimisation),
         lr=optimisation.learning_rate,
         betas=optimisation.betas,
         eps=optimisation.epsilon,
@@ -362,89 +397,16 @@ def _scheduler(
     return scheduler
 
 
-def _finite(running: torch.Tensor, description: str, log: TrainingLog) -> float:
-    value = running.item()
-    if not math.isfinite(value):
+@contextmanager
+def writing_weights(path: Path) -> Iterator[None]:
+    """Turn what torch and safetensors raise on a full disk, while writing, into an AtlasError."""
+    try:
+        yield
+    except (RuntimeError, SafetensorError) as error:
         raise AtlasError(
-            f"{description}: the loss is not finite at step {log.steps}; "
-            "lower the learning rate or clip the gradients."
-        )
-    return value
-
-
-def _report(title: str, log: TrainingLog) -> None:
-    _logger.info(
-        "%s: mean loss %.4f, %d steps, %.0f tokens per second",
-        title,
-        log.epoch_losses[-1],
-        log.steps,
-        log.tokens / log.seconds,
-    )
-
-
-def _run_fingerprint(
-    model: nn.Module, examples: Examples, optimisation: Optimisation, seed: int, extra: str
-) -> str:
-    digest = hashlib.sha256()
-    # How often a state is saved does not change the result; everything else may.
-    settings = optimisation.model_dump(exclude={"checkpoint_seconds"})
-    digest.update(json.dumps([settings, seed, extra], sort_keys=True).encode())
-    digest.update(np.ascontiguousarray(examples.lengths).tobytes())
-    for name, tensor in model.state_dict().items():
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
-    return digest.hexdigest()
-
-
-class _States:
-    """The saved states of one run: folders ``step-<n>``, of which the newest is kept."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self.folder, self.fingerprint = folder, ""
-
-    @property
-    def promise(self) -> str:
-        if self.folder is None:
-            return "nothing was saved because no state folder was given"
-        return f"the state is saved in {self.folder} and the next run goes on from there"
-
-    def restore(self, accelerator: Accelerator, description: str) -> tuple[TrainingLog, float]:
-        """Load the newest state that belongs to this run; remove those of other runs."""
-        restored = (TrainingLog(), 0.0)
-        if self.folder is None or not self.folder.is_dir():
-            return restored
-        for leftover in self.folder.glob(".step-*.partial"):
-            shutil.rmtree(leftover)
-        for state in sorted(self.folder.glob("step-*"), reverse=True):
-            meta = read_json(state / "meta.json")
-            if meta["fingerprint"] != self.fingerprint:
-                _logger.info("%s: ignores %s, the state of another run", description, state)
-                shutil.rmtree(state)
-            elif restored[0].steps == 0:
-                accelerator.load_state(str(state))
-                log = TrainingLog(**meta["log"])
-                log.resumptions += 1
-                restored = (log, meta["loss_sum"])
-                _logger.info("%s: goes on after step %d from %s", description, log.steps, state)
-        return restored
-
-    def save(self, accelerator: Accelerator, log: TrainingLog, loss_sum: float) -> None:
-        if self.folder is None:
-            return
-        meta = {"fingerprint": self.fingerprint, "log": asdict(log), "loss_sum": loss_sum}
-        target = self.folder / f"step-{log.steps:09d}"
-        try:
-            with atomic_directory(target) as folder:
-                accelerator.save_state(str(folder))
-                write_json(meta, folder / "meta.json")
-        except (RuntimeError, SafetensorError) as error:  # how torch and safetensors report it
-            raise AtlasError(
-                f"{target}: the training state cannot be written ({error}); "
-                "free space or point the run at another disk, then start again."
-            ) from error
-        for older in self.folder.glob("step-*"):
-            if older != target:
-                shutil.rmtree(older)
+            f"{path}: the weights cannot be written ({error}); "
+            "free space or point the run at another disk, then start again."
+        ) from error
 
 
 @contextmanager

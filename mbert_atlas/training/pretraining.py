@@ -18,8 +18,8 @@ from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.specifications import MaskedTraining, Pretraining
 from mbert_atlas.tokenizer import tokenizer_digest
-from mbert_atlas.training.interfaces import Batch
-from mbert_atlas.training.loop import TrainingLog, train
+from mbert_atlas.training.interfaces import Batch, TrainingLog
+from mbert_atlas.training.loop import train
 
 
 def pretrain(

@@ -16,8 +16,8 @@ from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
-from mbert_atlas.objectives.pairs import open_pairs
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
+from mbert_atlas.training.word_pairs import open_pairs
 
 
 def _bitext(path: Path, source: list[list[str]], target: list[list[str]]) -> Path:

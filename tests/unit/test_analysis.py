@@ -29,12 +29,12 @@ from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.objectives.pairs import open_pairs
 from mbert_atlas.schemas import (
     CLASS_PREDICTIONS,
     TAG_PREDICTIONS,
     WORD_DISTANCES,
 )
+from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
 labels = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcde")), min_size=1)

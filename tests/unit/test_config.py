@@ -152,7 +152,7 @@ def overlay(tmp_path, text):
         (
             "tanti2021:\n  tasks:\n    udpos: {conditions: {initial: udpos}}\n",
             "line 3",
-            "`frozen` is for initial alone",
+            "`trained_layers: none` is for initial alone",
         ),
         (
             "tanti2021:\n  tasks:\n    udpos: {conditions: {gradient_reversal: udpos-entropy}}\n",

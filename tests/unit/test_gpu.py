@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 import torch
-from tiny_models import NLI_LABELS, make_encoder, make_tokenizer, nli_table
+from tiny_models import NLI_LABELS, finetuned, make_encoder, make_tokenizer, nli_table
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
@@ -21,7 +21,8 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.specifications import Optimisation, Pretraining
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
-from mbert_atlas.training.finetune import finetune, new_model
+from mbert_atlas.training.finetune import new_model
+from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import predict, train
 from mbert_atlas.training.pretraining import pretrain
 
@@ -114,17 +115,18 @@ def test_predictions_on_the_device_equal_those_on_the_cpu(pairs):
 def test_finetuning_writes_the_same_predictions_twice(pairs):
     tables = []
     for name in ("a", "b"):
-        finetune(
-            task="inference",
-            encoder=pairs / "encoder",
-            train=pairs / "store",
-            evaluate={"test": pairs / "store"},
-            optimisation=Optimisation(learning_rate=3e-3, batch_size=12, epochs=25),
-            seed=1,
-            output_model=pairs / name / "model",
-            output_predictions=pairs / name / "predictions.parquet",
-            state_dir=pairs / name / "state",
-        )
+        job = {
+            "task": "inference",
+            "encoder": pairs / "encoder",
+            "train": pairs / "store",
+            "evaluate": {"test": pairs / "store"},
+            "optimisation": Optimisation(learning_rate=3e-3, batch_size=12, epochs=25),
+            "seed": 1,
+            "output_model": pairs / name / "model",
+            "output_predictions": pairs / name / "predictions.parquet",
+            "state_dir": pairs / name / "state",
+        }
+        finetuned(job)
         tables.append(read_parquet(pairs / name / "predictions.parquet"))
     assert tables[0].equals(tables[1])
     right = pc.equal(tables[0]["gold"], tables[0]["prediction"])

@@ -14,7 +14,19 @@ from mbert_atlas import papers
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "mbert_atlas"
 PAPERS = sorted(path.stem for path in (ROOT / "resources/reported").glob("*.csv"))
-CODE = (".py", ".smk", ".j2", ".rst", ".yaml", ".json", ".toml", ".sh", ".in", "Snakefile", "Makefile")
+CODE = (
+    ".py",
+    ".smk",
+    ".j2",
+    ".rst",
+    ".yaml",
+    ".json",
+    ".toml",
+    ".sh",
+    ".in",
+    "Snakefile",
+    "Makefile",
+)
 
 
 def rooms() -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import make_encoder, make_tokenizer
+from tiny_models import finetuned, make_encoder, make_tokenizer
 from transformers import BertForQuestionAnswering
 
 from mbert_atlas import encoding, tasks
@@ -27,7 +27,7 @@ from mbert_atlas.schemas import QA_EXAMPLES, SPAN_PREDICTIONS
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import EncoderWithHead, HeadOptions, load_model
 from mbert_atlas.tasks.question_answering import SpanCrossEntropy, best_spans
-from mbert_atlas.training.finetune import finetune, store_digest
+from mbert_atlas.training.job import store_digest
 from mbert_atlas.training.loop import predict
 
 TASK = tasks.get("question_answering")
@@ -447,7 +447,7 @@ def small_run(tmp_path):
 
 
 def test_finetuning_learns_to_answer(small_run, tmp_path):
-    log = finetune(**small_run)
+    log = finetuned(small_run)
     store = load_arrays(tmp_path / "train")
     assert log.examples == 30 * len(store.dense("example")) > 30 * 60  # windows
     table = read_parquet(tmp_path / "predictions.parquet", SPAN_PREDICTIONS)
@@ -470,7 +470,7 @@ def test_finetuning_learns_to_answer(small_run, tmp_path):
 def test_finetuning_goes_on_after_sigterm(small_run, tmp_path, change, monkeypatch):
     small_run["optimisation"] = small_run["optimisation"].model_copy(update={"epochs": 3})
     small_run["head"] = HeadOptions(dropout=0.3)
-    finetune(**{**small_run, "output_predictions": tmp_path / "whole.parquet"})
+    finetuned(small_run, output_predictions=tmp_path / "whole.parquet")
 
     class Stopped(SpanCrossEntropy):
         left = 20
@@ -484,7 +484,7 @@ def test_finetuning_goes_on_after_sigterm(small_run, tmp_path, change, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr("mbert_atlas.tasks.question_answering.SpanCrossEntropy", Stopped)
         with pytest.raises(AtlasError, match="stopped by SIGTERM after step"):
-            finetune(**small_run)
+            finetuned(small_run)
     if change:  # other answers to the same questions
         before = store_digest(tmp_path / "train")
         rows = [(context, question, ["sees"]) for context, question, _ in toy_rows(60)]
@@ -492,7 +492,7 @@ def test_finetuning_goes_on_after_sigterm(small_run, tmp_path, change, monkeypat
         options = load_arrays(tmp_path / "train").meta["options"]
         encode(qa_table(rows), tmp_path / "tokenizer", tmp_path / "train", **options)
         assert store_digest(tmp_path / "train") != before
-    log = finetune(**small_run)
+    log = finetuned(small_run)
     assert log.resumptions == int(not change)
     if not change:
         resumed = (tmp_path / "predictions.parquet").read_bytes()

@@ -1,4 +1,4 @@
-"""Batches, the training loop, resuming, prediction."""
+"""Batches, the training loop and its methods, resuming, prediction."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from transformers import get_scheduler
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.batching import epoch_batches, micro_batches
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.specifications import Optimisation
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
 from mbert_atlas.training import loop
-from mbert_atlas.training.batching import epoch_batches, micro_batches
-from mbert_atlas.training.finetune import new_model
-from mbert_atlas.training.loop import default_parameter_groups, predict, train
+from mbert_atlas.training.job import new_model
+from mbert_atlas.training.loop import parameter_groups, predict, train
+from mbert_atlas.training.method import Method
 
 LENGTHS = st.lists(st.integers(1, 200), min_size=1, max_size=300).map(np.array)
 
@@ -59,9 +60,7 @@ def line_model(dropout: float = 0.0) -> nn.Sequential:
     return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, 1))
 
 
-def run(model, *, examples=None, state_dir=None, seed=1, objective=None, **settings):
-    hooks = ("on_start", "on_epoch_start", "on_epoch_end", "auxiliary", "companion")
-    options = {name: settings.pop(name) for name in hooks if name in settings}
+def run(model, *, examples=None, state_dir=None, seed=1, objective=None, methods=(), **settings):
     values = {"learning_rate": 0.01, "batch_size": 8, "epochs": 2, **settings}
     return train(
         model,
@@ -71,7 +70,7 @@ def run(model, *, examples=None, state_dir=None, seed=1, objective=None, **setti
         seed=seed,
         state_dir=state_dir,
         description="line",
-        **options,
+        methods=methods,
     )
 
 
@@ -206,7 +205,7 @@ def test_schedule(schedule, name, monkeypatch):
 def test_parameter_groups_spare_biases_frozen_weights_and_know_heads():
     model = nn.ModuleDict({"encoder": nn.Linear(2, 2), "head": nn.Linear(2, 3)})
     model["encoder"].weight.requires_grad = False
-    groups = default_parameter_groups(
+    groups = parameter_groups(
         model, Optimisation(learning_rate=0.1, head_learning_rate=0.3, weight_decay=0.5)
     )
     found = {
@@ -217,77 +216,35 @@ def test_parameter_groups_spare_biases_frozen_weights_and_know_heads():
     assert found == {(0.1, 0.0, (2,)), (0.3, 0.5, (3, 2)), (0.3, 0.0, (3,))}
 
 
-def test_epoch_ends_and_auxiliary_loss():
-    ends, steps = [], []
+class Pull(Method):
+    """Pulls the first layer to zero; notes how it is called."""
 
-    def auxiliary(model, step):
-        steps.append(step)
-        return 1000.0 * model[0].weight.square().sum()
+    def __init__(self, fingerprint="pull"):
+        self.fingerprint, self.state, self.calls = fingerprint, [], []
 
-    run(
-        model := line_model(),
-        on_epoch_end=lambda epoch, model: ends.append((epoch, model.training)),
-        auxiliary=auxiliary,
-        epochs=30,
-        learning_rate=0.02,
-        schedule="constant",
-    )
-    assert ends == [(epoch, False) for epoch in range(30)]
-    assert steps == list(range(210))
-    assert model[0].weight.abs().max() < 0.1  # the auxiliary loss rules
+    def start(self, model):
+        self.calls.append(("start", model.training))
 
+    def start_epoch(self, epoch, model):
+        self.calls.append(("begin", epoch))
 
-class Zero:
-    """A companion: the same line, but its loss pulls all outputs to zero."""
+    def add_gradients(self, model, step, backward):
+        self.calls.append(step)
+        loss = 1000.0 * model[0].weight.square().sum()
+        backward(loss)
+        return loss.detach()
 
-    def __init__(self) -> None:
-        self.examples, self.objective, self.steps = Line(20), self, []
-        self.examples.y[:] = 0
+    def end_epoch(self, epoch, model):
+        self.calls.append(("end", epoch, model.training))
+        self.state.append(epoch)
 
-    def weight(self, batch):
-        return len(batch["x"])
-
-    def loss(self, model, batch, step_weight):
-        return 1000.0 * model(batch["x"]).square().sum() / step_weight
-
-    def batch(self, step):
-        self.steps.append(step)
-        return np.arange(step % 3, 20)
+    def finish(self, model, log):
+        self.calls.append(("finish", log.steps))
 
 
-@pytest.mark.parametrize("budget", [32, 10_000])
-def test_a_companion_gets_a_minibatch_at_each_step(budget):
-    run(
-        model := line_model(),
-        companion=(companion := Zero()),
-        epochs=30,
-        learning_rate=0.02,
-        token_budget=budget,
-    )
-    assert companion.steps == list(range(210))
-    assert model(torch.from_numpy(Line().x)).abs().max() < 0.1  # its loss rules
-
-
-def test_a_companions_loss_is_added_to_the_steps():
-    alone, together = (
-        run(line_model(), batch_size=50, epochs=1, companion=companion).epoch_losses[0]
-        for companion in (None, Zero())
-    )
-    model, x = line_model(), torch.from_numpy(Line(20).x)
-    assert together == pytest.approx(alone + 1000 * model(x).square().mean().item(), rel=1e-5)
-
-
-def test_hooks_come_in_order():
-    calls = []
-    run(
-        line_model(),
-        on_start=lambda model: calls.append(("start", model.training)),
-        on_epoch_start=lambda epoch, model: calls.append(("begin", epoch)),
-        auxiliary=lambda model, step: calls.append(step) or torch.zeros(1, requires_grad=True)[0],
-        on_epoch_end=lambda epoch, model: calls.append(("end", epoch, model.training)),
-        batch_size=25,
-    )
-    assert calls == [
+def test_methods_are_called_in_order():
+    run(line_model(), methods=[Method(), pull := Pull()], batch_size=25)
+    assert pull.calls == [
         ("start", False),
         ("begin", 0),
         *(0, 1),
@@ -295,7 +252,19 @@ def test_hooks_come_in_order():
         ("begin", 1),
         *(2, 3),
         ("end", 1, False),
+        ("finish", 4),
     ]
+
+
+def test_the_gradients_of_methods_are_added_to_the_tasks():
+    alone, together = (
+        run(line_model(), batch_size=50, epochs=1, methods=methods).epoch_losses[0]
+        for methods in ((), [Pull(), Pull()])
+    )
+    pulled = 1000 * line_model()[0].weight.square().sum().item()
+    assert together == pytest.approx(alone + 2 * pulled, rel=1e-5)
+    run(model := line_model(), methods=[Pull()], epochs=30, learning_rate=0.02)
+    assert model[0].weight.abs().max() < 0.1
 
 
 def test_losses_that_explode_are_reported():
@@ -341,32 +310,32 @@ def test_sigterm_saves_the_state_and_the_next_run_goes_on(tmp_path, caplog):
 
 @pytest.mark.parametrize(("stop", "expected"), [(10, [2]), (14, [2]), (7, [1, 2])])
 def test_a_resumed_run_starts_only_what_had_not_begun(tmp_path, stop, expected):
-    calls = []
-    hooks = {
-        "on_start": lambda model: calls.append("start"),
-        "on_epoch_start": lambda epoch, model: calls.append(epoch),
-        "state_dir": tmp_path,
-        "epochs": 3,  # of seven steps each
-    }
+    def begun(pull):
+        return [call[-1] for call in pull.calls if isinstance(call, tuple) and call[0] == "begin"]
+
+    options = {"state_dir": tmp_path, "epochs": 3}  # of seven steps each
     with pytest.raises(AtlasError, match="SIGTERM"):
-        run(line_model(), objective=StopAfter(stop), **hooks)
-    assert calls == ["start", *range(-(-stop // 7))]
-    calls.clear()
-    run(line_model(), **hooks)
-    assert calls == expected
+        run(line_model(), objective=StopAfter(stop), methods=[first := Pull()], **options)
+    assert begun(first) == list(range(-(-stop // 7)))
+    run(line_model(), methods=[second := Pull()], **options)
+    assert begun(second) == expected
+    assert ("start", False) not in second.calls
+    assert second.state == [0, 1, 2]
 
 
 def test_states_of_other_runs_are_ignored(tmp_path, caplog):
     caplog.set_level(logging.INFO)
-    for change in ({"seed": 2}, {"learning_rate": 0.02}, {"examples": Line(51)}, {}):
+    changes = [{"seed": 2}, {"learning_rate": 0.02}, {"examples": Line(51)}, {}]
+    for change in [*changes, {"methods": [Pull("other")]}]:
+        options = {"state_dir": tmp_path, "methods": [Pull()]}
         with pytest.raises(AtlasError, match="SIGTERM"):
-            run(line_model(), state_dir=tmp_path, objective=StopAfter(3))
+            run(line_model(), objective=StopAfter(3), **options)
         start = line_model()
         if not change:
             with torch.no_grad():
                 start[0].weight[0, 0] += 1e-6  # another encoder
         caplog.clear()
-        log = run(start, state_dir=tmp_path, checkpoint_seconds=1000, **change)
+        log = run(start, checkpoint_seconds=1000, **{**options, **change})
         assert "the state of another run" in caplog.text
         assert log.resumptions == 0
         assert not list(tmp_path.iterdir())
@@ -388,7 +357,7 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
         raise RuntimeError("PytorchStreamWriter failed writing file data/0")
 
     monkeypatch.setattr(loop.Accelerator, "save_state", full)
-    with pytest.raises(AtlasError, match=r"training state cannot be written.*free space"):
+    with pytest.raises(AtlasError, match=r"step-000000001: the weights cannot .*free space"):
         run(line_model(), state_dir=tmp_path, checkpoint_seconds=1e-9)
     assert not list(tmp_path.iterdir())
 

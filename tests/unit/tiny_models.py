@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,13 @@ from transformers import BertConfig, BertModel
 
 from mbert_atlas.encoders.loading import save_encoder
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoding import encode
 from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
+from mbert_atlas.specifications import Optimisation
+from mbert_atlas.training.finetune import finetune
+from mbert_atlas.training.interfaces import TrainingLog
+from mbert_atlas.training.job import FinetuningJob
+from mbert_atlas.training.method import Method
 
 torch.set_num_threads(1)  # for models this small, more threads only wait for each other
 
@@ -91,6 +99,30 @@ def sentence_table(sentences: list[list[str]], tags: list[list[str]]) -> pa.Tabl
         },
         schema=SENTENCES,
     )
+
+
+def tagging_job(folder: Path) -> dict[str, Any]:
+    """Return a fine-tuning job that learns its forty sentences by heart."""
+    tokenizer = make_tokenizer(folder)
+    sentences = [["the", "cat", "sees", "a", "dog", ","][: 2 + n % 5] for n in range(40)]
+    tags = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB", ",": "PUNCT"}
+    table = sentence_table(sentences, [[tags[word] for word in words] for words in sentences])
+    encode("tagging", table, tokenizer, folder / "train", labels=TAGS)
+    return {
+        "task": "tagging",
+        "encoder": make_encoder(folder, tokenizer),
+        "train": folder / "train",
+        "evaluate": {"ud": folder / "train"},
+        "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=12),
+        "seed": 1,
+        "output_model": folder / "model",
+        "output_predictions": folder / "predictions.parquet",
+        "state_dir": folder / "state",
+    }
+
+
+def finetuned(job: Mapping[str, Any], *methods: Method, **changes: Any) -> TrainingLog:
+    return finetune(FinetuningJob(**{**job, **changes}), methods)
 
 
 def weights(model: nn.Module) -> bytes:

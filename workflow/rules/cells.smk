@@ -163,7 +163,7 @@ def experiment_files(pattern, scored):
 
 def model_of_features(run, seed):
     """Which model a run's features come from: a frozen encoder is the same for every seed."""
-    if run.specification["hyperparameters"]["frozen"]:
+    if run.specification["hyperparameters"]["trained_layers"] == "none":
         return run.base
     return f"{run.id}/seed{seed}"
 

@@ -174,13 +174,6 @@ def pairs_folder(run):
     return f"<results>/tokens/{run.base}/pairs/{run.specification['bitext']}/{run.language}/train"
 
 
-def replay_folders(run):
-    """What a fine-tuning run replays: the pairs of the adjustment before it, and its encoder."""
-    if "replay" not in run.specification:
-        return []
-    return [pairs_folder(RUNS[run.start]), encoder_folder(run.base)]
-
-
 def table(dataset, language=None):
     """The Parquet file of a dataset (of one language, where it is made language by language)."""
     if CONFIG.datasets[dataset].corpus in ("wikipedia", "plain_text", "bitext"):
@@ -235,12 +228,6 @@ def encoded(encoder, item):
     """The token store of an `EncodedDataset` under an encoder's tokenizer."""
     item = item if isinstance(item, dict) else item.model_dump()
     return f"<results>/tokens/{encoder}/examples/{item['encoding']}/{item['dataset']}"
-
-
-def language_data(run):
-    """The texts whose language a fine-tuning run unlearns."""
-    data = run.specification.get("language_data")
-    return encoded(run.base, data) if data else []
 
 
 def choice_of(run):

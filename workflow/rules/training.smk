@@ -2,6 +2,17 @@
 # Resumable state lies in results/<run>/state, which Snakemake does not own: a killed job goes on from it.
 
 
+def method_inputs(run):
+    """The files that the methods of a fine-tuning run need, by name."""
+    found = {}
+    if "replay" in run.specification:  # what the adjustment before it was made from
+        found["replay_pairs"] = pairs_folder(RUNS[run.start])
+        found["replay_encoder"] = encoder_folder(run.base)
+    if "language_data" in run.specification:
+        found["confusion_texts"] = encoded(run.base, run.specification["language_data"])
+    return found
+
+
 rule encode_examples:
     """A dataset's examples as token ids for one way of encoding a task."""
     input:
@@ -28,7 +39,7 @@ rule encode_examples:
 
 
 rule adjust:
-    """Cross-lingual adjustment (efimov2022, Eq. 1)."""
+    """Cross-lingual adjustment (Efimov et al. 2022, Eq. 1)."""
     input:
         encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
         pairs=lambda wildcards: pairs_folder(RUNS[wildcards.run]),
@@ -60,6 +71,7 @@ rule adjust:
 rule finetune:
     """Fine-tuning on a task, then predictions on its test sets."""
     input:
+        unpack(lambda wildcards: method_inputs(RUNS[wildcards.run])),
         encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
         train=lambda wildcards: example_folder(
             RUNS[wildcards.run], RUNS[wildcards.run].specification["train"]
@@ -68,8 +80,6 @@ rule finetune:
             example_folder(RUNS[wildcards.run], dataset)
             for dataset in RUNS[wildcards.run].specification["evaluate"]
         ],
-        replay=lambda wildcards: replay_folders(RUNS[wildcards.run]),
-        language_data=lambda wildcards: language_data(RUNS[wildcards.run]),
         choice=lambda wildcards: choice_of(RUNS[wildcards.run]),
     output:
         model=directory("<results>/runs/{run}/seed{seed}/model"),

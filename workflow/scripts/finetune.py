@@ -4,57 +4,37 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.objectives.confusion import ConfusionSource
-    from mbert_atlas.objectives.replay import ReplaySource
-    from mbert_atlas.specifications import (
-        Adjustment,
-        LanguageConfusion,
-        Optimisation,
-        Replay,
-        Selection,
-    )
-    from mbert_atlas.training.finetune import HeadOptions, finetune
+    from mbert_atlas.specifications import Optimisation
+    from mbert_atlas.tasks.base import HeadOptions
+    from mbert_atlas.training.finetune import finetune
+    from mbert_atlas.training.job import FinetuningJob
+    from mbert_atlas.training.methods import methods_of
 
-    specification = snakemake.params.specification
+    specification, files = snakemake.params.specification, dict(snakemake.input.items())
     hyperparameters = specification["hyperparameters"]
-    if choice := snakemake.input.choice:
+    if choice := files.pop("choice"):
         from mbert_atlas.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
-    seed, replay, confusion = int(snakemake.wildcards.seed), None, None
-    if snakemake.input.replay:
-        pairs, original = map(Path, snakemake.input.replay)
-        replay = ReplaySource(
-            specification=Replay(**hyperparameters["replay"]),
-            adjustment=Adjustment(**specification["replay"]["hyperparameters"]),
-            store=pairs,
-            encoder=original,
-            seed=seed,
-        )
-    if method := hyperparameters["confusion"]:
-        confusion = ConfusionSource(
-            specification=LanguageConfusion(**method), store=Path(snakemake.input.language_data)
-        )
-    selection = hyperparameters["selection"]
-    finetune(
+    tests = [Path(path) for path in files.pop("evaluate")]
+    inputs = {name: Path(path) for name, path in files.items()}
+    job = FinetuningJob(
         task=specification["encoding"]["task"],
-        encoder=Path(snakemake.input.encoder),
-        train=Path(snakemake.input.train),
-        evaluate={Path(path).name: Path(path) for path in snakemake.input.evaluate},
-        train_languages=specification.get("train_languages"),
-        languages=specification["evaluate"],
+        encoder=inputs.pop("encoder"),
+        train=inputs.pop("train"),
+        evaluate={path.name: path for path in tests},
         optimisation=Optimisation(**hyperparameters["optimisation"]),
-        head=HeadOptions(**hyperparameters["head"]),
-        seed=seed,
-        replay=replay,
-        frozen=hyperparameters["frozen"],
-        selection=Selection(**selection) if selection else None,
-        confusion=confusion,
+        seed=int(snakemake.wildcards.seed),
         output_model=Path(snakemake.output.model),
         output_predictions=Path(snakemake.output.predictions),
         state_dir=Path(snakemake.params.state),
+        head=HeadOptions(**hyperparameters["head"]),
+        trained_layers=hyperparameters["trained_layers"],
+        train_languages=specification.get("train_languages"),
+        languages=specification["evaluate"],
         description=f"{snakemake.wildcards.run}, seed {snakemake.wildcards.seed}",
     )
+    finetune(job, methods_of(hyperparameters, specification, inputs))
 
 
 run(main, snakemake)

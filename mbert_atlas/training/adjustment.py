@@ -1,4 +1,4 @@
-"""Cross-lingual adjustment: aligned words together, English where it was (efimov2022, Eq. 1).
+"""Cross-lingual adjustment: aligned words together, English kept (Efimov et al. 2022, Eq. 1).
 
 The loss is ``sum ||f(s) - f(t)||^2`` over aligned pairs plus ``sum ||f(s) - f0(s)||^2`` over the
 English words, f0 being the encoder before adjustment. As f0 never changes, its English vectors are
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,11 @@ from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, sha256_of
-from mbert_atlas.objectives.pairs import WordPairs, open_pairs
 from mbert_atlas.randomness import generator
 from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train
+from mbert_atlas.training.word_pairs import WordPairs, open_pairs
 
 _logger = logging.getLogger(__name__)
 IntArray = npt.NDArray[np.int64]
@@ -66,14 +67,14 @@ class AlignedSentences:
         hidden_size: int,
         padding: int,
     ) -> None:
-        self._padding = padding
+        self._padding, self.hidden_size = padding, hidden_size
         self.source_ids = store.ragged("source_ids").take(rows)
         self._target_ids = store.ragged("target_ids").take(rows)
         self.lengths: IntArray = 2 * np.maximum(self.source_ids.lengths, self._target_ids.lengths)
         self.reference: npt.NDArray[np.floating[Any]] | None = None
         place, first = self._list_english(store, rows)
         self._list_pairs(store, pairs, rows, specification, place, first)
-        self._weigh(specification, hidden_size)
+        self._weigh(specification)
 
     def _list_english(self, store: TokenStore, rows: IntArray) -> tuple[IntArray, IntArray]:
         """Fill :attr:`start` and :attr:`end`.
@@ -82,6 +83,9 @@ class AlignedSentences:
             The place of each word, [CLS] and [SEP] among the tokens of its sentence, and the
             index in that array of each sentence's first word.
         """
+        # Flat arrays hold the words of all sentences, then every [CLS], then every [SEP]. One
+        # sentence of 4 pieces whose second word was cut off: start [1, 2, 0, 3], end [2, 2, 1, 4],
+        # of which words 0, 2 and 3 are kept, so place [0, -1, 1, 2].
         starts = store.ragged("source_word_start").take(rows)
         ends = store.ragged("source_word_end").take(rows)
         count = np.arange(len(rows))
@@ -107,6 +111,8 @@ class AlignedSentences:
         place: IntArray,
         first: IntArray,
     ) -> None:
+        # A pair is (sentence, place of its English token, first piece, end); word k of sentence i
+        # has its place at first[i] + k. To pairs of words come those of [CLS] and of [SEP].
         n = len(rows)
         count = np.arange(n)
         of_sentence = group_by(pairs.sentence, len(store.ragged("source_ids"))).take(rows)
@@ -132,13 +138,13 @@ class AlignedSentences:
         self._target_start = Ragged(start[grouped.values], grouped.offsets)
         self._target_end = Ragged(end[grouped.values], grouped.offsets)
 
-    def _weigh(self, specification: Adjustment, hidden_size: int) -> None:
+    def _weigh(self, specification: Adjustment) -> None:
         """Set what a squared norm of each sentence counts in either term."""
         if specification.reduction == "sum":
             self._pair_weight = self._token_weight = np.ones(len(self), dtype=np.float32)
             return
         self._pair_weight, self._token_weight = (
-            group_shares(counts, specification.group_size, hidden_size)
+            group_shares(counts, specification.group_size, self.hidden_size)
             for counts in (self.pair_counts, self.start.lengths)
         )
 
@@ -238,6 +244,8 @@ def group_shares(counts: IntArray, group_size: int, hidden_size: int) -> npt.NDA
     Returns:
         The weight of each sentence's squared norms, float32, shape ``(n,)``.
     """
+    # 1 / (items in the group * dims): counts [2, 1, 5], two sentences in a group, 4 dims give
+    # items [3, 3, 5] and weights [1/12, 1/12, 1/20].
     group = np.arange(len(counts)) // group_size
     items = np.bincount(group, weights=counts)[group]
     return (1.0 / (np.maximum(items, 1.0) * hidden_size)).astype(np.float32)
@@ -312,7 +320,7 @@ def sample_sentences(
         pool = pool[with_pairs]
     if len(pool) < specification.sentences:
         _logger.warning(
-            "%d sentences asked for, only %d to draw from: all are taken",
+            "%d sentences are to be drawn from %d: all are taken",
             specification.sentences,
             len(pool),
         )
@@ -329,7 +337,6 @@ def adjust(
     seed: int,
     output: Path,
     state_dir: Path,
-    threads: int | None = None,
 ) -> dict[str, int]:
     """Adjust an encoder to one language pair and save it as an encoder folder.
 
@@ -340,22 +347,15 @@ def adjust(
         seed: decides the sample, the order of batches and dropout.
         output: folder to write, with the tokenizer of ``encoder``.
         state_dir: where the resumable state and the original's vectors are kept while training.
-        threads: CPU threads; none leaves torch's choice.
 
     Returns:
         Counts: sentences in the store, drawn and trained on, pairs (specials included), tokens.
 
     Raises:
-        DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
-            holds no pair.
+        DataError: see :func:`open_sample`.
     """
-    if threads is not None:
-        torch.set_num_threads(threads)
-    model = load_encoder(encoder)
-    examples, total = open_sample(store, specification, seed, encoder, model)
-    fingerprint = examples.fingerprint(specification, sha256_of(encoder / "model.safetensors"))
-    if specification.regulariser:
-        examples.reference = open_reference(model, examples, specification, state_dir, fingerprint)
+    sample = open_sample(store, specification, seed, encoder, state_dir)
+    model, examples = sample.model, sample.examples
     if not specification.dropout_in_training:
         switch_off_dropout(model)
     log = train(
@@ -366,14 +366,14 @@ def adjust(
         seed=seed,
         state_dir=state_dir,
         description=f"adjusting {encoder.name}",
-        fingerprint=fingerprint,
+        fingerprint=sample.fingerprint,
     )
     save_encoder(model, encoder, output)
     examples.reference = None  # closes the file
     shutil.rmtree(state_dir, ignore_errors=True)
     return {
-        "sentences_in_store": total,
-        "sentences_asked": specification.sentences,
+        "sentences_in_store": sample.sentences_in_store,
+        "sentences_requested": specification.sentences,
         "sentences_trained": len(examples),
         "pairs": examples.pairs,
         "english_tokens": len(examples.start.values),
@@ -381,9 +381,26 @@ def adjust(
     }
 
 
+@dataclass(frozen=True)
+class Sample:
+    """What a run of adjustment trains on.
+
+    Attributes:
+        model: the original encoder.
+        examples: the sentences, with the original's English vectors if there is a regulariser.
+        sentences_in_store: sentences that they were drawn from.
+        fingerprint: digest of sentences, specification and encoder.
+    """
+
+    model: PreTrainedModel
+    examples: AlignedSentences
+    sentences_in_store: int
+    fingerprint: str
+
+
 def open_sample(
-    store: Path, specification: Adjustment, seed: int, encoder: Path, model: PreTrainedModel
-) -> tuple[AlignedSentences, int]:
+    store: Path, specification: Adjustment, seed: int, encoder: Path, folder: Path
+) -> Sample:
     """Open the sentences that a run of adjustment with this seed samples.
 
     Args:
@@ -391,15 +408,13 @@ def open_sample(
         specification: the protocol.
         seed: the run's seed.
         encoder: folder of the original encoder.
-        model: what is in it.
-
-    Returns:
-        The sample, without the original's vectors, and the number of sentences in the store.
+        folder: keeps the original's vectors for as long as the run may be resumed.
 
     Raises:
         DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
             holds no pair.
     """
+    model = load_encoder(encoder)
     bitext, pairs = open_pairs(store)
     require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), encoder)
     total = len(bitext.ragged("source_ids"))
@@ -411,10 +426,14 @@ def open_sample(
         pairs,
         rows,
         specification,
-        hidden_size=model.config.hidden_size,
+        hidden_size=int(model.config.hidden_size),
         padding=padding_id(model),
     )
-    return examples, total
+    fingerprint = examples.fingerprint(specification, sha256_of(encoder / "model.safetensors"))
+    if specification.regulariser:
+        path = folder / f"reference-{fingerprint[:16]}.npy"
+        examples.reference = _open_reference(model, examples, specification, path)
+    return Sample(model, examples, total, fingerprint)
 
 
 def switch_off_dropout(model: torch.nn.Module) -> None:
@@ -424,30 +443,18 @@ def switch_off_dropout(model: torch.nn.Module) -> None:
             module.p = 0.0
 
 
-def open_reference(
-    model: PreTrainedModel,
-    examples: AlignedSentences,
-    specification: Adjustment,
-    folder: Path,
-    fingerprint: str,
+def _open_reference(
+    model: PreTrainedModel, examples: AlignedSentences, specification: Adjustment, path: Path
 ) -> npt.NDArray[np.floating[Any]]:
-    """Open the original's English vectors, made first unless an interrupted run left them.
-
-    Args:
-        model: the encoder before adjustment; moved to the device if the vectors must be made.
-        examples: the sampled sentences.
-        specification: aggregation and type of the vectors.
-        folder: where the file lies, named by ``fingerprint``.
-        fingerprint: digest of the sample and of the encoder.
+    """Open the original's English vectors, made first unless a killed run left them.
 
     Returns:
         Memory-mapped, shape ``(tokens, hidden_size)``, tokens as in the sample's ``start``.
     """
-    path = folder / f"reference-{fingerprint[:16]}.npy"
     if not path.exists():
         model.to(PartialState().device)
-        shape = (len(examples.start.values), int(model.config.hidden_size))
         with atomic_path(path) as temporary:
+            shape = (len(examples.start.values), examples.hidden_size)
             out = create_array(temporary, specification.reference_dtype, shape)
             examples.compute_reference(model, specification.aggregation, out)
             out.flush()

@@ -1,4 +1,4 @@
-"""Continual learning: Eq. 2, its draws, and fine-tuning with replay."""
+"""Continual learning (Efimov et al. 2022): Eq. 2, its draws, and fine-tuning with replay."""
 
 from __future__ import annotations
 
@@ -10,26 +10,48 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from test_objectives_adjustment import Lookup, _examples, two_sentences  # noqa: F401
-from tiny_models import NLI_LABELS, nli_table
+from test_training_adjustment import Lookup, _examples, two_sentences  # noqa: F401
+from tiny_models import NLI_LABELS, finetuned, nli_table
 from toy_representations import WORDS, toy_encoder, toy_pairs
 
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
-from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.objectives.adjustment import AlignedSentences, alignment_terms, sample_sentences
-from mbert_atlas.objectives.pairs import open_pairs
-from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
+from mbert_atlas.errors import DataError
 from mbert_atlas.specifications import Adjustment, Optimisation, Replay
-from mbert_atlas.training.finetune import finetune
+from mbert_atlas.training.adjustment import AlignedSentences, alignment_terms, sample_sentences
+from mbert_atlas.training.methods.replay import AlignmentReplay
+from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
 TABLE = [[0.0, 0.0]] * 5 + [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], [4.0, 0.0], [1.0, 3.0], [3.0, -1.0]]
 
 
-def _source(adjustment: Adjustment, replay: Replay, path: Path, seed: int = 1) -> ReplaySource:
-    return ReplaySource(replay, adjustment, path, path, seed)
+def _by_hand(examples: Any, adjustment: Adjustment, replay: Replay) -> AlignmentReplay:
+    """Return a replay of examples that no run has opened."""
+    made = AlignmentReplay(replay, adjustment, Path(), Path())
+    made.examples, made.seed = examples, 1
+    return made
+
+
+def _prepared(
+    folder: Path,
+    adjustment: Adjustment,
+    replay: Replay | None = None,
+    *,
+    seed: int = 1,
+    encoder: str = "encoder",
+    state: str = "state",
+) -> AlignmentReplay:
+    """Return a replay of ``folder / "store"`` as a run opens it."""
+    path = folder / encoder
+    made = AlignmentReplay(replay or Replay(), adjustment, folder / "store", path)
+    optimisation = Optimisation()
+    job = SimpleNamespace(
+        encoder=path, seed=seed, state_dir=folder / state, optimisation=optimisation
+    )
+    made.prepare(SimpleNamespace(job=job))
+    return made
 
 
 @pytest.mark.parametrize("protocol", ["published", "corrected"])
@@ -40,8 +62,7 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
     model = Lookup(TABLE)
     examples = _examples(model, two_sentences, adjustment)
     model.table.data[5] = torch.tensor([2.0, 0.0])
-    source = _source(adjustment, replay, two_sentences)
-    made = AlignmentReplay(examples, source, hidden_size=2)
+    made = _by_hand(examples, adjustment, replay)
     seen = set()
     for step in range(8):
         drawn = made.draw(step)
@@ -53,7 +74,7 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
             expected = 0.1 * pull / (5 * 2) + regulariser / ((4 * first + 3 * second) * 2)
         else:
             expected = 0.1 * (pull / 5 + regulariser / 5)
-        assert made(SimpleNamespace(encoder=model), step).item() == pytest.approx(expected)
+        assert made.loss(model, step).item() == pytest.approx(expected)
     assert len(seen) > 1
 
 
@@ -65,7 +86,7 @@ def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F8
     losses = []
     for size in (2, 6):
         replay = Replay.published(sentences=6, group_size=size)
-        made = AlignmentReplay(examples, _source(adjustment, replay, two_sentences), hidden_size=2)
+        made = _by_hand(examples, adjustment, replay)
         batch = made.collate(np.zeros(6, dtype=np.int64))  # equal sentences, equal groups
         losses.append(sum(alignment_terms(model, batch, "mean")).item())
     assert losses[0] == pytest.approx(3 * losses[1])
@@ -73,14 +94,9 @@ def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F8
 
 def test_draws_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     path = toy_pairs(tmp_path / "store", sentences=20)
-    encoder = toy_encoder(tmp_path / "encoder")
+    toy_encoder(tmp_path / "encoder")
     adjustment = Adjustment.corrected(sentences=12)
-
-    def replay(seed: int) -> AlignmentReplay:
-        source = ReplaySource(Replay(), adjustment, path, encoder, seed)
-        return open_replay(source, tmp_path / "state")
-
-    one, again, other = replay(1), replay(1), replay(2)
+    one, again, other = (_prepared(tmp_path, adjustment, seed=seed) for seed in (1, 1, 2))
     assert one.fingerprint == again.fingerprint != other.fingerprint
     counts = np.zeros(12)
     for step in range(300):
@@ -103,51 +119,46 @@ def test_reference_is_the_original_and_is_made_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
-    path = toy_pairs(tmp_path / "store", sentences=10)
-    source = ReplaySource(Replay(), Adjustment.corrected(), path, encoder, 1)
-    made = open_replay(source, tmp_path / "state")
-    model = SimpleNamespace(encoder=load_encoder(encoder).train())
+    toy_encoder(tmp_path / "other", seed=5)
+    toy_pairs(tmp_path / "store", sentences=10)
+    adjustment = Adjustment.corrected()
+    made = _prepared(tmp_path, adjustment)
     batch = made.collate(made.draw(0))
-    model.encoder.eval()
-    assert alignment_terms(model.encoder, batch, "mean")[1].item() < 1e-4  # at the original: zero
+    model = load_encoder(encoder).eval()
+    assert alignment_terms(model, batch, "mean")[1].item() < 1e-4  # at the original: zero
     monkeypatch.delattr(AlignedSentences, "compute_reference")
-    again = open_replay(source, tmp_path / "state")
-    assert isinstance(again.examples.reference, np.memmap)
+    assert isinstance(_prepared(tmp_path, adjustment).examples.reference, np.memmap)
     # Another encoder or another aggregation would need vectors of its own.
-    for changed in (
-        ReplaySource(Replay(), Adjustment.corrected(aggregation="last"), path, encoder, 1),
-        ReplaySource(
-            Replay(), Adjustment.corrected(), path, toy_encoder(tmp_path / "other", seed=5), 1
-        ),
+    for name, changed in (
+        ("encoder", Adjustment.corrected(aggregation="last")),
+        ("other", adjustment),
     ):
         with pytest.raises(AttributeError, match="compute_reference"):
-            open_replay(changed, tmp_path / "state")
+            _prepared(tmp_path, changed, encoder=name)
     # Without a regulariser there is nothing to make.
-    free = ReplaySource(Replay(), Adjustment.corrected(regulariser=False), path, encoder, 1)
-    assert open_replay(free, tmp_path / "elsewhere").examples.reference is None
+    free = _prepared(tmp_path, Adjustment.corrected(regulariser=False), state="elsewhere")
+    assert free.examples.reference is None
     assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.mark.parametrize("dropout", [True, False])
 def test_dropout_is_the_adjustments(tmp_path: Path, dropout: bool) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
-    path = toy_pairs(tmp_path / "store", sentences=10)
+    toy_pairs(tmp_path / "store", sentences=10)
     adjustment = Adjustment.corrected(dropout_in_training=dropout)
-    made = open_replay(
-        ReplaySource(Replay.corrected(), adjustment, path, encoder, 1), tmp_path / "state"
-    )
-    model = SimpleNamespace(encoder=load_encoder(encoder).train())
-    model.encoder.pooler.eval()  # a part in another mode stays in it
-    losses = {made(model, 0).item() for _ in range(3)}
+    made = _prepared(tmp_path, adjustment, Replay.corrected())
+    model = load_encoder(encoder).train()
+    model.pooler.eval()  # a part in another mode stays in it
+    losses = {made.loss(model, 0).item() for _ in range(3)}
     assert (len(losses) > 1) is dropout
-    assert model.encoder.training
-    assert not model.encoder.pooler.training
-    made(model, 0).backward()
-    assert model.encoder.embeddings.word_embeddings.weight.grad.abs().sum() > 0
+    assert model.training
+    assert not model.pooler.training
+    made.loss(model, 0).backward()
+    assert model.embeddings.word_embeddings.weight.grad.abs().sum() > 0
 
 
-def _finetune(folder: Path, name: str, **changes: Any) -> Any:
-    arguments: dict[str, Any] = {
+def _finetune(folder: Path, name: str, *methods: AlignmentReplay) -> Any:
+    job: dict[str, Any] = {
         "task": "inference",
         "encoder": folder / "encoder",
         "train": folder / "examples",
@@ -159,18 +170,18 @@ def _finetune(folder: Path, name: str, **changes: Any) -> Any:
         "output_model": folder / name / "model",
         "output_predictions": folder / name / "predictions.parquet",
         "state_dir": folder / name / "state",
-        "replay": _replay(folder),
     }
-    return finetune(**(arguments | changes))
+    return finetuned(job, *methods)
 
 
-def _replay(folder: Path, **changes: Any) -> ReplaySource:
-    return ReplaySource(
-        Replay.published(sentences=4, **changes),
-        Adjustment.published(sentences=20),
+def _replay(
+    folder: Path, replay: Replay | None = None, adjustment: Adjustment | None = None
+) -> AlignmentReplay:
+    return AlignmentReplay(
+        replay or Replay.published(sentences=4),
+        adjustment or Adjustment.published(sentences=20),
         folder / "pairs",
         folder / "original",
-        5,
     )
 
 
@@ -198,20 +209,20 @@ def folder(tmp_path: Path) -> Path:
 def test_an_interrupted_run_goes_on_to_the_same_weights(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = _finetune(folder, "whole")
-    call, calls = AlignmentReplay.__call__, []
+    whole = _finetune(folder, "whole", _replay(folder))
+    draw, calls = AlignmentReplay.draw, []
 
-    def dies(self: AlignmentReplay, model: Any, step: int) -> torch.Tensor:
+    def dies(self: AlignmentReplay, step: int) -> Any:
         calls.append(step)
         if len(calls) == 5:
             raise KeyboardInterrupt
-        return call(self, model, step)
+        return draw(self, step)
 
-    monkeypatch.setattr(AlignmentReplay, "__call__", dies)
+    monkeypatch.setattr(AlignmentReplay, "draw", dies)
     with pytest.raises(KeyboardInterrupt):
-        _finetune(folder, "resumed")
+        _finetune(folder, "resumed", _replay(folder))
     assert list((folder / "resumed/state").glob("reference-*.npy"))
-    resumed = _finetune(folder, "resumed")
+    resumed = _finetune(folder, "resumed", _replay(folder))
     assert calls == [0, 1, 2, 3, 4, *range(4, 12)]
     assert (whole.steps, resumed.steps, resumed.resumptions) == (12, 12, 1)
     assert not (folder / "resumed/state").exists()
@@ -222,17 +233,19 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
 def test_a_state_of_another_replay_is_not_continued(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def dies(self: AlignmentReplay, model: Any, step: int) -> torch.Tensor:
+    draw = AlignmentReplay.draw
+
+    def dies(self: AlignmentReplay, step: int) -> Any:
         if step == 3:
             raise KeyboardInterrupt
-        return torch.zeros((), requires_grad=True)
+        return draw(self, step)
 
-    for change in (_replay(folder, alpha=0.5), None):
+    for change in ([_replay(folder, Replay.published(sentences=4, alpha=0.5))], []):
         with monkeypatch.context() as patch:
-            patch.setattr(AlignmentReplay, "__call__", dies)
+            patch.setattr(AlignmentReplay, "draw", dies)
             with pytest.raises(KeyboardInterrupt):
-                _finetune(folder, "run")
-        assert _finetune(folder, "run", replay=change).resumptions == 0
+                _finetune(folder, "run", _replay(folder))
+        assert _finetune(folder, "run", *change).resumptions == 0
 
 
 def test_replay_keeps_translations_together(folder: Path) -> None:
@@ -249,15 +262,10 @@ def test_replay_keeps_translations_together(folder: Path) -> None:
             pull, _ = alignment_terms(model, examples.collate(np.arange(24)), "mean")
         return pull.item() / examples.pairs
 
-    _finetune(folder, "alone", replay=None)
-    source = ReplaySource(
-        Replay.corrected(sentences=8, alpha=1.0),
-        Adjustment.corrected(regulariser=False),
-        folder / "pairs",
-        folder / "original",
-        5,
-    )
-    _finetune(folder, "replayed", replay=source)
+    _finetune(folder, "alone")
+    replay = Replay.corrected(sentences=8, alpha=1.0)
+    without = Adjustment.corrected(regulariser=False)
+    _finetune(folder, "replayed", _replay(folder, replay, without))
     assert distance(folder / "replayed/model") < 0.9 * distance(folder / "alone/model")
 
 
@@ -266,11 +274,13 @@ def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
     tokenizer.write_text(tokenizer.read_text().replace("xx39", "yy39"), "utf-8")
     encode("inference", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
     with pytest.raises(DataError, match="whose alignment is to be replayed"):
-        _finetune(folder, "run")
+        _finetune(folder, "run", _replay(folder))
+    tokenizer.write_text((folder / "original/tokenizer.json").read_text(), "utf-8")
+    encode("inference", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
     good = load_arrays(folder / "pairs")
     save_arrays(folder / "pairs", dict(good.arrays), {"tokenizer_sha256": "0"})
-    with pytest.raises(AtlasError, match="not made with the tokenizer"):
-        open_replay(_replay(folder), folder / "state")
+    with pytest.raises(DataError, match="not made with the tokenizer"):
+        _finetune(folder, "run", _replay(folder))
 
 
 def test_protocols() -> None:

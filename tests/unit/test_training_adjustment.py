@@ -12,10 +12,13 @@ from toy_representations import CLS, NAMES, SEP, toy_encoder, toy_pairs
 
 from mbert_atlas.alignment.pairs import encode_word_pairs
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
-from mbert_atlas.objectives.adjustment import (
+from mbert_atlas.schemas import WORD_PAIRS
+from mbert_atlas.specifications import Adjustment, Optimisation
+from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
     adjust,
@@ -23,10 +26,7 @@ from mbert_atlas.objectives.adjustment import (
     sample_sentences,
     switch_off_dropout,
 )
-from mbert_atlas.objectives.pairs import open_pairs
-from mbert_atlas.schemas import WORD_PAIRS
-from mbert_atlas.specifications import Adjustment, Optimisation
-from mbert_atlas.training.batching import micro_batches
+from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
 
@@ -510,7 +510,7 @@ def test_stores_of_the_alignment_room(tmp_path: Path) -> None:
     )
     assert counts == {
         "sentences_in_store": 3,
-        "sentences_asked": 30_000,
+        "sentences_requested": 30_000,
         "sentences_trained": 2,
         "pairs": 3 + 2 * 2,
         "english_tokens": 5 + 2 * 2,

@@ -1,4 +1,4 @@
-"""Gradient reversal, entropy maximisation, frozen encoders and the best epoch (tanti2021)."""
+"""Gradient reversal and entropy maximisation; kills of runs with any method."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 from tiny_models import (
     NLI_LABELS,
     TAGS,
+    finetuned,
     make_encoder,
     make_tokenizer,
     nli_table,
@@ -29,21 +30,23 @@ from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.objectives import confusion
-from mbert_atlas.objectives.confusion import (
-    ConfusionSource,
-    LanguageUnlearning,
-    open_unlearning,
-    reverse_gradient,
-    sureness,
-)
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.specifications import LanguageConfusion, Optimisation, Selection
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, HeadOptions, load_model
-from mbert_atlas.training import loop, selection
-from mbert_atlas.training.finetune import finetune, new_model
+from mbert_atlas.training import loop
+from mbert_atlas.training.interfaces import TrainingLog
+from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model
 from mbert_atlas.training.loop import accumulate_gradients, train
+from mbert_atlas.training.method import Method
+from mbert_atlas.training.methods import unlearning as unlearning_module
+from mbert_atlas.training.methods.selection import BestEpoch
+from mbert_atlas.training.methods.unlearning import (
+    HeadCrossEntropy,
+    LanguageUnlearning,
+    confidence,
+    reverse_gradient,
+)
 
 WORDS = {"de": ["un", "-", ","], "en": ["the", "cat", "dog", "sees"], "zh": ["你", "好", "a", "b"]}
 TASK = {"text": "inference", "token": "tagging"}
@@ -94,38 +97,69 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def unlearning_of(
+def unlearning_of(folder: Path, unit: str, **fields: Any) -> LanguageUnlearning:
+    path = folder / f"languages-{unit}"
+    return LanguageUnlearning(LanguageConfusion.model_validate(fields), path)
+
+
+def prepared(
     folder: Path,
     unit: str,
     method: str,
     optimisation: Optimisation = ONE_STEP,
+    *,
+    examples: int = 32,
+    encoder: str = "still/encoder",
     seed: int = 1,
-    task_examples: int = 32,
+    head: HeadOptions | None = None,
     **fields: Any,
-) -> LanguageUnlearning:
-    return open_unlearning(
-        ConfusionSource(
-            LanguageConfusion.model_validate({"method": method, **fields}),
-            folder / f"languages-{unit}",
-        ),
-        folder / "encoder",
-        unit,
-        optimisation,
-        seed=seed,
-        task_examples=task_examples,
+) -> tuple[LanguageUnlearning, FinetuningRun]:
+    """Return the method and the run that it has prepared."""
+    run = FinetuningRun(
+        FinetuningJob(
+            task=TASK[unit],
+            encoder=folder / encoder,
+            train=folder / unit,
+            evaluate={},
+            optimisation=optimisation,
+            seed=seed,
+            output_model=folder / "model",
+            output_predictions=folder / "predictions",
+            state_dir=folder / "state",
+            head=head or HeadOptions(dropout=0.0),
+        )
+    )
+    run.rows = np.arange(examples)
+    unlearning = unlearning_of(folder, unit, method=method, **fields)
+    unlearning.prepare(run)
+    run.model.train()
+    return unlearning, run
+
+
+def train_on(run: FinetuningRun, *methods: Method) -> TrainingLog:
+    return train(
+        run.model,
+        run.examples(run.rows),
+        run.objective,
+        run.job.optimisation,
+        seed=1,
+        state_dir=None,
+        description="phases",
+        methods=methods,
     )
 
 
-def model_of(folder: Path, unit: str, unlearning: LanguageUnlearning) -> EncoderWithHead:
-    model = new_model(
-        folder / "still/encoder", tasks.get(TASK[unit]), LABELS[unit], HeadOptions(), 1
-    )
-    unlearning.give_head(model, HeadOptions())
-    return model.train()
+class Look(Method):
+    """Keeps what it sees where epochs begin and end."""
 
+    def __init__(self, see: Callable[[Any], Any]) -> None:
+        self.see, self.begins, self.ends = see, [], []
 
-def examples_of(folder: Path, unit: str) -> Any:
-    return tasks.get(TASK[unit]).examples(load_arrays(folder / unit))
+    def start_epoch(self, epoch: int, model: Any) -> None:
+        self.begins.append(self.see(model))
+
+    def end_epoch(self, epoch: int, model: Any) -> None:
+        self.ends.append(self.see(model))
 
 
 def copied(model: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -155,10 +189,10 @@ def test_the_second_term_by_hand():
     probabilities = np.array([[0.5, 0.25, 0.25], [0.7, 0.2, 0.1]])
     logits = torch.from_numpy(probabilities).log() + 3.0  # what is common to all does not matter
     np.testing.assert_allclose(
-        sureness(logits, "uniform"), [5 * np.log(2), -np.log(0.7 * 0.2 * 0.1)], rtol=1e-6
+        confidence(logits, "uniform"), [5 * np.log(2), -np.log(0.7 * 0.2 * 0.1)], rtol=1e-6
     )
     np.testing.assert_allclose(
-        sureness(logits, "entropy"),
+        confidence(logits, "entropy"),
         [-1.5 * np.log(2), 0.7 * np.log(0.7) + 0.2 * np.log(0.2) + 0.1 * np.log(0.1)],
         rtol=1e-6,
     )
@@ -169,15 +203,15 @@ def test_the_second_term_by_hand():
 def test_its_minimum_is_the_uniform_distribution(kind, values):
     size = len(values)
     even = torch.zeros(1, size, requires_grad=True)
-    least = sureness(even, kind)
+    least = confidence(even, kind)
     expected = size * np.log(size) if kind == "uniform" else -np.log(size)
     assert least.item() == pytest.approx(expected, rel=1e-6)
     least.backward()
     assert even.grad.abs().max() < 1e-6
-    assert sureness(torch.tensor([values]), kind).item() >= least.item() - 1e-5
+    assert confidence(torch.tensor([values]), kind).item() >= least.item() - 1e-5
     uneven = torch.zeros(1, size)
     uneven[0, 0] = 1.0
-    assert sureness(uneven, kind) > least + 0.01
+    assert confidence(uneven, kind) > least + 0.01
 
 
 class PlainCrossEntropy(CrossEntropy):
@@ -190,17 +224,14 @@ class PlainCrossEntropy(CrossEntropy):
 
 @pytest.mark.parametrize("unit", ["text", "token"])
 def test_the_encoder_unlearns_what_the_language_head_learns(folder, unit):
-    unlearning, gradients = unlearning_of(folder, unit, "gradient_reversal", weight=0.3), []
-    for objective, budget in (
-        (PlainCrossEntropy(), 10_000),
-        (unlearning.objective, 10_000),
-        (unlearning.objective, 16),
-    ):
-        model = model_of(folder, unit, unlearning)
+    gradients = []
+    for plain, budget in ((True, 10_000), (False, 10_000), (False, 16)):
+        unlearning, run = prepared(folder, unit, "gradient_reversal", weight=0.3)
+        objective = PlainCrossEntropy() if plain else unlearning.objective
         within = ONE_STEP.model_copy(update={"token_budget": budget})
-        accumulate_gradients(model, unlearning.examples, objective, within, np.arange(12))
+        accumulate_gradients(run.model, unlearning.examples, objective, within, np.arange(12))
         gradients.append(
-            {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+            {name: p.grad for name, p in run.model.named_parameters() if p.grad is not None}
         )
     plain, *others = gradients
     assert {name.split(".")[0] for name in plain} == {"encoder", "head_language"}
@@ -224,15 +255,11 @@ def test_the_encoder_unlearns_what_the_language_head_learns(folder, unit):
     ],
 )
 def test_the_loss_of_a_step_by_hand(folder, unit, method, uncertainty):
-    examples = examples_of(folder, unit)
-
-    def unlearning() -> LanguageUnlearning:
-        return unlearning_of(folder, unit, method, weight=0.3, uncertainty=uncertainty)
-
-    by_hand = unlearning()
-    model = model_of(folder, unit, by_hand)
-    by_hand.begin_epoch(0, model)
-    batch = examples.collate(np.arange(32))
+    fields = {"method": method, "weight": 0.3, "uncertainty": uncertainty}
+    by_hand, run = prepared(folder, unit, **fields)
+    model = run.model
+    by_hand.start_epoch(0, model)
+    batch = run.examples(run.rows).collate(np.arange(32))
     label_loss = functional.cross_entropy(model(batch), batch["labels"]).item()
     paragraphs = by_hand.examples.collate(by_hand.batch(0))
     logs = model.head_language(model.features(paragraphs)).log_softmax(1)
@@ -242,18 +269,8 @@ def test_the_loss_of_a_step_by_hand(folder, unit, method, uncertainty):
         term = -logs if uncertainty == "uniform" else logs.exp() * logs
         expected = 0.7 * label_loss + 0.3 * term.sum(1).mean().item()
 
-    trained = unlearning()
-    log = train(
-        model_of(folder, unit, trained),
-        examples,
-        trained.beside(CrossEntropy()),
-        ONE_STEP,
-        seed=1,
-        state_dir=None,
-        description="one step",
-        on_epoch_start=trained.begin_epoch,
-        companion=trained,
-    )
+    unlearning, run = prepared(folder, unit, **fields)
+    log = train_on(run, unlearning)
     assert log.epoch_losses == [pytest.approx(expected, rel=1e-5)]
     assert (log.steps, log.examples) == (1, 32)
 
@@ -262,27 +279,10 @@ def test_the_loss_of_a_step_by_hand(folder, unit, method, uncertainty):
 @pytest.mark.parametrize("method", ["gradient_reversal", "entropy_maximisation"])
 def test_the_phases_keep_apart(folder, unit, method):
     optimisation = Optimisation(batch_size=8, epochs=3, learning_rate=1e-3, head_learning_rate=0.01)
-    unlearning = unlearning_of(folder, unit, method, optimisation)
-    alone, together, states = [], [], []
-
-    def begin(epoch: int, model: EncoderWithHead) -> None:
-        before = copied(model)
-        unlearning.begin_epoch(epoch, model)
-        states.append(copied(model))
-        alone.append(changed(before, states[-1]))
-
-    train(
-        model_of(folder, unit, unlearning),
-        examples_of(folder, unit),
-        unlearning.beside(CrossEntropy()),
-        optimisation,
-        seed=1,
-        state_dir=None,
-        description="phases",
-        on_epoch_start=begin,
-        on_epoch_end=lambda _, model: together.append(changed(states[-1], copied(model))),
-        companion=unlearning,
-    )
+    unlearning, run = prepared(folder, unit, method, optimisation)
+    train_on(run, before := Look(copied), unlearning, after := Look(copied))
+    alone = [changed(*pair) for pair in zip(before.begins, after.begins, strict=True)]
+    together = [changed(*pair) for pair in zip(after.begins, after.ends, strict=True)]
     if method == "gradient_reversal":
         assert alone == [set()] * 3
         assert together == [{"encoder", "head", "head_language"}] * 3
@@ -296,87 +296,64 @@ def test_phase_1_teaches_the_language_head_and_phase_2_makes_it_unsure(folder, u
     optimisation = Optimisation(
         batch_size=4, epochs=8, learning_rate=1e-3, head_learning_rate=0.05, schedule="constant"
     )
-    unlearning = unlearning_of(
+    unlearning, run = prepared(
         folder, "token", "entropy_maximisation", optimisation, weight=0.7, uncertainty=uncertainty
     )
-    losses, entropies = [], []
 
     def language(model: EncoderWithHead) -> tuple[float, float]:
         model.eval()
         batch = unlearning.examples.collate(np.arange(30))
         with torch.no_grad():
             logits = model.head_language(model.features(batch))
-        entropy = -sureness(logits, "entropy").mean().item()
+        entropy = -confidence(logits, "entropy").mean().item()
         return functional.cross_entropy(logits, batch["labels"]).item(), entropy
 
-    def begin(epoch: int, model: EncoderWithHead) -> None:
-        before = language(model)[0]
-        unlearning.begin_epoch(epoch, model)
-        after, entropy = language(model)
-        losses.append((before, after))
-        entropies.append([entropy])
-
-    train(
-        model_of(folder, "token", unlearning),
-        examples_of(folder, "token"),
-        unlearning.beside(CrossEntropy()),
-        optimisation,
-        seed=1,
-        state_dir=None,
-        description="phases",
-        on_epoch_start=begin,
-        on_epoch_end=lambda _, model: entropies[-1].append(language(model)[1]),
-        companion=unlearning,
-    )
-    assert losses[0][1] < 0.7 * losses[0][0]
-    before, after = np.mean(entropies, axis=0)
-    assert before < after - 0.03
-    assert entropies[0][0] < entropies[-1][1] - 0.1
-    assert entropies[-1][1] > 0.97 * np.log(3)  # of the most there is
+    train_on(run, before := Look(language), unlearning, after := Look(language))
+    assert after.begins[0][0] < 0.7 * before.begins[0][0]
+    taught, unsure = (np.array(seen)[:, 1] for seen in (after.begins, after.ends))
+    assert taught.mean() < unsure.mean() - 0.03
+    assert taught[0] < unsure[-1] - 0.1
+    assert unsure[-1] > 0.97 * np.log(3)  # of the most there is
 
 
 def test_the_stream_of_paragraphs_is_used_up_and_shuffled_anew(folder):
     optimisation = Optimisation(batch_size=8)
-    unlearning = unlearning_of(folder, "text", "gradient_reversal", optimisation)
+    unlearning, _ = prepared(folder, "text", "gradient_reversal", optimisation)
     passes = [[unlearning.batch(4 * number + place) for place in range(4)] for number in range(3)]
     for batches in passes:
         assert sorted(np.concatenate(batches)) == list(range(30))
     assert any(not np.array_equal(*pair) for pair in zip(passes[0], passes[1], strict=True))
-    again = unlearning_of(folder, "text", "entropy_maximisation", optimisation)
+    again, _ = prepared(folder, "text", "entropy_maximisation", optimisation)
     assert np.array_equal(again.batch(9), passes[2][1])  # nothing but seed and step decide
     assert np.array_equal(again.batch(2), passes[0][2])
-    other = unlearning_of(folder, "text", "gradient_reversal", optimisation, seed=2)
+    other, _ = prepared(folder, "text", "gradient_reversal", optimisation, seed=2)
     assert any(not np.array_equal(other.batch(step), passes[0][step]) for step in range(4))
 
 
 def test_only_the_training_split_is_used(folder):
-    unlearning = unlearning_of(folder, "token", "gradient_reversal")
+    unlearning, _ = prepared(folder, "token", "gradient_reversal")
     splits = unlearning.examples.store.dense("split")[unlearning.examples.rows]
     assert (len(splits), set(splits)) == (30, {"train"})
 
 
-@pytest.mark.parametrize(("task_examples", "expected"), [(7, 7), (1000, 30)])
+@pytest.mark.parametrize(("examples", "expected"), [(7, 7), (1000, 30)])
 def test_phase_1_takes_as_many_paragraphs_as_the_task_has_examples(
-    folder, task_examples, expected, monkeypatch
+    folder, examples, expected, monkeypatch
 ):
-    unlearning = unlearning_of(
-        folder,
-        "text",
-        "entropy_maximisation",
-        Optimisation(batch_size=4),
-        task_examples=task_examples,
+    unlearning, run = prepared(
+        folder, "text", "entropy_maximisation", Optimisation(batch_size=4), examples=examples
     )
-    model, seen = model_of(folder, "text", unlearning), []
+    seen = []
 
     def record(model, examples, objective, optimisation, indices):
         seen.append(indices)
         return accumulate_gradients(model, examples, objective, optimisation, indices)
 
-    monkeypatch.setattr(confusion, "accumulate_gradients", record)
+    monkeypatch.setattr(unlearning_module, "accumulate_gradients", record)
     epochs = []
     for epoch in (0, 1, 0):
         seen.clear()
-        unlearning.begin_epoch(epoch, model)
+        unlearning.start_epoch(epoch, run.model)
         epochs.append(np.concatenate(seen))
         assert len(set(epochs[-1])) == len(epochs[-1]) == expected
         assert max(map(len, seen)) == 4
@@ -387,36 +364,32 @@ def test_phase_1_takes_as_many_paragraphs_as_the_task_has_examples(
 def test_a_phase_1_that_is_redone_comes_out_the_same(folder):
     optimisation, heads = Optimisation(batch_size=4), []
     for _ in range(2):
-        unlearning = unlearning_of(folder, "text", "entropy_maximisation", optimisation)
-        model = new_model(
-            folder / "encoder", tasks.get("inference"), NLI_LABELS, HeadOptions(), seed=1
+        unlearning, run = prepared(
+            folder, "text", "entropy_maximisation", optimisation, encoder="encoder"
         )
-        unlearning.give_head(model, HeadOptions())
         torch.rand(len(heads) + 1)  # whatever was drawn before
-        unlearning.begin_epoch(3, model)
-        assert model.training  # with dropout
-        heads.append(copied(model.head_language))
+        unlearning.start_epoch(3, run.model)
+        assert run.model.training  # with dropout
+        heads.append(copied(run.model.head_language))
     assert not changed(*heads)
 
 
 def test_the_language_head_does_not_disturb_the_label_head(folder):
-    unlearning = unlearning_of(folder, "text", "gradient_reversal")
-    alone = new_model(folder / "encoder", tasks.get("inference"), NLI_LABELS, HeadOptions(), 1)
+    options = HeadOptions(initial_stddev=0.5)
+    task = tasks.get("inference")
+    alone = new_model(folder / "still/encoder", task, NLI_LABELS, options, 1)
     assert alone.head_language is None
-    before = copied(alone)
-    unlearning.give_head(alone, HeadOptions(initial_stddev=0.5))
-    assert not changed(before, copied(alone))
-    assert alone.head_language.weight.shape == (3, 16)
-    assert 0.3 < alone.head_language.weight.std() < 0.7
-    assert not alone.head_language.bias.any()
-    weights = []
+    heads = []
     for seed in (1, 1, 2):
-        unlearning_of(folder, "text", "gradient_reversal", seed=seed).give_head(
-            alone, HeadOptions()
-        )
-        weights.append(alone.head_language.weight.detach())
-    assert torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[0], weights[2])
+        _, run = prepared(folder, "text", "gradient_reversal", seed=seed, head=options)
+        heads.append(run.model.head_language)
+        if seed == 1:
+            assert not changed(copied(alone), copied(run.model))
+    assert heads[0].weight.shape == (3, 16)
+    assert 0.3 < heads[0].weight.std() < 0.7
+    assert not heads[0].bias.any()
+    assert torch.equal(heads[0].weight, heads[1].weight)
+    assert not torch.equal(heads[0].weight, heads[2].weight)
 
 
 # Fine-tuning
@@ -425,13 +398,24 @@ CONDITIONS = ["plain", "frozen", "gradient_reversal", "entropy_maximisation"]
 FILES = ("predictions.parquet", "model/model.safetensors", "model/head.safetensors")
 
 
-def run(folder: Path, name: str, condition: str, unit: str = "text", **changes: Any) -> Any:
+SPLIT = Selection(fraction=0.25)
+
+
+def run(
+    folder: Path,
+    name: str,
+    condition: str,
+    unit: str = "text",
+    *,
+    selection: Selection | None = SPLIT,
+    unlearning: list[LanguageUnlearning] | None = None,
+    **changes: Any,
+) -> TrainingLog:
     """Fine-tune on 24 of 32 examples, 6 steps an epoch, with a save after every step."""
-    method: dict[str, Any] = {"frozen": True} if condition == "frozen" else {}
-    if condition in CONDITIONS[2:]:
-        specification = LanguageConfusion.model_validate({"method": condition, "weight": 0.3})
-        method["confusion"] = ConfusionSource(specification, folder / f"languages-{unit}")
-    arguments: dict[str, Any] = {
+    if unlearning is None:
+        confused = condition in CONDITIONS[2:]
+        unlearning = [unlearning_of(folder, unit, method=condition, weight=0.3)] if confused else []
+    job: dict[str, Any] = {
         "task": TASK[unit],
         "encoder": folder / "encoder",
         "train": folder / unit,
@@ -448,9 +432,10 @@ def run(folder: Path, name: str, condition: str, unit: str = "text", **changes: 
         "output_model": folder / name / "model",
         "output_predictions": folder / name / "predictions.parquet",
         "state_dir": folder / name / "state",
-        "selection": Selection(fraction=0.25),
+        "trained_layers": "none" if condition == "frozen" else "all",
     }
-    return finetune(**(arguments | method | changes))
+    chosen = [BestEpoch(selection)] if selection else []
+    return finetuned(job, *chosen, *unlearning, **changes)
 
 
 def at_step(number: int, action: Callable[[], None]) -> Callable[..., int]:
@@ -521,24 +506,24 @@ def test_a_run_that_goes_back_behind_its_best_epoch_finds_the_same(folder, monke
     same_files(folder, "whole", "killed")
 
 
-@pytest.mark.parametrize("validation", [1, 2, 3])
-def test_killed_between_weights_and_scores(folder, validation, monkeypatch):
+@pytest.mark.parametrize("save", [1, 6, 12])
+def test_killed_between_the_weights_of_an_epoch_and_the_state(folder, save, monkeypatch):
     whole = run(folder, "whole", "plain", "token")
     calls = []
 
     def write(value: Any, path: Path) -> None:
         calls.append(path)
-        if len(calls) == validation:
+        if len(calls) == save:
             die()
         original(value, path)
 
-    original = selection.write_json
+    original = loop.write_json
     with monkeypatch.context() as patch:
-        patch.setattr(selection, "write_json", write)
+        patch.setattr(loop, "write_json", write)
         with pytest.raises(KeyboardInterrupt):
             run(folder, "killed", "plain", "token")
     resumed = run(folder, "killed", "plain", "token")
-    assert resumed.resumptions == int(validation > 1)
+    assert resumed.resumptions == int(save > 1)
     assert (resumed.scores, resumed.epoch) == (whole.scores, whole.epoch)
     same_files(folder, "whole", "killed")
 
@@ -549,13 +534,13 @@ def test_killed_while_the_language_head_learns_alone(folder, calls, monkeypatch)
     left = [calls]
 
     def dies(*arguments: Any) -> torch.Tensor:
-        left[0] -= 1
+        left[0] -= isinstance(arguments[2], HeadCrossEntropy)
         if left[0] == 0:
             die()
         return accumulate_gradients(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(confusion, "accumulate_gradients", dies)
+        patch.setattr(unlearning_module, "accumulate_gradients", dies)
         with pytest.raises(KeyboardInterrupt):
             run(folder, "killed", "entropy_maximisation")
     resumed = run(folder, "killed", "entropy_maximisation")
@@ -567,31 +552,29 @@ def test_killed_while_the_language_head_learns_alone(folder, calls, monkeypatch)
 @pytest.mark.parametrize(
     "change",
     [
-        {"frozen": True},
+        {"trained_layers": "none"},
+        {"trained_layers": ["2-2"]},
         {"selection": Selection(fraction=0.25, metric="span_macro_f1")},
         {"selection": Selection(fraction=0.25, seed=1)},
-        {"confusion": None},
-        {"confusion": "weight"},
-        {"confusion": "split"},
+        {"unlearning": []},
+        {"unlearning": "weight"},
+        {"unlearning": "split"},
     ],
 )
 def test_a_state_is_only_continued_by_the_same_run(folder, change, monkeypatch):
-    condition = "gradient_reversal" if "confusion" in change else "plain"
+    condition = "gradient_reversal" if "unlearning" in change else "plain"
     with monkeypatch.context() as patch:
         patch.setattr(loop, "derive_seed", at_step(8, die))
         with pytest.raises(KeyboardInterrupt):
             run(folder, "run", condition, "token")
-    path = folder / "languages-token"
-    if change == {"confusion": "weight"}:
-        change = {"confusion": ConfusionSource(LanguageConfusion(weight=0.4), path)}
-    elif change == {"confusion": "split"}:
-        store = load_arrays(path)
+    if change == {"unlearning": "weight"}:
+        change = {"unlearning": [unlearning_of(folder, "token", weight=0.4)]}
+    elif change == {"unlearning": "split"}:
+        store = load_arrays(folder / "languages-token")
         arrays = {**store.arrays, "split": np.roll(store.dense("split"), 1)}
-        save_arrays(
-            folder / "moved", arrays, {k: v for k, v in store.meta.items() if k != "arrays"}
-        )
-        specification = LanguageConfusion(weight=0.3)
-        change = {"confusion": ConfusionSource(specification, folder / "moved")}
+        meta = {key: value for key, value in store.meta.items() if key != "arrays"}
+        save_arrays(folder / "languages-moved", arrays, meta)
+        change = {"unlearning": [unlearning_of(folder, "moved", weight=0.3)]}
     changed_run = run(folder, "run", condition, "token", **change)
     assert changed_run.resumptions == 0
     fresh = run(folder, "fresh", condition, "token", **change)
@@ -639,32 +622,28 @@ def test_the_saved_model_has_no_language_head(folder, condition):
     assert not [name for name in weights if "head" in name]
 
 
-def test_what_does_not_fit_is_refused(folder, tmp_path):
-    texts = ConfusionSource(LanguageConfusion(), folder / "languages-text")
-    with pytest.raises(DataError, match="of unit text, but the task classifies unit token"):
-        run(folder, "run", "plain", "token", confusion=texts)
-    with pytest.raises(DataError, match="encoded for inference, not for language_identification"):
-        run(folder, "run", "plain", confusion=ConfusionSource(LanguageConfusion(), folder / "text"))
+def test_what_does_not_fit_is_refused(folder):
     store = load_arrays(folder / "languages-text")
     meta = {key: value for key, value in store.meta.items() if key != "arrays"}
-    for name, arrays, changes, message in (
-        ("foreign", {}, {"tokenizer": "0"}, "not made with the tokenizer"),
-        ("untrained", {"split": np.full(39, "test")}, {}, "no paragraph is of the split train"),
+    for name, arrays, changes in (
+        ("foreign", {}, {"tokenizer": "0"}),
+        ("untrained", {"split": np.full(39, "test")}, {}),
+        ("inference", {}, {"task": "inference"}),
     ):
-        save_arrays(tmp_path / name, {**store.arrays, **arrays}, {**meta, **changes})
-        source = ConfusionSource(LanguageConfusion(), tmp_path / name)
-        with pytest.raises(DataError, match=message):
-            run(folder, "run", "plain", confusion=source)
-    with pytest.raises(AtlasError, match="frozen encoder learns nothing beside"):
-        run(folder, "run", "gradient_reversal", frozen=True)
+        save_arrays(folder / f"languages-{name}", {**store.arrays, **arrays}, {**meta, **changes})
     rows = [{"id": "1", "language": "en", "split": "train", "text": "the " * 90}]
     long = pa.Table.from_pylist(rows, LID_EXAMPLES)
-    encode("language_identification", long, folder / "tokenizer", tmp_path / "long", labels=["en"])
-    with pytest.raises(DataError, match=r"has 92 pieces, but .* takes 64 at most"):
-        run(
-            folder,
-            "run",
-            "plain",
-            confusion=ConfusionSource(LanguageConfusion(), tmp_path / "long"),
-        )
+    kind = "language_identification"
+    encode(kind, long, folder / "tokenizer", folder / "languages-long", labels=["en"])
+    for name, unit, message in (
+        ("text", "token", "of unit text, but the task classifies unit token"),
+        ("inference", "text", "encoded for inference, not for language_identification"),
+        ("foreign", "text", "not encoded by the tokenizer"),
+        ("untrained", "text", "no paragraph is of the split train"),
+        ("long", "text", r"has 92 pieces, but .* takes 64 at most"),
+    ):
+        with pytest.raises(DataError, match=message):
+            run(folder, "run", "plain", unit, unlearning=[unlearning_of(folder, name)])
+    with pytest.raises(AtlasError, match="no layer of the encoder is trained, but a method"):
+        run(folder, "run", "gradient_reversal", trained_layers="none")
     assert not (folder / "run/model").exists()

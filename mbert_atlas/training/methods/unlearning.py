@@ -1,4 +1,4 @@
-"""Unlearning of language beside a task (tanti2021, section 3.1).
+"""Unlearning of language beside a task (Tanti et al. 2021, section 3.1).
 
 A second head on the encoder tells the language of Wikipedia's texts or of their pieces. Under
 gradient reversal it learns at each step, and the encoder, which gets its gradient times minus
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,119 +18,98 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from mbert_atlas.encoders.hidden_states import require_tokenizer
-from mbert_atlas.encoding.stores import open_store
+from mbert_atlas.arrays import TokenStore
+from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.specifications import LanguageConfusion, Optimisation
-from mbert_atlas.tasks.base import (
-    CrossEntropy,
-    EncodedExamples,
-    EncoderWithHead,
-    HeadOptions,
-    Unit,
-    new_head,
-)
+from mbert_atlas.specifications import LanguageConfusion
+from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHead, new_head
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
-from mbert_atlas.training.batching import Indices, epoch_batches
-from mbert_atlas.training.interfaces import Batch, Objective
+from mbert_atlas.training.interfaces import Backward, Batch, Objective
+from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.loop import accumulate_gradients
+from mbert_atlas.training.method import Method
 
 _logger = logging.getLogger(__name__)
-_TASK = "language_identification"
 
 
-@dataclass(frozen=True)
-class ConfusionSource:
-    """What a fine-tuning run unlearns language with.
-
-    Attributes:
-        specification: how.
-        store: token store of Wikipedia's paragraphs, as
-            :func:`mbert_atlas.encoding.languages.encode_languages` writes it.
-    """
-
-    specification: LanguageConfusion
-    store: Path
-
-
-class LanguageUnlearning:
+class LanguageUnlearning(Method):
     """The language data, their loss and the language head's own training.
 
-    It is a :class:`training.loop.Companion`: each step of the task comes with a minibatch of
-    Wikipedia of the same size. Their stream is used up and shuffled anew again and again; its
+    Each step of the task comes with a minibatch of Wikipedia of the same size, cut into
+    micro-batches like the task's. Their stream is used up and shuffled anew again and again; its
     batches depend on the seed and the number of the step alone.
 
     Attributes:
-        examples: the paragraphs.
+        examples: the paragraphs of the split ``train``.
         objective: the loss of their minibatch: cross-entropy with the gradient reversed, or the
             second term of Eq. 1 with its weight.
 
     Args:
-        specification: the method.
-        examples: the paragraphs to train on.
-        optimisation: batch size, order, token budget and precision of the task's training, and the
-            rate of the heads.
-        seed: the run's seed.
-        task_examples: how many examples the task trains on; phase 1 takes as many paragraphs, or
-            all if there are fewer.
-        description: what is trained, for progress lines.
+        confusion: how language is unlearned.
+        store: token store of Wikipedia's paragraphs, as
+            :func:`mbert_atlas.encoding.languages.encode_languages` writes it.
     """
 
-    def __init__(
-        self,
-        specification: LanguageConfusion,
-        examples: EncodedExamples,
-        optimisation: Optimisation,
-        *,
-        seed: int,
-        task_examples: int,
-        description: str = "",
-    ) -> None:
-        self.examples, self._optimisation, self._seed = examples, optimisation, seed
-        self._reverses = specification.method == "gradient_reversal"
-        self._weight = specification.weight
+    trains_encoder = True
+    examples: EncodedExamples
+
+    def __init__(self, confusion: LanguageConfusion, store: Path) -> None:
+        self._confusion, self._path = confusion, store
+        self._reverses = confusion.method == "gradient_reversal"
         self.objective: Objective = (
-            ReversedCrossEntropy(specification.weight)
+            ReversedCrossEntropy(confusion.weight)
             if self._reverses
-            else Scaled(Sureness(specification.uncertainty), specification.weight)
+            else Scaled(Confidence(confusion.uncertainty), confusion.weight)
         )
-        self._taught = min(task_examples, len(examples.lengths))
-        self._description = description
         self._pass: tuple[int, list[Indices]] = (-1, [])
 
-    def give_head(self, model: EncoderWithHead, options: HeadOptions) -> None:
-        """Give a model the language head; its weights depend on the run's seed alone.
+    def prepare(self, run: FinetuningRun) -> None:
+        """Open the paragraphs, give the model the language head and weigh the task's loss.
 
-        Under entropy maximisation it wants no gradient, so that no optimiser of the task's takes
-        it in.
+        The head's weights depend on the run's seed alone. Under entropy maximisation it wants no
+        gradient, so that no optimiser of the task's takes it in.
+
+        Raises:
+            DataError: if the store is of another task, tokenizer or unit, or has no such paragraph.
         """
+        job, model, self._job = run.job, run.model, run.job
+        store = open_examples(self._path, "language_identification", job.encoder)
+        kind = TextExamples if run.task.unit == "text" else TaggingExamples
+        rows = self._training_rows(store, run.task.unit)
+        self.examples = kind(store, rows, pad_multiple=run.pad_multiple)
+        # Phase 1 takes as many paragraphs as the task has examples, or all if there are fewer.
+        self._taught = min(len(run.rows), len(rows))
         with torch.random.fork_rng():
-            torch.manual_seed(derive_seed(self._seed, "language head"))
-            languages = len(self.examples.store.meta["labels"])
-            model.head_language = new_head(model.encoder.config, languages, options)
+            torch.manual_seed(derive_seed(job.seed, "language head"))
+            model.head_language = new_head(
+                model.encoder.config, len(store.meta["labels"]), job.head
+            )
         model.head_language.requires_grad_(self._reverses)
-
-    def beside(self, objective: Objective) -> Objective:
-        """Return the task's loss with the weight that the method gives it."""
-        return objective if self._reverses else Scaled(objective, 1 - self._weight)
+        if not self._reverses:
+            run.objective = Scaled(run.objective, 1 - self._confusion.weight)
+        settings = self._confusion.model_dump_json()
+        self.fingerprint = f"confusion {store_digest(self._path)} {settings}"
 
     def batch(self, step: int) -> Indices:
         """Return the paragraphs of a step."""
-        size = self._optimisation.batch_size
-        number, place = divmod(step, math.ceil(len(self.examples.lengths) / size))
+        lengths, settings = self.examples.lengths, self._job.optimisation
+        number, place = divmod(step, math.ceil(len(lengths) / settings.batch_size))
         if number != self._pass[0]:
-            seed = derive_seed(self._seed, "language data")
-            order = self._optimisation.order
-            self._pass = (
-                number,
-                epoch_batches(self.examples.lengths, size, order, seed, epoch=number),
-            )
+            seed = derive_seed(self._job.seed, "language data")
+            batches = epoch_batches(lengths, settings.batch_size, settings.order, seed, number)
+            self._pass = (number, batches)
         return self._pass[1][place]
 
-    def begin_epoch(self, epoch: int, model: EncoderWithHead) -> None:
+    def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor:
+        """Back-propagate the loss of a step's paragraphs."""
+        return accumulate_gradients(
+            model, self.examples, self.objective, self._job.optimisation, self.batch(step), backward
+        )
+
+    def start_epoch(self, epoch: int, model: EncoderWithHead) -> None:
         """Phase 1 of entropy maximisation: train the language head alone; else do nothing.
 
         The encoder is in training mode, its dropout on, as in the authors' code. Adam runs at the
@@ -141,13 +119,12 @@ class LanguageUnlearning:
         """
         if self._reverses:
             return
-        settings, head = self._optimisation, model.head_language
+        settings, head = self._job.optimisation, model.head_language
         assert head is not None
-        seed, count = derive_seed(self._seed, "language head alone"), len(self.examples.lengths)
-        rows = np.sort(generator(seed, "paragraphs", epoch).permutation(count)[: self._taught])
-        batches = epoch_batches(
-            self.examples.lengths[rows], settings.batch_size, settings.order, seed, epoch
-        )
+        seed, lengths = derive_seed(self._job.seed, "language head alone"), self.examples.lengths
+        drawn = generator(seed, "paragraphs", epoch).permutation(len(lengths))
+        rows = np.sort(drawn[: self._taught])
+        batches = epoch_batches(lengths[rows], settings.batch_size, settings.order, seed, epoch)
         optimiser = torch.optim.Adam(
             head.parameters(),
             lr=settings.head_learning_rate or settings.learning_rate,
@@ -155,7 +132,7 @@ class LanguageUnlearning:
             eps=settings.epsilon,
             fused=True,
         )
-        title = f"{self._description}, language head before epoch {epoch + 1}"
+        title = f"{self._job.description}, language head before epoch {epoch + 1}"
         loss = torch.zeros((), dtype=torch.float64, device=head.weight.device)
         model.train()
         head.requires_grad_(True)
@@ -168,6 +145,25 @@ class LanguageUnlearning:
             optimiser.zero_grad()
         head.requires_grad_(False)
         _logger.info("%s: mean loss %.4f", title, loss.item() / len(batches))
+
+    def _training_rows(self, store: TokenStore, unit: str) -> Indices:
+        found = store.meta["options"].get("unit")
+        if found != unit:
+            raise DataError(
+                self._path,
+                "meta.json, key options.unit",
+                f"the languages are those of unit {found}, but the task classifies unit {unit}",
+                f"encode the paragraphs with unit {unit}",
+            )
+        rows = np.flatnonzero(store.dense("split") == "train")
+        if len(rows) == 0:
+            raise DataError(
+                self._path,
+                "array split",
+                "no paragraph is of the split train",
+                "encode the data anew",
+            )
+        return rows
 
 
 class HeadCrossEntropy(CrossEntropy):
@@ -198,22 +194,22 @@ class ReversedCrossEntropy(CrossEntropy):
         return functional.cross_entropy(logits, batch["labels"], reduction="sum") / step_weight
 
 
-class Sureness(CrossEntropy):
-    """How sure the language head is, the mean over texts or labelled pieces; least at uniform.
+class Confidence(CrossEntropy):
+    """How confident the language head is, the mean over texts or labelled pieces.
 
-    The languages that they are in do not matter.
+    It is least at the uniform distribution; the languages that they are in do not matter.
 
     Args:
-        kind: ``uniform`` or ``entropy``, see :func:`sureness`.
+        kind: ``uniform`` or ``entropy``, see :func:`confidence`.
     """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
-        """Return the summed :func:`sureness` over ``step_weight``, float32."""
+        """Return the summed :func:`confidence` over ``step_weight``, float32."""
         logits = model.head_language(model.dropout(model.features(batch)))
-        return sureness(logits, self.kind).sum() / step_weight
+        return confidence(logits, self.kind).sum() / step_weight
 
 
 class Scaled:
@@ -231,7 +227,7 @@ class Scaled:
         return self.factor * self.objective.loss(model, batch, step_weight)
 
 
-def sureness(logits: torch.Tensor, kind: str) -> torch.Tensor:
+def confidence(logits: torch.Tensor, kind: str) -> torch.Tensor:
     """Return how far each distribution is from the uniform one, at which it is least.
 
     Args:
@@ -256,61 +252,6 @@ def reverse_gradient(vectors: torch.Tensor, factor: float) -> torch.Tensor:
     """
     reversed_: torch.Tensor = _Reversal.apply(vectors, factor)  # type: ignore[no-untyped-call]
     return reversed_
-
-
-def open_unlearning(
-    source: ConfusionSource,
-    encoder: Path,
-    unit: Unit,
-    optimisation: Optimisation,
-    *,
-    seed: int,
-    task_examples: int,
-    pad_multiple: int = 1,
-    description: str = "",
-) -> LanguageUnlearning:
-    """Open the paragraphs of the split ``train``.
-
-    Args:
-        source: what is unlearned, and how.
-        encoder: encoder folder.
-        unit: what the task classifies.
-        optimisation: see :class:`LanguageUnlearning`.
-        seed: the run's seed.
-        task_examples: see :class:`LanguageUnlearning`.
-        pad_multiple: see :class:`EncodedExamples`.
-        description: what is trained, for progress lines.
-
-    Raises:
-        DataError: if the store is of another task, tokenizer or unit, or has no such paragraph.
-    """
-    store = open_store(source.store, _TASK)
-    require_tokenizer(source.store, store.meta["tokenizer"], encoder)
-    found = store.meta["options"].get("unit")
-    if found != unit:
-        raise DataError(
-            source.store,
-            "meta.json, key options.unit",
-            f"the languages are those of unit {found}, but the task classifies unit {unit}",
-            f"encode the paragraphs with unit {unit}",
-        )
-    rows = np.flatnonzero(store.dense("split") == "train")
-    if len(rows) == 0:
-        raise DataError(
-            source.store,
-            "array split",
-            "no paragraph is of the split train",
-            "encode the data anew",
-        )
-    kind = TextExamples if unit == "text" else TaggingExamples
-    return LanguageUnlearning(
-        source.specification,
-        kind(store, rows, pad_multiple=pad_multiple),
-        optimisation,
-        seed=seed,
-        task_examples=task_examples,
-        description=description,
-    )
 
 
 class _Reversal(torch.autograd.Function):

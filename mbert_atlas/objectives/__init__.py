@@ -1,1 +1,0 @@
-"""Losses beside the task's own."""

@@ -1,0 +1,210 @@
+"""What a fine-tuning is to do, and its data and model once they are open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from mbert_atlas import tasks
+from mbert_atlas.arrays import TokenStore
+from mbert_atlas.batching import Indices
+from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoding.stores import open_store
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_json, sha256_of
+from mbert_atlas.randomness import derive_seed
+from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, HeadOptions, Task
+from mbert_atlas.tokenizer import tokenizer_digest
+from mbert_atlas.training.interfaces import Objective, Optimisation
+
+TrainedLayers = Literal["all", "none"] | Sequence[str]
+
+
+@dataclass(frozen=True)
+class FinetuningJob:
+    """What is to be trained, on what, and where results go.
+
+    Attributes:
+        task: name of the task.
+        encoder: encoder folder; its tokenizer must be the one of the stores.
+        train: encoded training examples; their labels are the model's.
+        evaluate: encoded examples to predict, by the name that goes into ``dataset``.
+        optimisation: hyperparameters.
+        seed: the run's seed.
+        output_model: gets the encoder in the usual layout and, beside it, the head.
+        output_predictions: Parquet file with the predictions of all evaluation sets.
+        state_dir: folder of the resumable state; removed at the end.
+        head: the classifier.
+        trained_layers: see :func:`train_only`.
+        train_languages: languages to train on; none for all that ``train`` holds.
+        languages: languages to predict, by evaluation set; all where a set is not named.
+        description: for progress lines.
+    """
+
+    task: str
+    encoder: Path
+    train: Path
+    evaluate: Mapping[str, Path]
+    optimisation: Optimisation
+    seed: int
+    output_model: Path
+    output_predictions: Path
+    state_dir: Path
+    head: HeadOptions = field(default_factory=HeadOptions)
+    trained_layers: TrainedLayers = "all"
+    train_languages: Collection[str] | None = None
+    languages: Mapping[str, Collection[str]] | None = None
+    description: str = "fine-tuning"
+
+
+class FinetuningRun:
+    """A job whose data and model are open; methods may change them before training begins.
+
+    Attributes:
+        job: the job.
+        task: its task.
+        labels: the classes.
+        tests: the evaluation sets.
+        store: the training data.
+        rows: which of its examples are trained on, int64, shape ``(n,)``.
+        model: the encoder with a new head.
+        objective: the loss.
+        pad_multiple: see :class:`EncodedExamples`.
+
+    Raises:
+        DataError: if the stores do not fit the encoder or each other.
+        AtlasError: if there is no such task or the encoder has no such layers.
+    """
+
+    def __init__(self, job: FinetuningJob) -> None:
+        self.job, self.task = job, tasks.get(job.task)
+        self.store = open_examples(job.train, job.task, job.encoder)
+        self.labels: list[str] = self.store.meta["labels"]
+        self.tests = {name: self._open_test(path) for name, path in job.evaluate.items()}
+        self.rows = _rows_of(self.task.targets(self.store), job.train_languages, job.train)
+        self.model = new_model(job.encoder, self.task, self.labels, job.head, job.seed)
+        train_only(self.model.encoder, job.trained_layers)
+        self.objective: Objective = self.task.objective()
+        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
+
+    def examples(self, rows: Indices) -> EncodedExamples:
+        """Return some of the training examples."""
+        return self.task.examples(self.store, rows, pad_multiple=self.pad_multiple)
+
+    def test_examples(self, name: str) -> EncodedExamples:
+        """Return what is to be predicted of an evaluation set."""
+        store, languages = self.tests[name], (self.job.languages or {}).get(name)
+        rows = _rows_of(self.task.targets(store), languages, self.job.evaluate[name])
+        return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
+
+    def _open_test(self, path: Path) -> TokenStore:
+        store = open_examples(path, self.job.task, self.job.encoder)
+        if store.meta["labels"] != self.labels:
+            raise DataError(
+                path,
+                "meta.json, key labels",
+                f"{store.meta['labels']} differ from the training data's {self.labels}",
+                "encode both with the same labels",
+            )
+        return store
+
+
+def new_model(
+    encoder: Path, task: Task, labels: Sequence[str], head: HeadOptions, seed: int
+) -> EncoderWithHead:
+    """Put a new head on an encoder; its weights depend on the run's seed alone."""
+    with torch.random.fork_rng():
+        torch.manual_seed(derive_seed(seed, "head"))
+        return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head)
+
+
+def train_only(encoder: Any, layers: TrainedLayers) -> None:
+    """Keep an encoder as it is but for some layers; its dropout stays on in training.
+
+    Args:
+        encoder: an encoder of BERT's kind.
+        layers: ``all``, ``none``, or a list of ``embeddings`` and ranges such as ``7-12``:
+            Transformer layers, counted from 1, both ends included. The pooler is trained
+            unless nothing is.
+
+    Raises:
+        AtlasError: if the encoder lacks a layer.
+    """
+    if layers == "all":
+        return
+    encoder.requires_grad_(False)
+    if layers == "none":
+        return
+    stack, trained = encoder.encoder.layer, [encoder.pooler]
+    for name in layers:
+        if name == "embeddings":
+            trained.append(encoder.embeddings)
+            continue
+        first, last = map(int, re.findall(r"\d+", name))
+        if not 1 <= first <= last <= len(stack):
+            raise AtlasError(
+                f"key trained_layers: {name} is no range of this encoder's layers; "
+                f"choose one within 1-{len(stack)}."
+            )
+        trained += stack[first - 1 : last]
+    for part in trained:
+        part.requires_grad_(True)
+
+
+def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
+    """Open encoded examples that an encoder can read.
+
+    Raises:
+        DataError: if they are of another task or tokenizer, or too long.
+    """
+    store = open_store(path, task)
+    if store.meta["tokenizer"] != tokenizer_digest(encoder):
+        raise DataError(
+            path,
+            "meta.json, key tokenizer",
+            f"the examples were not encoded by the tokenizer of {encoder}",
+            "encode them anew",
+        )
+    longest = int(store.ragged("input_ids").lengths.max())
+    positions = read_json(encoder / "config.json")["max_position_embeddings"]
+    if longest > positions:
+        raise DataError(
+            path,
+            "max_length",
+            f"an example has {longest} pieces, but {encoder} takes {positions} at most",
+            "encode with a smaller max_length",
+        )
+    return store
+
+
+def store_digest(path: Path) -> str:
+    """Return what tells a store's examples, labels and options from others'."""
+    return "".join(
+        sha256_of(file)
+        for file in sorted(path.iterdir())
+        if file.name.startswith(("input_ids.", "labels.", "segment_start.", "split.", "meta."))
+    )
+
+
+def _rows_of(
+    found: np.ndarray[tuple[int], np.dtype[np.str_]],
+    languages: Collection[str] | None,
+    path: Path,
+) -> Indices:
+    if languages is None:
+        return np.arange(len(found), dtype=np.int64)
+    missing = sorted(set(languages) - set(found.tolist()))
+    if missing:
+        raise DataError(
+            path,
+            f"language {missing[0]}",
+            "there are no examples of this language",
+            "add it to the dataset or drop it from the run",
+        )
+    return np.flatnonzero(np.isin(found, list(languages)))

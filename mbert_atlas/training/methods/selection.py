@@ -1,0 +1,137 @@
+"""Which epoch of a run is kept: the best on held-out examples (Tanti et al. 2021, appendix C)."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from mbert_atlas.corpora.samples import held_out
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.f1 import Confusion, SpanScorer
+from mbert_atlas.files import atomic_path
+from mbert_atlas.specifications import Selection
+from mbert_atlas.tasks.base import Batch, Task
+from mbert_atlas.tasks.tagging import Tagging
+from mbert_atlas.tasks.text_classification import TextClassification
+from mbert_atlas.training.interfaces import TrainingLog
+from mbert_atlas.training.job import FinetuningRun
+from mbert_atlas.training.loop import predict, writing_weights
+from mbert_atlas.training.method import Method
+
+_logger = logging.getLogger(__name__)
+
+
+class BestEpoch(Method):
+    """Scores a model before training and after each epoch, and keeps the weights of the best.
+
+    A share of every language's training examples is held out for it. In ``epochs`` in the state's
+    folder lie the trainable weights of every epoch that was better than all before it. None is
+    removed when a better one comes: a run that is resumed may start before both.
+
+    Attributes:
+        state: score by epoch, 0 to 1; the first is that of the model before training.
+
+    Args:
+        selection: metric and share.
+    """
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection, self.state = selection, list[float]()
+        self.fingerprint = f"selection {selection.model_dump_json()}"
+
+    def prepare(self, run: FinetuningRun) -> None:
+        """Take examples away from training.
+
+        Raises:
+            AtlasError: if the task lacks the metric.
+            DataError: if nothing can be held out.
+        """
+        _require_metric(self._selection.metric, run.task)
+        self._job, self._labels = run.job, run.labels
+        languages, share = run.task.targets(run.store)[run.rows], self._selection.fraction
+        rows = run.rows[held_out(languages, share, self._selection.seed)]
+        if len(rows) == 0:
+            raise DataError(
+                run.job.train,
+                "",
+                f"{len(run.rows)} examples are too few to hold out {share:.0%} of a language",
+                "add examples or raise the fraction of the selection",
+            )
+        self._examples = run.examples(rows)
+        run.rows = np.setdiff1d(run.rows, rows)
+
+    def start(self, model: nn.Module) -> None:
+        """Score the model that training starts from; forget what another run left."""
+        shutil.rmtree(self._path(0).parent, ignore_errors=True)
+        self.state = []
+        self._judge(model)
+
+    def end_epoch(self, epoch: int, model: nn.Module) -> None:
+        """Score the model after an epoch."""
+        self._judge(model)
+
+    def finish(self, model: nn.Module, log: TrainingLog) -> None:
+        """Give the model the best weights, of equally good ones the first."""
+        best = max(self.state)
+        log.scores, log.epoch = self.state, self.state.index(best)
+        model.load_state_dict(load_file(self._path(log.epoch)), strict=False)
+        message = "%s: keeps epoch %d, %s %.4f"
+        _logger.info(message, self._job.description, log.epoch, self._selection.metric, best)
+
+    def _judge(self, model: nn.Module) -> None:
+        epoch, name = len(self.state), self._job.description
+        score = self._score(model, f"{name}, validating epoch {epoch}")
+        _logger.info("%s: epoch %d, %s %.4f", name, epoch, self._selection.metric, score)
+        if score > max(self.state, default=-1.0):
+            trained = {
+                name: parameter.detach().cpu().contiguous()
+                for name, parameter in model.named_parameters()
+                if parameter.requires_grad
+            }
+            path = self._path(epoch)
+            with writing_weights(path), atomic_path(path) as temporary:
+                save_file(trained, temporary)
+        self.state.append(score)
+
+    def _score(self, model: nn.Module, description: str) -> float:
+        """Return the macro F1 over the labels of all labelled pieces; a word may have several."""
+        counts, precision = self._examples.label_counts, self._job.optimisation.precision
+        outputs = predict(
+            model,
+            self._examples,
+            _gold_and_predicted,
+            description=description,
+            rows=counts,
+            precision=precision,
+        )
+        gold, predicted = outputs.values.T
+        if self._selection.metric == "span_macro_f1":
+            return SpanScorer(self._labels).f1(gold, predicted, counts)["macro"]
+        return Confusion.of(gold, predicted).macro_f1("union")
+
+    def _path(self, epoch: int) -> Path:
+        return self._job.state_dir / "epochs" / f"epoch-{epoch}.safetensors"
+
+
+def _require_metric(metric: str, task: Task) -> None:
+    if not isinstance(task, TextClassification | Tagging):
+        raise AtlasError(
+            f"{task.name}: there are no classes whose F1 could select an epoch; "
+            "leave out the selection."
+        )
+    if metric == "span_macro_f1" and task.unit == "text":
+        raise AtlasError(
+            f"{task.name}: texts have no spans, so span_macro_f1 cannot select an epoch; "
+            "choose macro_f1."
+        )
+
+
+def _gold_and_predicted(model: Any, batch: Batch) -> torch.Tensor:
+    return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)
