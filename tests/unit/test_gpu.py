@@ -21,7 +21,6 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.specifications import Optimisation, Pretraining
 from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
-from mbert_atlas.training.finetune import new_model
 from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import predict, train
 from mbert_atlas.training.pretraining import pretrain
