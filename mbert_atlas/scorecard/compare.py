@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, open_text
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 
 KEY = MEASUREMENT_COLUMNS[:9]
-PROTOCOLS = ("published", "corrected")
+
 _REPORTED_COLUMNS = (*KEY, "value")
 _OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (

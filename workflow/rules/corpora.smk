@@ -238,7 +238,7 @@ rule sample_language_identification:
     benchmark:
         "<results>/benchmarks/sample_language_identification/{dataset}.tsv"
     wildcard_constraints:
-        dataset=any_of(name for name, item in CONFIG.datasets.items() if item.paragraphs),
+        dataset=derived_datasets("language_identification"),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("sample_language_identification").threads
@@ -264,11 +264,7 @@ rule read_released_languages:
     benchmark:
         "<results>/benchmarks/read_released_languages/{dataset}.tsv"
     wildcard_constraints:
-        dataset=any_of(
-            name
-            for name, item in CONFIG.datasets.items()
-            if item.corpus == "language_identification" and not item.paragraphs
-        ),
+        dataset=datasets_of("language_identification"),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("sample_language_identification").threads
