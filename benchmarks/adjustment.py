@@ -57,6 +57,7 @@ from mbert_atlas.objectives.adjustment import (
     sample_sentences,
 )
 from mbert_atlas.objectives.pairs import open_pairs
+from mbert_atlas.papers import load
 from mbert_atlas.schemas import BITEXT
 from mbert_atlas.training.loop import train
 
@@ -102,11 +103,10 @@ def parse() -> argparse.Namespace:
 
 def make_specification(options: argparse.Namespace) -> Adjustment:
     """Return the asked protocol with the asked number of sentences and token budget."""
-    protocol = Adjustment.published if options.protocol == "published" else Adjustment.corrected
+    own = getattr(load(root=Path(__file__).parents[1]).runs["adjusted"], options.protocol)
     budget = {"token_budget": options.token_budget}
-    return protocol(
-        sentences=options.sentences, optimisation=protocol().optimisation.model_copy(update=budget)
-    )
+    changes = {"optimisation": own.optimisation.model_copy(update=budget)}
+    return own.model_copy(update={"sentences": options.sentences} | changes)
 
 
 def prepare(folder: Path, options: argparse.Namespace) -> None:

@@ -100,7 +100,7 @@ def parse() -> argparse.Namespace:
 
 
 def specification(options: argparse.Namespace) -> Probe:
-    return Probe.published(epochs=options.epochs, batch_size=options.batch_size)
+    return Probe(epochs=options.epochs, batch_size=options.batch_size)
 
 
 def prepare(folder: Path, unit: str, options: argparse.Namespace) -> None:

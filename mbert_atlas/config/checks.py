@@ -261,8 +261,6 @@ def _check_evaluated(
 
 
 def _check_search(config: Config, place: str, family: FinetuningRuns, search: Search) -> None:
-    if family.languages:
-        raise Mistake(place, "the family has a run for each language", "search without `languages`")
     check_encoding(config, place, family.encoding, {"evaluate": search.evaluate})
     _check_evaluated(config, f"{place}.evaluate", family, search.evaluate)
     own = family.published.model_dump()

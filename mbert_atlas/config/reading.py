@@ -18,6 +18,7 @@ from mbert_atlas.errors import DataError
 BASE = Path("config/config.yaml")
 _TAGS = ("corpus", "kind")
 """Keys that tell the models of a union apart."""
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _AnyConfig = TypeVar("_AnyConfig", bound=Config)
 
 
@@ -48,7 +49,8 @@ def validate(
         raise located(mistake, files, typed) from mistake
     except ValidationError as error:
         mistakes = error.errors(include_url=False)
-        first = min(mistakes, key=lambda item: len(item["loc"]) == 0)
+        # A key that is missing may be there, but misspelt.
+        first = min(mistakes, key=lambda item: (len(item["loc"]) == 0, item["type"] == "missing"))
         cause = first.get("ctx", {}).get("error")
         if not isinstance(cause, Mistake):
             place, holders = _place(model, first["loc"])
@@ -74,7 +76,7 @@ def located(
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a config file; a mistake is a :class:`DataError` that names the line."""
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+        value = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except FileNotFoundError as error:
         raise DataError(path, "", "no such config file", "correct the path") from error
     except yaml.YAMLError as error:
@@ -159,7 +161,7 @@ def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:
     best: tuple[int, str, str] = (0, str(files[-1]) if files else "config", "")
     for path in files:
         try:
-            node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+            node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
         except (OSError, yaml.YAMLError):
             continue
         depth, line = 0, 0

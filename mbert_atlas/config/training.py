@@ -273,11 +273,8 @@ class Finetuning(ConfigModel):
             return value
         items = [str(item) for item in value] if isinstance(value, list) else []
         for item in items:
-            first, _, last = item.partition("-")
-            in_order = re.fullmatch(r"[1-9]\d*(-[1-9]\d*)?", item) and int(first) <= int(
-                last or first
-            )
-            if item != "embeddings" and not in_order:
+            layers = re.fullmatch(r"([1-9]\d*)-([1-9]\d*)", item)
+            if item != "embeddings" and not (layers and int(layers[1]) <= int(layers[2])):
                 raise ValueError(f"{item!r} is neither `embeddings` nor layers such as 7-12")
         if not items:
             raise ValueError(f"give all, none or a list such as [embeddings, 7-12], not {value!r}")

@@ -17,11 +17,11 @@ Draw = dict[str, Any]
 """Value of each hyperparameter that is searched, by its path with dots."""
 
 
-def draw(family: str, search: Search) -> list[Draw]:
-    """Return the draws of a family, all different: every combination, or a random sample of them.
+def draw(name: str, search: Search) -> list[Draw]:
+    """Return the draws of a search, all different: every combination, or a random sample of them.
 
     Args:
-        family: name of the family; every one has its own sample.
+        name: ``family[-language]``; every one has its own sample.
         search: kind, number of draws, seed and space.
 
     Raises:
@@ -35,10 +35,10 @@ def draw(family: str, search: Search) -> list[Draw]:
         return combinations
     if len(combinations) < search.draws:
         raise AtlasError(
-            f"config, key runs.{family}.search.draws: {search.draws} different draws are asked "
+            f"config, key runs.{name}.search.draws: {search.draws} different draws are asked "
             f"for, but the space holds {len(combinations)}; ask for fewer or widen it."
         )
-    chosen = generator(search.seed, "search", family).permutation(len(combinations))
+    chosen = generator(search.seed, "search", name).permutation(len(combinations))
     return [combinations[number] for number in chosen[: search.draws]]
 
 

@@ -93,7 +93,7 @@ def compare(
     metrics = {(*key[:2], key[8]) for key in papers}
     rows = []
     for key in dict.fromkeys([*papers, *ours["published"], *ours["corrected"]]):
-        cells = {protocol: ours[protocol].get(key) for protocol in PROTOCOLS}
+        cells = {str(protocol): ours[protocol].get(key) for protocol in PROTOCOLS}
         reported_value = papers.get(key, math.nan)
         contrasts = _CONTRASTS.get((key[0], key[1], key[4]), [])
         stars: list[_Stars] = []

@@ -12,7 +12,7 @@ import pytest
 import torch
 from test_objectives_adjustment import Lookup, _examples, two_sentences  # noqa: F401
 from tiny_models import NLI_LABELS, nli_table
-from toy_representations import WORDS, toy_encoder, toy_pairs
+from toy_representations import WORDS, corrected_adjustment, toy_encoder, toy_pairs
 
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.config.training import Adjustment, Optimisation, Replay
@@ -35,8 +35,9 @@ def _source(adjustment: Adjustment, replay: Replay, path: Path, seed: int = 1) -
 @pytest.mark.parametrize("protocol", ["published", "corrected"])
 def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa: F811
     """As Eq. 1 by hand: A was moved to (2, 0) from (1, 0), its translation lies at (1, 3)."""
-    adjustment = getattr(Adjustment, protocol)(special_tokens="none")
-    replay = getattr(Replay, protocol)(sentences=5, alpha=0.1)
+    is_published = protocol == "published"
+    adjustment = (Adjustment if is_published else corrected_adjustment)(special_tokens="none")
+    replay = Replay(sentences=5, alpha=0.1, scope="pull" if is_published else "both")
     model = Lookup(TABLE)
     examples = _examples(model, two_sentences, adjustment)
     model.table.data[5] = torch.tensor([2.0, 0.0])
@@ -59,12 +60,12 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
 
 def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F811
     model = Lookup(np.random.default_rng(0).normal(size=(11, 2)).tolist())
-    adjustment = Adjustment.published()
+    adjustment = Adjustment()
     examples = _examples(model, two_sentences, adjustment)
     model.table.data += 0.1
     losses = []
     for size in (2, 6):
-        replay = Replay.published(sentences=6, group_size=size)
+        replay = Replay(sentences=6, group_size=size)
         made = AlignmentReplay(examples, _source(adjustment, replay, two_sentences), hidden_size=2)
         batch = made.collate(np.zeros(6, dtype=np.int64))  # equal sentences, equal groups
         losses.append(sum(alignment_terms(model, batch, "mean")).item())
@@ -74,7 +75,7 @@ def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F8
 def test_draws_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     path = toy_pairs(tmp_path / "store", sentences=20)
     encoder = toy_encoder(tmp_path / "encoder")
-    adjustment = Adjustment.corrected(sentences=12)
+    adjustment = corrected_adjustment(sentences=12)
 
     def replay(seed: int) -> AlignmentReplay:
         source = ReplaySource(Replay(), adjustment, path, encoder, seed)
@@ -104,7 +105,7 @@ def test_reference_is_the_original_and_is_made_once(
 ) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     path = toy_pairs(tmp_path / "store", sentences=10)
-    source = ReplaySource(Replay(), Adjustment.corrected(), path, encoder, 1)
+    source = ReplaySource(Replay(), corrected_adjustment(), path, encoder, 1)
     made = open_replay(source, tmp_path / "state")
     model = SimpleNamespace(encoder=load_encoder(encoder).train())
     batch = made.collate(made.draw(0))
@@ -115,15 +116,15 @@ def test_reference_is_the_original_and_is_made_once(
     assert isinstance(again.examples.reference, np.memmap)
     # Another encoder or another aggregation would need vectors of its own.
     for changed in (
-        ReplaySource(Replay(), Adjustment.corrected(aggregation="last"), path, encoder, 1),
+        ReplaySource(Replay(), corrected_adjustment(aggregation="last"), path, encoder, 1),
         ReplaySource(
-            Replay(), Adjustment.corrected(), path, toy_encoder(tmp_path / "other", seed=5), 1
+            Replay(), corrected_adjustment(), path, toy_encoder(tmp_path / "other", seed=5), 1
         ),
     ):
         with pytest.raises(AttributeError, match="compute_reference"):
             open_replay(changed, tmp_path / "state")
     # Without a regulariser there is nothing to make.
-    free = ReplaySource(Replay(), Adjustment.corrected(regulariser=False), path, encoder, 1)
+    free = ReplaySource(Replay(), corrected_adjustment(regulariser=False), path, encoder, 1)
     assert open_replay(free, tmp_path / "elsewhere").examples.reference is None
     assert not (tmp_path / "elsewhere").exists()
 
@@ -132,9 +133,9 @@ def test_reference_is_the_original_and_is_made_once(
 def test_dropout_is_the_adjustments(tmp_path: Path, dropout: bool) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     path = toy_pairs(tmp_path / "store", sentences=10)
-    adjustment = Adjustment.corrected(dropout_in_training=dropout)
+    adjustment = corrected_adjustment(dropout_in_training=dropout)
     made = open_replay(
-        ReplaySource(Replay.corrected(), adjustment, path, encoder, 1), tmp_path / "state"
+        ReplaySource(Replay(scope="both"), adjustment, path, encoder, 1), tmp_path / "state"
     )
     model = SimpleNamespace(encoder=load_encoder(encoder).train())
     model.encoder.pooler.eval()  # a part in another mode stays in it
@@ -166,8 +167,8 @@ def _finetune(folder: Path, name: str, **changes: Any) -> Any:
 
 def _replay(folder: Path, **changes: Any) -> ReplaySource:
     return ReplaySource(
-        Replay.published(sentences=4, **changes),
-        Adjustment.published(sentences=20),
+        Replay(sentences=4, **changes),
+        Adjustment(sentences=20),
         folder / "pairs",
         folder / "original",
         5,
@@ -238,7 +239,7 @@ def test_a_state_of_another_replay_is_not_continued(
 def test_replay_keeps_translations_together(folder: Path) -> None:
     """What Eq. 2 is for, with a weight that shows in twelve steps."""
     store, pairs = open_pairs(folder / "pairs")
-    adjustment = Adjustment.corrected(special_tokens="none")
+    adjustment = corrected_adjustment(special_tokens="none")
 
     def distance(encoder: Path) -> float:
         model = load_encoder(encoder).eval()
@@ -251,8 +252,8 @@ def test_replay_keeps_translations_together(folder: Path) -> None:
 
     _finetune(folder, "alone", replay=None)
     source = ReplaySource(
-        Replay.corrected(sentences=8, alpha=1.0),
-        Adjustment.corrected(regulariser=False),
+        Replay(scope="both", sentences=8, alpha=1.0),
+        corrected_adjustment(regulariser=False),
         folder / "pairs",
         folder / "original",
         5,
@@ -274,8 +275,8 @@ def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
 
 
 def test_protocols() -> None:
-    published, corrected = Replay.published(), Replay.corrected()
+    published, corrected = Replay(), Replay(scope="both")
     assert (published.sentences, published.alpha) == (16, 0.01)
     assert (published.scope, corrected.scope) == ("pull", "both")
     with pytest.raises(ValueError, match="extra"):
-        Replay.published(batch=3)
+        Replay(batch=3)

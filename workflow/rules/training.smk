@@ -95,21 +95,30 @@ rule finetune:
         "../scripts/finetune.py"
 
 
+def choose_by(search, protocol):
+    """The metric and the languages that tell the best draw of a search."""
+    run = RUNS[next(iter(RUNS.draws(search)))]
+    found = CONFIG.runs[run.family].search.choose_by.model_dump()[protocol]
+    languages = found["languages"] or []
+    filled = [code.replace("{language}", run.language or "") for code in languages]
+    return {"unit": unit_of(run.family), **found, "languages": filled or None}
+
+
 rule choose_hyperparameters:
     """The best draw of a search, by development data."""
     input:
         lambda wildcards: [
             f"<results>/runs/{run}/seed{RUNS[run].seeds[0]}/predictions.parquet"
-            for run in RUNS.draws(wildcards.family)
+            for run in RUNS.draws(wildcards.search)
         ],
     output:
-        "<results>/search/{family}.{protocol}.json",
+        "<results>/search/{search}.{protocol}.json",
     log:
-        "<results>/logs/choose_hyperparameters/{family}.{protocol}.log",
+        "<results>/logs/choose_hyperparameters/{search}.{protocol}.log",
     benchmark:
-        "<results>/benchmarks/choose_hyperparameters/{family}.{protocol}.tsv"
+        "<results>/benchmarks/choose_hyperparameters/{search}.{protocol}.tsv"
     wildcard_constraints:
-        family=any_of(family for family in CONFIG.runs if RUNS.draws(family)),
+        search=any_of(RUNS.searches()),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("choose_hyperparameters").threads
@@ -117,11 +126,8 @@ rule choose_hyperparameters:
         mem_mb=memory("choose_hyperparameters"),
         runtime=minutes("choose_hyperparameters"),
     params:
-        draws=lambda wildcards: list(RUNS.draws(wildcards.family).values()),
-        unit=lambda wildcards: unit_of(wildcards.family),
-        choose_by=lambda wildcards: CONFIG.runs[wildcards.family].search.choose_by.model_dump()[
-            wildcards.protocol
-        ],
+        draws=lambda wildcards: list(RUNS.draws(wildcards.search).values()),
+        choose_by=lambda wildcards: choose_by(wildcards.search, wildcards.protocol),
         code=code("choose_hyperparameters"),
     script:
         "../scripts/choose_hyperparameters.py"
