@@ -43,13 +43,14 @@ from transformers import BertConfig, BertModel
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.alignment import align, encode_word_pairs, word_pairs
+from mbert_atlas.config.training import Adjustment
 from mbert_atlas.corpora.bitext import BitextSource, read_bitext
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.files import read_parquet
 from mbert_atlas.miniature import MiniatureSizes, write_miniature
+from mbert_atlas.papers import load
 from mbert_atlas.schemas import BITEXT
-from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
@@ -102,11 +103,10 @@ def parse() -> argparse.Namespace:
 
 def make_specification(options: argparse.Namespace) -> Adjustment:
     """Return the asked protocol with the asked number of sentences and token budget."""
-    protocol = Adjustment.published if options.protocol == "published" else Adjustment.corrected
+    own = getattr(load(root=Path(__file__).parents[1]).runs["adjusted"], options.protocol)
     budget = {"token_budget": options.token_budget}
-    return protocol(
-        sentences=options.sentences, optimisation=protocol().optimisation.model_copy(update=budget)
-    )
+    changes = {"optimisation": own.optimisation.model_copy(update=budget)}
+    return own.model_copy(update={"sentences": options.sentences} | changes)
 
 
 def prepare(folder: Path, options: argparse.Namespace) -> None:

@@ -13,10 +13,10 @@ import pandas as pd
 
 from mbert_atlas.analysis.scores import ALL_LANGUAGES, class_scores, tag_scores
 from mbert_atlas.arrays import TokenStore
+from mbert_atlas.config.training import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
-from mbert_atlas.specifications import Selection
 
 TOKEN_TASKS = ("udpos",)
 HEADLINES = {
@@ -165,7 +165,7 @@ def count_examples(
         store: the examples, those with [UNK] left out.
         task: name of the task.
         part: ``train``, ``dev`` or ``test``; where the store has ``split``, that counts instead.
-        selection: how training data are split, see :class:`mbert_atlas.specifications.Selection`;
+        selection: how training data are split, see :class:`mbert_atlas.config.training.Selection`;
             the part that is held out counts as ``val``.
         languages: count only examples in these; none for all.
     """

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, open_text
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 
 KEY = MEASUREMENT_COLUMNS[:9]
-PROTOCOLS = ("published", "corrected")
+
 _REPORTED_COLUMNS = (*KEY, "value")
 _OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
@@ -92,7 +93,7 @@ def compare(
     metrics = {(*key[:2], key[8]) for key in papers}
     rows = []
     for key in dict.fromkeys([*papers, *ours["published"], *ours["corrected"]]):
-        cells = {protocol: ours[protocol].get(key) for protocol in PROTOCOLS}
+        cells = {str(protocol): ours[protocol].get(key) for protocol in PROTOCOLS}
         reported_value = papers.get(key, math.nan)
         contrasts = _CONTRASTS.get((key[0], key[1], key[4]), [])
         stars: list[_Stars] = []

@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.compare import PROTOCOLS
 from mbert_atlas.scorecard.tables import (
     PAPERS,
     Table,

@@ -21,6 +21,7 @@ from accelerate import PartialState
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import Ragged, TokenStore, create_array
+from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import (
     group_by,
     pad,
@@ -33,7 +34,6 @@ from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, sha256_of
 from mbert_atlas.randomness import generator
-from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs

@@ -14,12 +14,13 @@ import torch
 from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices
+from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, HeadOptions, Task
+from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.interfaces import Objective, Optimisation
 

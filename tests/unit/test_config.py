@@ -8,35 +8,35 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from configs import ROOT, refused, values
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 
-from mbert_atlas.config import Config
-from mbert_atlas.config_checks import RULES
-from mbert_atlas.config_families import laid_over
-from mbert_atlas.config_files import documented, write
-from mbert_atlas.config_reading import base_files, load, validate
+from mbert_atlas import papers
+from mbert_atlas.config.documentation import documented, write
+from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.reading import BASE
+from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import DataError
-from mbert_atlas.languages import Languages
 
-ROOT = Path(__file__).parents[2]
-PRESETS = ["demo", "small"]
-CODES = [language.code for language in Languages.read(ROOT / "resources/languages.csv")]
+PAPERS = papers.names()
+ALL = papers.config_model(PAPERS)
 
 
-def test_documented_files_and_schema_agree_with_the_models(tmp_path):
+def test_documented_files_and_schemas_agree_with_the_models(tmp_path):
     shutil.copytree(ROOT / "config", tmp_path / "config")
-    for path in write(tmp_path):
+    for path in write(ALL, {paper: papers.section(paper) for paper in PAPERS}, tmp_path):
         committed = ROOT / path.relative_to(tmp_path)
         assert path.read_text() == committed.read_text(), (
-            f"run python -m mbert_atlas.config_files write ({committed})"
+            f"run python -m mbert_atlas.config.documentation write ({committed})"
         )
 
 
 def test_every_field_of_every_model_is_described():
-    schema = Config.model_json_schema()
-    models = [schema, *schema["$defs"].values()]
+    schema = ALL.model_json_schema()
     bare = [
         (model.get("title"), key)
-        for model in models
+        for model in [schema, *schema["$defs"].values()]
         for key, field in model.get("properties", {}).items()
         if "description" not in field
     ]
@@ -44,31 +44,34 @@ def test_every_field_of_every_model_is_described():
 
 
 def test_documenting_keeps_every_value():
-    for path in [ROOT / "config/config.yaml", *sorted((ROOT / "config/papers").glob("*.yaml"))]:
-        values = yaml.safe_load(path.read_text())
-        assert yaml.safe_load(documented(values)) == values
+    for path in [ROOT / BASE, *papers.config_files({}, ROOT)]:
+        written = yaml.safe_load(path.read_text())
+        assert yaml.safe_load(documented(written, ALL)) == written
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_presets_are_valid(preset):
-    config = load([ROOT / f"config/{preset}.yaml"], ROOT)
+@pytest.mark.parametrize("paper", [None, *PAPERS])
+@pytest.mark.parametrize("preset", ["paper", "demo", "small"])
+def test_presets_are_valid_with_all_papers_and_with_each_alone(preset, paper, tmp_path):
+    alone = tmp_path / "alone.yaml"
+    alone.write_text(f"papers: {json.dumps(paper and [paper])}\n")
+    files = [] if preset == "paper" else [ROOT / f"config/{preset}.yaml"]
+    config = papers.load([*files, alone], ROOT)
     assert config.run == preset
-    assert not config.comparable
+    assert config.comparable == (preset == "paper")
+    assert config.papers == ([paper] if paper else PAPERS)
+    sections = {name for name in PAPERS if hasattr(config, name)}
+    assert sections == set(config.papers)
 
 
-def test_default_is_the_paper_preset():
-    config = load([], ROOT)
-    assert config.run == "paper"
-    assert config.comparable
-    assert len(config.datasets["wikipedia"].languages) == 33
-    assert config.encoders["mbert"].hub is not None
+def test_sections_of_papers_that_are_not_read_are_left_out(tmp_path):
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(f"papers: []\n{PAPERS[0]}: {{whatever: 1}}\n")
+    assert papers.load([mine], ROOT).papers == []
 
 
-def test_every_rule_that_asks_for_resources_is_known_and_stated():
+def test_every_rule_that_asks_for_resources_is_stated():
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    asking = set(re.findall(r'asked\("(\w+)"\)', rules))
-    assert asking == set(RULES)
-    assert asking == set(load([], ROOT).resources)
+    assert set(re.findall(r'request\("(\w+)"\)', rules)) == set(papers.load([], ROOT).resources)
 
 
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
@@ -76,232 +79,148 @@ def test_merge_goes_mapping_by_mapping_and_replaces_lists():
     assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
 
 
-def overlay(tmp_path, text):
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
-    ("text", "line", "sentence"),
+    ("text", "place", "sentence"),
     [
-        ("seed: [1]\n", "line 1", "there is no such key; did you mean 'seeds'?"),
-        ("run: x\nseeds: [1, 1]\n", "line 2", "the same seed twice"),
-        ("runs:\n  nli:\n    encodings: x\n", "line 3", "did you mean 'encoding'?"),
+        ("seed: [1]\n", "line 1, key seed", "there is no such key; did you mean 'seeds'?"),
+        ("run: x\nseeds: [1, 1]\n", "line 2, key seeds", "the same seed twice"),
         (
-            "runs:\n  nli:\n    published:\n      optimisation: {learning_rate: fast}\n",
-            "line 4",
-            "should be a valid number",
+            "run: x\npapers: [nonsense]\n",
+            "line 2, key papers",
+            "'nonsense' is not defined; known: ",
+        ),
+        ("run: ../elsewhere\n", "line 1, key run", "String should match pattern"),
+        ("datasets: {xnli: {languages: [en, xz]}}\n", "line 1", "'xz' is not defined"),
+        (
+            "datasets:\n  wikipedia: {limit: 9}\n",
+            "line 2, key datasets.wikipedia.limit",
+            "there is no such key; bitext, language_identification, named_entities, nli, ",
         ),
         (
-            "runs:\n  adjusted:\n    published:\n      optimisation: {weight_decay: 0.1}\n",
-            "line 4",
-            "weight_decay with adam would be an L2 penalty",
-        ),
-        ("run: x\npapers: [efimow2022]\n", "line 2", "did you mean 'efimov2022'?"),
-        ("datasets:\n  xnli: {languages: [en, xz]}\n", "line 2", "'xz' is not defined"),
-        (
-            "encoders:\n  mbert: {folder: here}\n",
-            "line 2",
-            "exactly one of hub, folder, scratch, extended (found hub, folder)",
-        ),
-        ("encoders:\n  embert-hi: {extended: {encoder: mbrt}}\n", "line 2", "mean 'mbert'?"),
-        (
-            "encoders:\n  embert-hi: {extended: {encoder: more}}\n"
-            "  more: {extended: {encoder: embert-hi, texts: [wikipedia], languages: [hi]}}\n",
-            "line 3",
-            "embert-hi -> more -> embert-hi is a circle",
+            "datasets: {xnli: {minimum_characters: 9}}\n",
+            "key datasets.xnli.minimum_characters",
+            "wikipedia has it",
         ),
         (
-            "encoders:\n  embert-hi: {extended: {texts: [xnli]}}\n",
-            "line 2",
-            "'xnli' is not defined as running text",
+            "datasets: {xnli: {split: tset}}\n",
+            "key datasets.xnli.split",
+            "Input should be 'train', 'validation', 'dev' or 'test'",
+        ),
+        ("datasets: {xnli: {split: null}}\n", "key datasets.xnli", "nli needs `split`"),
+        (
+            "datasets: {xnli: {files: null}}\n",
+            "key datasets.xnli",
+            "give `files` or `files_by_language` or `made_from`",
         ),
         (
-            "encoders:\n  embert-hi: {extended: {languages: [hi, sw]}}\n",
-            "line 2",
-            "'sw' is not defined in datasets.wikipedia.languages",
-        ),
-        ("runs:\n  nli: {train: multinly}\n", "line 2", "did you mean 'multinli'?"),
-        ("runs:\n  nli: {train: udpos-train}\n", "line 2", "not defined as data for inference"),
-        (
-            "runs:\n  nli:\n    evaluate: {xnli: [en, fi]}\n",
-            "line 3",
-            "'fi' is not defined in datasets.xnli.languages",
-        ),
-        ("runs:\n  adjusted: {bitext: xnli}\n", "line 2", "'xnli' is not defined as a bitext"),
-        (
-            "runs:\n  adjusted: {languages: [es, tr]}\n",
-            "line 2",
-            "'tr' is not defined in datasets.wikimatrix.languages",
-        ),
-        ("runs:\n  adjusted: {languages: null}\n", "line 2", "should be a valid list"),
-        ("datasets:\n  wikipedia: {limit: 9}\n", "line 2", "wikipedia is read whole: drop `limit`"),
-        (
-            "datasets:\n  wikipedia: {files_by_language: {es: [{path: a}, {path: b}]}}\n",
-            "line 2",
+            "datasets: {wikipedia: {files_by_language: {es: [{path: a}, {path: b}]}}}\n",
+            "line 1",
             "wikipedia takes one file, not 2 (es)",
         ),
         (
-            "datasets:\n  xnli: {files_by_language: {es: [{path: a, limit: 9}]}}\n",
-            "line 2",
+            "datasets: {xnli: {files_by_language: {es: [{path: a, limit: 9}]}}}\n",
+            "line 1",
             "only a bitext has a `limit` per file (es)",
         ),
-        ("datasets:\n  wikipedia-languages: {languages: [sw]}\n", "line 2", "'sw' is not defined"),
-        ("resources:\n  finetunes: {threads: 2}\n", "line 2", "did you mean 'finetune'?"),
         (
-            "tanti2021:\n  tasks:\n    udpos: {conditions: {initial: udpos}}\n",
-            "line 3",
-            "`trained_layers: none` is for initial alone",
+            "encoders:\n  mbert: {folder: here}\n",
+            "line 2, key encoders.mbert",
+            "exactly one of hub, folder, scratch, changed (found hub, folder)",
         ),
-        (
-            "tanti2021:\n  tasks:\n    udpos: {conditions: {gradient_reversal: udpos-entropy}}\n",
-            "line 3",
-            "is 'entropy_maximisation', not 'gradient_reversal'",
-        ),
-        (
-            "tanti2021:\n  tasks:\n    xnli: {dev: {xnli-dev: [sw]}}\n",
-            "line 3",
-            "'sw' is not defined in datasets.xnli-dev.languages",
-        ),
-        (
-            "tanti2021:\n  search: {space: {gradient_reversal: [0.5, 1.0]}}\n",
-            "line 2",
-            "less than 1",
-        ),
-        ("tanti2021:\n  search: {draws: 0, use: chosen}\n", "line 2", "needs draws"),
-        (
-            "datasets:\n  wikipedia-languages: {fractions: [0.8, 0.1, 0.1, 0.1]}\n",
-            "line 2",
-            "shares that sum to 1",
-        ),
-        (
-            "datasets:\n  wikipedia-languages: {fractions: [0.7, 0.1, 0.1, 0.0999999999999]}\n",
-            "line 2",
-            "shares that sum to 1",
-        ),
-        (
-            "runs:\n  xnli-tuned: {evaluate: {xnli: [en, fr]}}\n",
-            "line 2",
-            "the languages are not those of runs.xnli-initial",
-        ),
-        (
-            "runs:\n  udpos-reversal: {language_data: {dataset: udpos-dev}}\n",
-            "line 2",
-            "'udpos-dev' is not defined as language_identification",
-        ),
-        (
-            "runs:\n  nli: {published: {confusion: {weight: 0.5}}}\n",
-            "line 2",
-            "name them in `language_data`",
-        ),
-        (
-            "efimov2022:\n  figures:\n    figure1: {languages: [de]}\n",
-            "line 3",
-            "'de' is not defined in datasets.wikimatrix.languages",
-        ),
-        (
-            "runs:\n  adjusted: {languages: [es]}\n",
-            "",
-            "'vi' is not defined in runs.adjusted.languages, where 'qa-translated-adjusted' starts",
-        ),
-        (
-            "efimov2022:\n  tables:\n    table2: {conditions: {adjusted: nli-ajusted}}\n",
-            "line 3",
-            "did you mean 'nli-adjusted'?",
-        ),
-        (
-            "efimov2022:\n  tables:\n    table2: {conditions: {adjusted: ner-adjusted}}\n",
-            "line 3",
-            "'xnli' is not defined in runs.ner-adjusted.evaluate",
-        ),
-        (
-            "efimov2022:\n  tables:\n    table5: {gains_over: adjusted}\n",
-            "line 3",
-            "Input should be 'original'",
-        ),
-        (
-            "efimov2022:\n  tables:\n    table5: {against: {adjusted_5K: original}}\n",
-            "line 3",
-            "no contrast of 'adjusted_5K' with 'original' is declared for table5",
-        ),
-        (
-            "efimov2022:\n  tables:\n    table3: {conditions: {original: null}}\n",
-            "",
-            "'original' is not defined for the test ner",
-        ),
-        (
-            "efimov2022:\n  tables:\n    table3: {languages: [es, de]}\n",
-            "line 3",
-            "'de' is not defined in any of its tests",
-        ),
-        (
-            "efimov2022:\n  figures:\n    figure1: {panels: {nli: qa}}\n",
-            "",
-            "a panel has one name and one family in all figures",
-        ),
-        (
-            "efimov2022:\n  figures:\n    figure3: {languages: [hi], panels: {nli: nli}}\n",
-            "line 2",
-            "'figure3' is not defined as a figure",
-        ),
-        (
-            "runs:\n  nli:\n    evaluate: {xnli: ['{language}']}\n",
-            "line 3",
-            "stands for nothing, as the family has no languages",
-        ),
-        ("runs:\n  more: {like: nlo}\n", "line 2", "did you mean 'nli'?"),
-        ("runs:\n  nli: {like: nli-adjusted}\n", "line 2", "is a circle"),
-        ("runs:\n  more: {like: nli, encoders: [mbert]}\n", "line 2", "belong together"),
-        ("runs:\n  nli: {encoder: null}\n", "line 2", "give one of `encoder` and `encoders`"),
-        (
-            "runs:\n  qa-translated: {train_languages: [ru]}\n",
-            "line 2",
-            "'ru' is not defined in datasets.squad-translated.languages",
-        ),
-        (
-            "datasets:\n  wikimatrix-pieces: {encoder: null}\n",
-            "line 2",
-            "a bitext made from another needs `encoder`",
-        ),
-        (
-            "encoders:\n  other: {folder: here}\nefimov2022:\n  model: other\n",
-            "",
-            "'mbert' goes back to the encoder 'mbert', and efimov2022.model is 'other'",
-        ),
-        ("run: ../elsewhere\n", "line 1", "String should match pattern"),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sentence):
-    path = overlay(tmp_path, text)
-    values: dict = {}
-    for file in [*base_files(ROOT), path]:
-        values = laid_over(values, yaml.safe_load(file.read_text()))
-    with pytest.raises(DataError) as caught:
-        validate(values, [*base_files(ROOT), path], CODES)
-    message = str(caught.value)
-    assert "\n" not in message
-    assert line in message
+def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, place, sentence):
+    message = refused(tmp_path, text)
+    assert place in message
     assert sentence in message
+
+
+ENCODERS = """encoders:
+  one: {changed: {kind: extended_vocabulary, encoder: mbert, texts: [wikipedia], languages: [hi]}}
+  two: {changed: {kind: extended_vocabulary, encoder: one, texts: [wikipedia], languages: [hi]}}
+"""
+FAMILY = """runs:
+  mine:
+    kind: finetuning
+    paper: mine
+    encoder: mbert
+    encoding: inference
+    train: multinli
+    evaluate: {xnli: [en]}
+    search:
+      draws: 1
+      space: {head.dropout: [0.1]}
+      evaluate: {xnli: [ru]}
+      choose_by:
+        published: {metric: accuracy}
+        corrected: {metric: accuracy, languages: [ru]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("whole", "old", "new", "place", "sentence"),
+    [
+        (ENCODERS, "one, ", "onne, ", "line 3, key encoders.two.changed.encoder", "mean 'one'?"),
+        (ENCODERS, "mbert", "two", "line 3", "one -> two -> one is a circle"),
+        (ENCODERS, "[wikipedia]", "[xnli]", "line 2", "'xnli' is not defined as running text"),
+        (ENCODERS, "[hi]", "[sw]", "line 2", "'sw' is not defined in datasets.wikipedia"),
+        (FAMILY, "encoding:", "encodings:", "line 6", "did you mean 'encoding'?"),
+        (FAMILY, "kind:", "bitext: x\n    kind:", "runs.mine.bitext", "adjustment has it"),
+        (FAMILY, "multinli", "multinly", "line 7", "did you mean 'multinli'?"),
+        (FAMILY, "multinli", "wikipedia", "line 7", "not defined as data for inference"),
+        (FAMILY, "[en]", "[en, fi]", "line 8", "'fi' is not defined in datasets.xnli.languages"),
+        (FAMILY, "[en]", "['{language}']", "line 8", "as the family has no languages"),
+        (FAMILY, "encoder: mbert", "encoder: null", "line 2", "give one of `encoder` and"),
+        (FAMILY, "encoder: mbert", "encoders: [mbert]", "line 2", "belong together"),
+        (FAMILY, "kind: finetuning", "like: mne", "line 3", "'mne' is not defined"),
+        (FAMILY, "kind: finetuning", "like: mine", "line 3", "mine -> mine is a circle"),
+        (FAMILY, "draws:", "kind: grid\n      draws:", "line 9", "belong to a random search"),
+        (FAMILY, "draws: 1", "draws: 0\n      use: chosen", "line 9", "needs draws"),
+        (FAMILY, "head.dropout", "head.dropuot", "search.space", "mean 'head.dropout'?"),
+        (FAMILY, "[0.1]", "[0.1, 1.0]", "line 11, key", "less than 1, found 1.0"),
+        (FAMILY, "languages: [ru]", "languages: [de]", "line 15", "'de' is not defined"),
+        (FAMILY, "accuracy}", "acuracy}", "published.metric", "did you mean 'accuracy'?"),
+        (FAMILY, "published: {metric: accuracy}", "", "published", "the key is missing"),
+    ],
+)
+def test_a_mistake_among_entries_is_one_sentence(tmp_path, whole, old, new, place, sentence):
+    assert old in whole
+    message = refused(tmp_path, whole.replace(old, new, 1))
+    assert place in message
+    assert sentence in message
+
+
+@pytest.mark.parametrize("layers", ["some", [], ["pooler"], ["0-3"], ["7-3"], 7])
+def test_layers_that_are_none_are_refused(layers):
+    assert Finetuning(trained_layers=["embeddings", "7-12"]).trained_layers == [
+        "embeddings",
+        "7-12",
+    ]
+    with pytest.raises(ValueError, match="such as"):
+        Finetuning(trained_layers=layers)
 
 
 def test_files_that_are_missing_or_not_yaml_are_named(tmp_path):
     with pytest.raises(DataError, match="no such config file"):
-        load([tmp_path / "absent.yaml"], ROOT)
-    with pytest.raises(DataError, match="line 2"):
-        load([overlay(tmp_path, "run: demo\n  seeds: [1\n")], ROOT)
-    with pytest.raises(DataError, match="not a mapping"):
-        load([overlay(tmp_path, "- run\n")], ROOT)
+        papers.load([tmp_path / "absent.yaml"], ROOT)
+    assert refused(tmp_path, "run: demo\n  seeds: [1\n").startswith("line 2")
+    assert "not a mapping" in refused(tmp_path, "- run\n")
 
 
-def test_schema_is_json_schema_and_knows_the_papers():
-    schema = json.loads((ROOT / "config/schema.json").read_text())
-    assert {"efimov2022", "tanti2021"} <= set(schema["properties"])
-    assert schema["additionalProperties"] is False
-    values: dict = {}
-    for file in base_files(ROOT):
-        values = laid_over(values, yaml.safe_load(file.read_text()))
-    jsonschema.validate(values, schema)
-    values["runs"]["adjusted-5k"]["publishd"] = {}
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(values, schema)
+def test_schemas_are_json_schema_and_refuse_keys_of_another_corpus():
+    shared = json.loads((ROOT / "config/schema.json").read_text())
+    registry = Registry().with_resource(
+        "../schema.json", Resource.from_contents(shared, default_specification=DRAFT202012)
+    )
+    whole = values()
+    for paper in PAPERS:
+        schema = json.loads(Path(ROOT, f"config/papers/{paper}.schema.json").read_text())
+        validator = jsonschema.Draft202012Validator(schema, registry=registry)
+        validator.validate(whole)
+        for change in (
+            {"seed": 1},
+            {paper: {"absent": 1}},
+            {"datasets": {"wikipedia": {"limit": 9}}},
+            {"runs": {"mine": {"like": "x", "publishd": {}}}},
+        ):
+            assert not validator.is_valid(laid_over(whole, change)), change

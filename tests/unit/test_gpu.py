@@ -14,13 +14,13 @@ from tiny_models import NLI_LABELS, finetuned, make_encoder, make_tokenizer, nli
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import HeadOptions, Optimisation, Pretraining
 from mbert_atlas.encoders.precision import autocast
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.specifications import Optimisation, Pretraining
-from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
+from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import predict, train
 from mbert_atlas.training.pretraining import pretrain

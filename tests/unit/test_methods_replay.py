@@ -12,13 +12,13 @@ import pytest
 import torch
 from test_training_adjustment import Lookup, _examples, two_sentences  # noqa: F401
 from tiny_models import NLI_LABELS, finetuned, nli_table
-from toy_representations import WORDS, toy_encoder, toy_pairs
+from toy_representations import WORDS, corrected_adjustment, toy_encoder, toy_pairs
 
 from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.config.training import Adjustment, Optimisation, Replay
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
-from mbert_atlas.specifications import Adjustment, Optimisation, Replay
 from mbert_atlas.training.adjustment import AlignedSentences, alignment_terms, sample_sentences
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.word_pairs import open_pairs
@@ -57,8 +57,9 @@ def _prepared(
 @pytest.mark.parametrize("protocol", ["published", "corrected"])
 def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa: F811
     """As Eq. 1 by hand: A was moved to (2, 0) from (1, 0), its translation lies at (1, 3)."""
-    adjustment = getattr(Adjustment, protocol)(special_tokens="none")
-    replay = getattr(Replay, protocol)(sentences=5, alpha=0.1)
+    is_published = protocol == "published"
+    adjustment = (Adjustment if is_published else corrected_adjustment)(special_tokens="none")
+    replay = Replay(sentences=5, alpha=0.1, scope="pull" if is_published else "both")
     model = Lookup(TABLE)
     examples = _examples(model, two_sentences, adjustment)
     model.table.data[5] = torch.tensor([2.0, 0.0])
@@ -80,12 +81,12 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
 
 def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F811
     model = Lookup(np.random.default_rng(0).normal(size=(11, 2)).tolist())
-    adjustment = Adjustment.published()
+    adjustment = Adjustment()
     examples = _examples(model, two_sentences, adjustment)
     model.table.data += 0.1
     losses = []
     for size in (2, 6):
-        replay = Replay.published(sentences=6, group_size=size)
+        replay = Replay(sentences=6, group_size=size)
         made = _by_hand(examples, adjustment, replay)
         batch = made.collate(np.zeros(6, dtype=np.int64))  # equal sentences, equal groups
         losses.append(sum(alignment_terms(model, batch, "mean")).item())
@@ -95,7 +96,7 @@ def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F8
 def test_draws_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     path = toy_pairs(tmp_path / "store", sentences=20)
     toy_encoder(tmp_path / "encoder")
-    adjustment = Adjustment.corrected(sentences=12)
+    adjustment = corrected_adjustment(sentences=12)
     one, again, other = (_prepared(tmp_path, adjustment, seed=seed) for seed in (1, 1, 2))
     assert one.fingerprint == again.fingerprint != other.fingerprint
     counts = np.zeros(12)
@@ -121,7 +122,7 @@ def test_reference_is_the_original_and_is_made_once(
     encoder = toy_encoder(tmp_path / "encoder")
     toy_encoder(tmp_path / "other", seed=5)
     toy_pairs(tmp_path / "store", sentences=10)
-    adjustment = Adjustment.corrected()
+    adjustment = corrected_adjustment()
     made = _prepared(tmp_path, adjustment)
     batch = made.collate(made.draw(0))
     model = load_encoder(encoder).eval()
@@ -130,13 +131,13 @@ def test_reference_is_the_original_and_is_made_once(
     assert isinstance(_prepared(tmp_path, adjustment).examples.reference, np.memmap)
     # Another encoder or another aggregation would need vectors of its own.
     for name, changed in (
-        ("encoder", Adjustment.corrected(aggregation="last")),
+        ("encoder", corrected_adjustment(aggregation="last")),
         ("other", adjustment),
     ):
         with pytest.raises(AttributeError, match="compute_reference"):
             _prepared(tmp_path, changed, encoder=name)
     # Without a regulariser there is nothing to make.
-    free = _prepared(tmp_path, Adjustment.corrected(regulariser=False), state="elsewhere")
+    free = _prepared(tmp_path, corrected_adjustment(regulariser=False), state="elsewhere")
     assert free.examples.reference is None
     assert not (tmp_path / "elsewhere").exists()
 
@@ -145,8 +146,8 @@ def test_reference_is_the_original_and_is_made_once(
 def test_dropout_is_the_adjustments(tmp_path: Path, dropout: bool) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     toy_pairs(tmp_path / "store", sentences=10)
-    adjustment = Adjustment.corrected(dropout_in_training=dropout)
-    made = _prepared(tmp_path, adjustment, Replay.corrected())
+    adjustment = corrected_adjustment(dropout_in_training=dropout)
+    made = _prepared(tmp_path, adjustment, Replay(scope="both"))
     model = load_encoder(encoder).train()
     model.pooler.eval()  # a part in another mode stays in it
     losses = {made.loss(model, 0).item() for _ in range(3)}
@@ -178,8 +179,8 @@ def _replay(
     folder: Path, replay: Replay | None = None, adjustment: Adjustment | None = None
 ) -> AlignmentReplay:
     return AlignmentReplay(
-        replay or Replay.published(sentences=4),
-        adjustment or Adjustment.published(sentences=20),
+        replay or Replay(sentences=4),
+        adjustment or Adjustment(sentences=20),
         folder / "pairs",
         folder / "original",
     )
@@ -240,7 +241,7 @@ def test_a_state_of_another_replay_is_not_continued(
             raise KeyboardInterrupt
         return draw(self, step)
 
-    for change in ([_replay(folder, Replay.published(sentences=4, alpha=0.5))], []):
+    for change in ([_replay(folder, Replay(sentences=4, alpha=0.5))], []):
         with monkeypatch.context() as patch:
             patch.setattr(AlignmentReplay, "draw", dies)
             with pytest.raises(KeyboardInterrupt):
@@ -251,7 +252,7 @@ def test_a_state_of_another_replay_is_not_continued(
 def test_replay_keeps_translations_together(folder: Path) -> None:
     """What Eq. 2 is for, with a weight that shows in twelve steps."""
     store, pairs = open_pairs(folder / "pairs")
-    adjustment = Adjustment.corrected(special_tokens="none")
+    adjustment = corrected_adjustment(special_tokens="none")
 
     def distance(encoder: Path) -> float:
         model = load_encoder(encoder).eval()
@@ -263,8 +264,8 @@ def test_replay_keeps_translations_together(folder: Path) -> None:
         return pull.item() / examples.pairs
 
     _finetune(folder, "alone")
-    replay = Replay.corrected(sentences=8, alpha=1.0)
-    without = Adjustment.corrected(regulariser=False)
+    replay = Replay(scope="both", sentences=8, alpha=1.0)
+    without = corrected_adjustment(regulariser=False)
     _finetune(folder, "replayed", _replay(folder, replay, without))
     assert distance(folder / "replayed/model") < 0.9 * distance(folder / "alone/model")
 
@@ -284,8 +285,8 @@ def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
 
 
 def test_protocols() -> None:
-    published, corrected = Replay.published(), Replay.corrected()
+    published, corrected = Replay(), Replay(scope="both")
     assert (published.sentences, published.alpha) == (16, 0.01)
     assert (published.scope, corrected.scope) == ("pull", "both")
     with pytest.raises(ValueError, match="extra"):
-        Replay.published(batch=3)
+        Replay(batch=3)

@@ -28,12 +28,12 @@ from torch.nn import functional
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.config.training import HeadOptions, LanguageConfusion, Optimisation, Selection
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import LID_EXAMPLES
-from mbert_atlas.specifications import LanguageConfusion, Optimisation, Selection
-from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, HeadOptions, load_model
+from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, load_model
 from mbert_atlas.training import loop
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model

@@ -24,11 +24,11 @@ from mbert_atlas.analysis.probing import (
 )
 from mbert_atlas.analysis.scores import class_scores, tag_scores
 from mbert_atlas.arrays import save_arrays
+from mbert_atlas.config.probing import Probe
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
-from mbert_atlas.specifications import Probe
 
 torch.set_num_threads(1)
 SPLITS = ["train"] * 7 + ["validation", "dev", "test"]
@@ -97,7 +97,7 @@ def _split(features: Features, split: str) -> tuple[npt.NDArray[Any], npt.NDArra
 def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
     wikipedia = _clouds(tmp_path / "wikipedia", unit)
     target = _clouds(tmp_path / "target", unit, count=6, codes=("l1", "l3", "l5"), splits=None)
-    protocols = {"published": Probe.published(), "corrected": Probe.corrected()}
+    protocols = {"published": Probe(), "corrected": Probe(solver="lbfgs", standardise=True)}
     shown = str.upper if column == "label" else str
     content = []
     for run in ("a", "b"):
@@ -174,7 +174,7 @@ def test_published_probe_takes_adams_first_step(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     examples = [random.normal(size=(size, 5)) for size in (1, 9, 2, 12)]
     folder = _write(tmp_path / "f", examples, ["c", "a", "b", "a"], ["train"] * 4, dtype="float32")
-    probe = Probe.published(dropout=0, batch_size=4, epochs=1, learning_rate=0.01)
+    probe = Probe(dropout=0, batch_size=4, epochs=1, learning_rate=0.01)
     data = _Training.of(read_features(folder), standardise=False)
     (zero, before, zeros), (one, after, bias) = _train_adam(data, probe, seed=1)
     assert (zero, one) == ("0", "1")
@@ -211,7 +211,7 @@ def test_minibatches_are_whole_examples_in_a_new_order(
         return vectors, gold
 
     monkeypatch.setattr(_Training, "batch", spy)
-    list(_train_adam(data, Probe.published(batch_size=8, epochs=2), seed=1))
+    list(_train_adam(data, Probe(batch_size=8, epochs=2), seed=1))
     assert [len(batch) for batch in batches] == [8, 8, 8, 4] * 2
     first, second = np.concatenate(batches[:4]), np.concatenate(batches[4:])
     assert sorted(first) == sorted(second) == features.examples("train").tolist()
@@ -225,7 +225,9 @@ def test_corrected_probe_equals_a_scikit_learn_pipeline(
     monkeypatch.setattr(probing, "_EXAMPLES_AT_A_TIME", 7)
     codes = ("l0", "l1", "l2", "l3")[:classes]
     features = read_features(_clouds(tmp_path / "f", codes=codes, spread=4.0))
-    found = fit_probe(features, Probe.corrected(inverse_penalties=(0.1,)), seed=0)
+    found = fit_probe(
+        features, Probe(solver="lbfgs", standardise=True, inverse_penalties=(0.1,)), seed=0
+    )
     expected = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
     expected.fit(*_split(features, "train"))
     x, y = _split(features, "validation")
@@ -247,7 +249,7 @@ def test_corrected_probe_trains_on_a_sample(
             return super().fit(x, y)
 
     monkeypatch.setattr(probing, "LogisticRegression", Spy)
-    probe = Probe.corrected(standardise=False, inverse_penalties=(1.0,), maximum_vectors=50)
+    probe = Probe(solver="lbfgs", inverse_penalties=(1.0,), maximum_vectors=50)
     for seed in (1, 1, 2):
         fit_probe(features, probe, seed)
     for sample in seen:
@@ -304,7 +306,7 @@ def test_the_best_epoch_by_either_score(tmp_path: Path, monkeypatch: pytest.Monk
     }
     best = {"macro_f1": "one of each wrong", "span_macro_f1": "two whole"}
     for selection, chosen in best.items():
-        found = fit_probe(read_features(folder), Probe.published(selection=selection), 0)
+        found = fit_probe(read_features(folder), Probe(selection=selection), 0)
         assert found.history == pytest.approx(expected[selection])
         assert found.chosen == chosen
 
@@ -318,7 +320,7 @@ def test_refusals(tmp_path: Path) -> None:
         probe_features(
             features={"wikipedia": wikipedia, "target": other},
             train_on="wikipedia",
-            protocols={"published": probe or Probe.published()},
+            protocols={"published": probe or Probe()},
             seed=1,
             output={"published": tmp_path / "out.parquet"},
             report=tmp_path / "report.json",
@@ -339,7 +341,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="9 dimensions per token"):
         identify(other=_clouds(tmp_path / "wider", dims=9))
     with pytest.raises(AtlasError, match="span_macro_f1 is a score of sequences"):
-        identify(texts, texts, Probe.published(selection="span_macro_f1"))
+        identify(texts, texts, Probe(selection="span_macro_f1"))
     with pytest.raises(DataError, match=r"class l\d: none of 2 sampled vectors is of it"):
-        identify(probe=Probe.corrected(maximum_vectors=2))
+        identify(probe=Probe(solver="lbfgs", standardise=True, maximum_vectors=2))
     assert not (tmp_path / "out.parquet").exists()

@@ -1,24 +1,13 @@
 """Runs: resolved from families, shared where they are the same."""
 
-from pathlib import Path
+import itertools
 
 import pytest
-import yaml
+from configs import config
 
-from mbert_atlas.config_families import laid_over
-from mbert_atlas.config_reading import base_files, validate
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.runs import RunTable
-from mbert_atlas.search import apply_choice
-
-ROOT = Path(__file__).parents[2]
-
-
-def config(**changes):
-    values: dict = {}
-    for file in base_files(ROOT):
-        values = laid_over(values, yaml.safe_load(file.read_text()))
-    return validate(laid_over(values, changes))
+from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.planning.search import apply_choice
 
 
 def table(**changes):
@@ -28,7 +17,7 @@ def table(**changes):
 def test_protocols_split_only_where_they_differ():
     runs = table()
     ids = {run.id for run in runs}
-    assert {"nli", "xnli-tuned", "adjusted-hi.published", "adjusted-hi.corrected"} <= ids
+    assert {"nli", "adjusted-hi.published", "adjusted-hi.corrected"} <= ids
     assert runs.get("nli", None, "published") is runs.get("nli", None, "corrected")
     assert runs.get("nli-adjusted", "hi", "published").start == "adjusted-hi.published"
     assert runs.get("nli-adjusted", "hi", "published").base == "mbert"
@@ -80,7 +69,7 @@ def test_a_run_that_replays_an_adjustment_holds_its_specification():
 def test_families_with_the_same_content_are_one_run():
     family = {
         "kind": "finetuning",
-        "paper": "tanti2021",
+        "paper": "other",
         "encoder": "mbert",
         "encoding": "inference",
         "train": "multinli",
@@ -102,7 +91,7 @@ def test_families_with_the_same_content_are_one_run():
 def test_two_runs_with_one_name_are_refused():
     twin = {
         "kind": "adjustment",
-        "paper": "efimov2022",
+        "paper": "other",
         "encoder": "mbert",
         "languages": ["hi"],
         "bitext": "wikimatrix",
@@ -110,7 +99,7 @@ def test_two_runs_with_one_name_are_refused():
     }
     other = {
         "kind": "finetuning",
-        "paper": "efimov2022",
+        "paper": "other",
         "encoder": "mbert",
         "encoding": "inference",
         "train": "multinli",
@@ -146,42 +135,55 @@ def test_unknown_language_circle_and_id_are_refused():
         table(runs={"adjusted": {"encoder": "nli-adjusted"}})
 
 
+SEARCH = {
+    "draws": 5,
+    "space": {"head.initial_stddev": [0.1, 0.01], "optimisation.batch_size": [64, 32, 16]},
+    "evaluate": {"xnli": ["ru"]},
+    "choose_by": {"published": {"metric": "accuracy"}, "corrected": {"metric": "accuracy"}},
+}
+
+
 def test_a_search_draws_different_values_and_trains_them_on_other_data():
-    runs = table()
-    draws = runs.draws("udpos-reversal")
-    assert len(draws) == len({tuple(values.items()) for values in draws.values()}) == 20
-    space = config().tanti2021.search.space
-    assert {values["weight"] for values in draws.values()} == set(space.gradient_reversal)
-    assert all("weight" not in values for values in runs.draws("udpos").values())
-    assert all("learning_rate" not in values for values in runs.draws("udpos-initial").values())
+    runs = table(runs={"nli": {"search": SEARCH}, "more": {"like": "nli", "search": {"seed": 1}}})
+    draws = runs.draws("nli")
+    assert len({tuple(values.items()) for values in draws.values()}) == 5
+    assert len(runs.draws("more")) == 5  # key by key from the other family
+    assert [*runs.draws("more").values()] != [*draws.values()]
+    assert runs.draws("ner") == {}
+    assert "nli-adjusted-hi" in runs.searches()  # like nli, each of its languages by itself
+    assert runs["nli-adjusted-hi-draw05"].start == "adjusted-hi.published"
     name, values = next(iter(draws.items()))
-    run, base = runs[name], runs["udpos-reversal.published"]
+    run, base = runs[name], runs["nli"]
+    assert name == "nli-draw01"
     assert run.seeds == (0,)
     assert 0 not in base.seeds  # no final run repeats a draw
-    assert list(run.specification["evaluate"]) == ["udpos-dev"]
+    assert run.specification["evaluate"] == {"xnli": ["ru"]}
     hyperparameters = run.specification["hyperparameters"]
-    assert hyperparameters["confusion"]["weight"] == values["weight"]
-    assert hyperparameters["optimisation"]["batch_size"] == values["batch_size"]
-    assert hyperparameters["head"]["initial_stddev"] == values["initial_stddev"]
-    same = base.specification["hyperparameters"]["optimisation"]["epochs"]
-    assert hyperparameters["optimisation"]["epochs"] == same
-    assert runs.draws("udpos") != runs.draws("udpos-entropy")
-    with pytest.raises(AtlasError, match="the space holds 36 for 'udpos-initial'"):
-        table(tanti2021={"search": {"draws": 37}})
-    assert table().draws("udpos") == runs.draws("udpos")
+    before = base.specification["hyperparameters"]
+    assert hyperparameters["head"]["initial_stddev"] == values["head.initial_stddev"]
+    batch = {"batch_size": values["optimisation.batch_size"]}
+    assert hyperparameters["optimisation"] == before["optimisation"] | batch
+    with pytest.raises(AtlasError, match="the space holds 6"):
+        table(runs={"nli": {"search": SEARCH | {"draws": 7}}})
 
 
-def test_final_runs_take_the_reported_values_or_the_chosen_ones(tmp_path):
-    run = table().get("xnli-reversal", None, "published")
-    reported = run.specification["hyperparameters"]
-    assert reported["optimisation"]["learning_rate"] == 1e-6  # Table 5
-    assert "search" not in run.specification
-    searched = table(tanti2021={"search": {"use": "chosen"}})
-    final = searched.get("xnli-reversal", None, "published").specification
-    assert final["search"] == "xnli-reversal.published"
-    assert "search" not in searched["xnli-reversal-draw01"].specification
-    assert "search" not in searched.get("nli", None, "published").specification
-    (tmp_path / "choice.json").write_text('{"values": {"weight": 0.7, "learning_rate": 0.001}}')
-    taken = apply_choice(final["hyperparameters"], tmp_path / "choice.json")
-    assert taken["confusion"] == reported["confusion"] | {"weight": 0.7}
-    assert taken["optimisation"] == reported["optimisation"] | {"learning_rate": 0.001}
+def test_a_grid_takes_every_combination_in_order():
+    search = SEARCH | {"kind": "grid", "draws": None}
+    draws = table(runs={"nli": {"search": search}}).draws("nli")
+    found = [tuple(values.values()) for values in draws.values()]
+    assert found == list(itertools.product([0.1, 0.01], [64, 32, 16]))
+
+
+def test_final_runs_take_the_values_of_the_config_or_the_chosen_ones(tmp_path):
+    given = table(runs={"nli": {"search": SEARCH}})["nli"].specification
+    assert "search" not in given
+    searched = table(runs={"nli": {"search": SEARCH | {"use": "chosen"}}})
+    final = searched.get("nli", None, "published").specification
+    assert final == given | {"search": "nli.published"}
+    assert "search" not in searched["nli-draw01"].specification
+    assert "search" not in searched["ner"].specification
+    choice = tmp_path / "choice.json"
+    choice.write_text('{"values": {"head.dropout": 0.3, "optimisation.learning_rate": 0.001}}')
+    taken, before = apply_choice(final["hyperparameters"], choice), given["hyperparameters"]
+    assert taken["head"] == before["head"] | {"dropout": 0.3}
+    assert taken["optimisation"] == before["optimisation"] | {"learning_rate": 0.001}

@@ -162,19 +162,22 @@ def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
         ]
         paths.append(tmp_path / f"{number}.parquet")
         classes(paths[-1], rows)
-    for protocol, best in (("published", 2), ("corrected", 1)):
-        output = tmp_path / f"{protocol}.json"
-        choose_hyperparameters(draws, paths, unit="text", protocol=protocol, output=output)
+    for languages, best in ((None, 2), (["en"], 1), (["en", "hi"], 1)):
+        output = tmp_path / "choice.json"
+        by = {"metric": "accuracy", "languages": languages}
+        choose_hyperparameters(draws, paths, unit="text", protocol="published", **by, output=output)
         found = json.loads(output.read_text())
         assert found["draw"] == best  # the first of equals
         assert found["values"] == draws[best - 1]
         assert [item["values"] for item in found["draws"]] == draws
     classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
-    with pytest.raises(DataError, match="language en: there are no predictions"):
+    with pytest.raises(DataError, match="language en: there is no accuracy of predictions"):
         choose_hyperparameters(
             draws[:1],
             [tmp_path / "hindi"],
             unit="text",
             protocol="corrected",
+            metric="accuracy",
+            languages=["en"],
             output=tmp_path / "x.json",
         )

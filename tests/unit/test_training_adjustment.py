@@ -8,16 +8,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from toy_representations import CLS, NAMES, SEP, toy_encoder, toy_pairs
+from toy_representations import CLS, NAMES, SEP, corrected_adjustment, toy_encoder, toy_pairs
 
 from mbert_atlas.alignment.pairs import encode_word_pairs
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.batching import micro_batches
+from mbert_atlas.config.training import Adjustment, Optimisation
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import WORD_PAIRS
-from mbert_atlas.specifications import Adjustment, Optimisation
 from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
     AlignedSentences,
@@ -85,8 +85,8 @@ def two_sentences(tmp_path: Path) -> Path:
 def test_equation_1_by_hand(two_sentences: Path) -> None:
     table = [[0.0, 0.0]] * 5 + [[1, 0], [0, 1], [2, 2], [4, 0], [1, 3], [3, -1]]
     model = Lookup([[float(x) for x in row] for row in table])
-    corrected = Adjustment.corrected(special_tokens="none")
-    published = Adjustment.published(special_tokens="none")
+    corrected = corrected_adjustment(special_tokens="none")
+    published = Adjustment(special_tokens="none")
     # A - a: (1, 0) - (1, 3), squared norm 9; C - c: mean (3, 1) - (3, -1), squared norm 4.
     # After A moves to (2, 0): the pull of A is |(1, -3)|^2 = 10 and its regulariser 1.
     expected = {
@@ -116,7 +116,7 @@ def test_groups_of_the_published_mean_are_added_up(two_sentences: Path) -> None:
     model = Lookup(np.random.default_rng(0).normal(size=(11, 2)).astype(np.float32).tolist())
     losses = {}
     for size in (1, 2):
-        specification = Adjustment.published(group_size=size, special_tokens="cls_sep")
+        specification = Adjustment(group_size=size, special_tokens="cls_sep")
         examples = _examples(model, two_sentences, specification)
         batch = examples.collate(np.arange(2))
         losses[size] = AdjustmentObjective(specification).loss(model, batch, 2.0).item()
@@ -195,7 +195,7 @@ def _slow_terms(
         {"words": False, "special_tokens": "cls", "group_size": 3},
     ],
 )
-@pytest.mark.parametrize("protocol", [Adjustment.published, Adjustment.corrected])
+@pytest.mark.parametrize("protocol", [Adjustment, corrected_adjustment])
 def test_loss_equals_a_loop_over_words(tmp_path: Path, protocol: Any, changes: Any) -> None:
     specification = protocol(**changes)
     model = load_encoder(toy_encoder(tmp_path / "encoder"))
@@ -220,7 +220,7 @@ def test_loss_equals_a_loop_over_words(tmp_path: Path, protocol: Any, changes: A
 def test_regulariser_is_zero_at_the_original_encoder(tmp_path: Path) -> None:
     model = load_encoder(toy_encoder(tmp_path / "encoder"))
     path = toy_pairs(tmp_path / "store", sentences=6)
-    examples = _examples(model, path, Adjustment.corrected())
+    examples = _examples(model, path, corrected_adjustment())
     model.train()
     batch = examples.collate(np.arange(6))
     assert alignment_terms(model, batch, "mean")[1].item() > 1e-2  # dropout moves the vectors
@@ -228,7 +228,7 @@ def test_regulariser_is_zero_at_the_original_encoder(tmp_path: Path) -> None:
     assert alignment_terms(model, batch, "mean")[1].item() < 1e-6
 
 
-@pytest.mark.parametrize("protocol", [Adjustment.published, Adjustment.corrected])
+@pytest.mark.parametrize("protocol", [Adjustment, corrected_adjustment])
 def test_regulariser_can_be_left_out(
     tmp_path: Path, protocol: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,7 +241,7 @@ def test_regulariser_can_be_left_out(
     assert regulariser.item() > 0
     examples.reference = None
     objective, batch = AdjustmentObjective(protocol()), examples.collate(np.arange(6))
-    scale = 6 if protocol == Adjustment.corrected else 1
+    scale = 6 if protocol == corrected_adjustment else 1
     assert objective.loss(model, batch, 6.0).item() == pytest.approx(pull.item() / scale)
     # Then the original encoder need not run at all.
     monkeypatch.delattr(AlignedSentences, "compute_reference")
@@ -259,7 +259,7 @@ def test_regulariser_can_be_left_out(
 def test_gradient_equals_finite_differences(two_sentences: Path) -> None:
     table = np.random.default_rng(1).normal(size=(11, 3)).tolist()
     model = Lookup(table).double()
-    examples = _examples(model, two_sentences, Adjustment.corrected())
+    examples = _examples(model, two_sentences, corrected_adjustment())
     model.table.data += 0.1
     batch = {
         name: tensor.double() if tensor.is_floating_point() else tensor
@@ -281,8 +281,8 @@ def test_gradient_equals_finite_differences(two_sentences: Path) -> None:
 def test_sample_order_and_seeds(tmp_path: Path) -> None:
     store, pairs = open_pairs(toy_pairs(tmp_path / "store", sentences=60, without=20))
     total = len(store.ragged("source_ids"))
-    published = Adjustment.published(sentences=30)
-    corrected = Adjustment.corrected(sentences=30)
+    published = Adjustment(sentences=30)
+    corrected = corrected_adjustment(sentences=30)
     first = sample_sentences(pairs, total, published, 1)
     assert 10 <= len(first) < 30
     exact = sample_sentences(pairs, total, corrected, 1)
@@ -291,20 +291,20 @@ def test_sample_order_and_seeds(tmp_path: Path) -> None:
     assert np.array_equal(exact, sample_sentences(pairs, total, corrected, 1))
     assert not np.array_equal(exact, sample_sentences(pairs, total, corrected, 2))
     assert not np.array_equal(exact, np.sort(exact))
-    everything = sample_sentences(pairs, total, Adjustment.corrected(sentences=500), 1)
+    everything = sample_sentences(pairs, total, corrected_adjustment(sentences=500), 1)
     assert sorted(everything) == list(range(40))
 
 
 def _related_distance(encoder: Path, path: Path) -> float:
     model = load_encoder(encoder)
-    examples = _examples(model, path, Adjustment.corrected(special_tokens="none"))
+    examples = _examples(model, path, corrected_adjustment(special_tokens="none"))
     batch = examples.collate(np.arange(len(examples)))
     with torch.no_grad():
         pull, _ = alignment_terms(model, batch, "mean")
     return float(pull) / examples.pairs
 
 
-@pytest.mark.parametrize("protocol", [Adjustment.published, Adjustment.corrected])
+@pytest.mark.parametrize("protocol", [Adjustment, corrected_adjustment])
 def test_adjusting_brings_translations_together(tmp_path: Path, protocol: Any) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     store = toy_pairs(tmp_path / "store", sentences=64, without=4)
@@ -334,7 +334,7 @@ def test_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
     encoder = toy_encoder(tmp_path / "encoder")
     store = toy_pairs(tmp_path / "store", sentences=20)
     optimisation = Adjustment().optimisation.model_copy(update={"batch_size": 4})
-    specification = Adjustment.published(sentences=16, optimisation=optimisation)
+    specification = Adjustment(sentences=16, optimisation=optimisation)
     weights = {}
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         adjust(
@@ -353,7 +353,7 @@ def test_same_seed_gives_the_same_weights(tmp_path: Path) -> None:
 def test_half_precision_reference_is_close(tmp_path: Path) -> None:
     model = load_encoder(toy_encoder(tmp_path / "encoder"))
     path = toy_pairs(tmp_path / "store", sentences=6)
-    examples = _examples(model, path, Adjustment.corrected())
+    examples = _examples(model, path, corrected_adjustment())
     exact = examples.reference
     assert exact is not None
     half = np.empty(exact.shape, np.float16)
@@ -404,7 +404,7 @@ def test_words_cut_off_are_left_out(tmp_path: Path) -> None:
     _, cut = open_pairs(tmp_path / "cut")
     assert len(cut) == len(whole) - 1
     model = load_encoder(toy_encoder(tmp_path / "encoder"))
-    specification = Adjustment.corrected()
+    specification = corrected_adjustment()
     examples = _examples(model, tmp_path / "cut", specification)
     assert examples.pairs == len(cut) + 2 * 4
     assert len(examples.start.values) == len(starts.values) - 1 + 2 * 4
@@ -412,7 +412,7 @@ def test_words_cut_off_are_left_out(tmp_path: Path) -> None:
 
 
 def test_protocols_and_refusals() -> None:
-    published, corrected = Adjustment.published(), Adjustment.corrected()
+    published, corrected = Adjustment(), corrected_adjustment()
     assert published == Adjustment()
     assert published.optimisation.betas == corrected.optimisation.betas == (0.9, 0.98)
     assert published.optimisation.order == "sequential"
@@ -420,9 +420,9 @@ def test_protocols_and_refusals() -> None:
     assert (published.dropout_in_training, corrected.dropout_in_training) == (True, False)
     assert isinstance(corrected.optimisation, Optimisation)
     with pytest.raises(ValueError, match="nothing to align"):
-        Adjustment.published(words=False, special_tokens="none")
+        Adjustment(words=False, special_tokens="none")
     with pytest.raises(ValueError, match="extra"):
-        Adjustment.published(sentence=3)
+        Adjustment(sentence=3)
 
 
 def test_an_interrupted_run_goes_on_to_the_same_weights(
@@ -436,7 +436,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     arguments: dict[str, Any] = {
         "encoder": encoder,
         "store": store,
-        "specification": Adjustment.published(sentences=24, optimisation=optimisation),
+        "specification": Adjustment(sentences=24, optimisation=optimisation),
         "seed": 3,
         "state_dir": tmp_path / "state",
     }
@@ -461,7 +461,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     monkeypatch.setattr(AlignedSentences, "compute_reference", no_second_reference)
     # How often a state is saved may be changed meanwhile.
     patient = optimisation.model_copy(update={"checkpoint_seconds": 100.0})
-    arguments["specification"] = Adjustment.published(sentences=24, optimisation=patient)
+    arguments["specification"] = Adjustment(sentences=24, optimisation=patient)
     adjust(**arguments, output=tmp_path / "resumed")
     assert len(calls) == 4 + 3  # six steps: three were saved
     whole, resumed = (
@@ -503,7 +503,7 @@ def test_stores_of_the_alignment_room(tmp_path: Path) -> None:
     counts = adjust(
         encoder=encoder,
         store=tmp_path / "store",
-        specification=Adjustment.corrected(optimisation=optimisation),
+        specification=corrected_adjustment(optimisation=optimisation),
         seed=1,
         output=tmp_path / "out",
         state_dir=tmp_path / "state",

@@ -29,14 +29,13 @@ from tiny_models import (
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
-from mbert_atlas.config import Finetuning
+from mbert_atlas.config.training import Finetuning, HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
-from mbert_atlas.specifications import Optimisation
-from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
+from mbert_atlas.tasks.base import CrossEntropy, load_model
 from mbert_atlas.training.job import new_model, train_only
 from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import METHODS, methods_of

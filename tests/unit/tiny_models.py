@@ -12,11 +12,11 @@ import torch
 from torch import nn
 from transformers import BertConfig, BertModel
 
+from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.loading import save_encoder
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
 from mbert_atlas.encoding import encode
 from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
-from mbert_atlas.specifications import Optimisation
 from mbert_atlas.training.finetune import finetune
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob

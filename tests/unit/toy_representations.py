@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel
 
 from mbert_atlas.arrays import Ragged, save_arrays
+from mbert_atlas.config.training import Adjustment
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 WORDS = 40  # concepts; English word k has id 5 + k, its translation 5 + WORDS + k
@@ -90,3 +92,15 @@ def toy_pairs(folder: Path, *, sentences: int = 40, seed: int = 0, without: int 
     packed = {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()}
     save_arrays(folder, packed, {"tokenizer_sha256": toy_tokenizer_digest()})
     return folder
+
+
+def corrected_adjustment(**changes: Any) -> Adjustment:
+    """Return what Eq. 1 asks, as the config has it under `corrected`."""
+    authors = Adjustment().optimisation.model_dump()
+    corrected: dict[str, Any] = {
+        "reduction": "sum",
+        "sample_order": "filter_then_sample",
+        "dropout_in_training": False,
+        "optimisation": {**authors, "order": "bucketed", "precision": "auto"},
+    }
+    return Adjustment.model_validate(corrected | changes)

@@ -141,7 +141,8 @@ def test_lint(repository):
 
 def test_the_search_can_be_left_out(repository, tmp_path):
     config = tmp_path / "mine.yaml"
-    config.write_text("tanti2021: {search: {draws: 0}}\n")
+    none = "{search: {draws: 0}}"
+    config.write_text(f"runs: {{udpos-initial: {none}, xnli-initial: {none}}}\n")
     planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config))
     assert planned["finetune"] == 5 * (8 + 5)
     assert "choose_hyperparameters" not in planned

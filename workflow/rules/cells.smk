@@ -1,5 +1,7 @@
 # Which runs stand behind which artifact, paper by paper.
 
+from mbert_atlas.papers.tanti2021.search import search_space
+
 
 def models_of(name, language, seed):
     """The folder of an encoder or of a family's run, by protocol; none if it lacks the seed."""
@@ -16,13 +18,12 @@ def models_of(name, language, seed):
 def facts(paper, artifact):
     """What goes before a table's numbers, rows of texts: languages, or Table 4's search space."""
     if (paper, artifact) == ("tanti2021", "table5"):
-        search = CONFIG.tanti2021.search
         return [
             {
                 "searched": name.replace("_", " "),
                 "values": ", ".join(f"{value:g}" for value in values),
             }
-            for name, values in search.space.model_dump().items()
+            for name, values in search_space(CONFIG).items()
         ]
     if (paper, artifact) != ("efimov2022", "table1"):
         return []
@@ -81,7 +82,7 @@ def transfer_cells(artifact):
             "protocol": protocol,
             "seed": seed,
             "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
-            "questions": dataset.questions,
+            "questions": getattr(dataset, "questions", "same"),
             "normalisation": test.normalisation,
         }
         for task, test in table.tests.items()
@@ -187,13 +188,6 @@ def sample_of(task):
     }
 
 
-def unit_of(task):
-    """What a task of tanti2021 classifies: texts, or tokens."""
-    family = CONFIG.tanti2021.tasks[task].conditions["fine_tuned"]
-    tagging = CONFIG.encodings[CONFIG.runs[family].encoding].task == "tagging"
-    return "token" if tagging else "text"
-
-
 def searched_families():
     """The families of tanti2021 with their tasks and conditions."""
     return {
@@ -228,7 +222,9 @@ def counted_sets():
             "part": "train",
             "selection": selection,
         }
-        for dataset, languages in item.dev.items():
+        for dataset, languages in CONFIG.runs[
+            item.conditions["fine_tuned"]
+        ].search.evaluate.items():
             found[example_folder(run, dataset)] = {
                 "task": task,
                 "part": "dev",

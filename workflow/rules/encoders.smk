@@ -1,5 +1,4 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch (demo, small, liu2020), or from another one with
-# more word pieces (efimov2022 Table 9).
+# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with more word pieces.
 # Priority: every other job waits for encoders, so what leads to them goes first.
 
 
@@ -16,7 +15,7 @@ rule train_tokenizer:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("train_tokenizer").threads
+    threads: request("train_tokenizer").threads
     resources:
         mem_mb=memory("train_tokenizer"),
         runtime=minutes("train_tokenizer"),
@@ -34,9 +33,7 @@ rule train_tokenizer:
 rule extend_encoder:
     """Another encoder with more word pieces, not trained yet (Wang et al. 2020)."""
     input:
-        encoder=lambda wildcards: encoder_folder(
-            CONFIG.encoders[wildcards.encoder].extended.encoder
-        ),
+        encoder=lambda wildcards: encoder_folder(CONFIG.encoders[wildcards.encoder].changed.encoder),
         texts=pretraining_texts,
     output:
         directory("<results>/encoders/{encoder}/extended"),
@@ -47,12 +44,12 @@ rule extend_encoder:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("extend_encoder").threads
+    threads: request("extend_encoder").threads
     resources:
         mem_mb=memory("extend_encoder"),
         runtime=minutes("extend_encoder"),
     params:
-        extended=lambda wildcards: CONFIG.encoders[wildcards.encoder].extended.model_dump(
+        changed=lambda wildcards: CONFIG.encoders[wildcards.encoder].changed.model_dump(
             mode="json", include={"extension", "seed"}
         ),
         code=code("extend_encoder"),
@@ -74,7 +71,7 @@ rule encode_pretraining_texts:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("encode_pretraining_texts").threads
+    threads: request("encode_pretraining_texts").threads
     resources:
         mem_mb=memory("encode_pretraining_texts"),
         runtime=minutes("encode_pretraining_texts"),
@@ -88,7 +85,7 @@ rule encode_pretraining_texts:
 
 
 rule pretrain:
-    """Masked language modelling, from random weights or from an extended encoder."""
+    """Masked language modelling, from random weights or from a changed encoder."""
     input:
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
         tokens="<results>/tokens/{encoder}/pretraining",
@@ -101,14 +98,14 @@ rule pretrain:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("pretrain").threads
+    threads: request("pretrain").threads
     resources:
         mem_mb=memory("pretrain"),
         runtime=minutes("pretrain"),
-        gpu=asked("pretrain").gpu,
+        gpu=request("pretrain").gpu,
     params:
         encoder=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(
-            mode="json", include={"scratch", "extended"}
+            mode="json", include={"scratch", "changed"}
         ),
         state=lambda wildcards: f"{RESULTS}/state/pretrain/{wildcards.encoder}",
         code=code("pretrain"),

@@ -1,7 +1,7 @@
 # tanti2021, language-specificity: its artifacts and targets; the runs behind them are in cells.smk.
 
 
-SEARCHED = ["table5"] if CONFIG.tanti2021.search.draws else []
+SEARCHED = ["table5"] if all(map(RUNS.draws, searched_families())) else []
 """What needs the search."""
 TABLES["tanti2021"] = {
     **{

@@ -26,7 +26,7 @@ rule encode_examples:
         "<results>/benchmarks/encode_examples/{encoder}/{encoding}/{dataset}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("encode_examples").threads
+    threads: request("encode_examples").threads
     resources:
         mem_mb=memory("encode_examples"),
         runtime=minutes("encode_examples"),
@@ -51,15 +51,15 @@ rule adjust:
     benchmark:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=either(run.id for run in RUNS if run.kind == "adjustment"),
+        run=any_of(run.id for run in RUNS if run.kind == "adjustment"),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("adjust").threads
+    threads: request("adjust").threads
     resources:
         mem_mb=memory("adjust"),
         runtime=minutes("adjust"),
-        gpu=asked("adjust").gpu,
+        gpu=request("adjust").gpu,
     params:
         specification=lambda wildcards: RUNS[wildcards.run].specification,
         state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
@@ -89,14 +89,14 @@ rule finetune:
     benchmark:
         "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=either(run.id for run in RUNS if run.kind == "finetuning"),
+        run=any_of(run.id for run in RUNS if run.kind == "finetuning"),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("finetune").threads
+    threads: request("finetune").threads
     resources:
         mem_mb=memory("finetune"),
         runtime=minutes("finetune"),
-        gpu=asked("finetune").gpu,
+        gpu=request("finetune").gpu,
     params:
         specification=lambda wildcards: RUNS[wildcards.run].specification,
         state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
@@ -105,30 +105,39 @@ rule finetune:
         "../scripts/finetune.py"
 
 
+def choose_by(search, protocol):
+    """The metric and the languages that tell the best draw of a search."""
+    run = RUNS[next(iter(RUNS.draws(search)))]
+    found = CONFIG.runs[run.family].search.choose_by.model_dump()[protocol]
+    languages = found["languages"] or []
+    filled = [code.replace("{language}", run.language or "") for code in languages]
+    return {"unit": unit_of(run.family), **found, "languages": filled or None}
+
+
 rule choose_hyperparameters:
-    """The best draw of a random search, by development data (tanti2021, appendix D)."""
+    """The best draw of a search, by development data."""
     input:
         lambda wildcards: [
-            f"<results>/runs/{run}/seed{CONFIG.tanti2021.search.training_seed}/predictions.parquet"
-            for run in RUNS.draws(wildcards.family)
+            f"<results>/runs/{run}/seed{RUNS[run].seeds[0]}/predictions.parquet"
+            for run in RUNS.draws(wildcards.search)
         ],
     output:
-        "<results>/search/{family}.{protocol}.json",
+        "<results>/search/{search}.{protocol}.json",
     log:
-        "<results>/logs/choose_hyperparameters/{family}.{protocol}.log",
+        "<results>/logs/choose_hyperparameters/{search}.{protocol}.log",
     benchmark:
-        "<results>/benchmarks/choose_hyperparameters/{family}.{protocol}.tsv"
+        "<results>/benchmarks/choose_hyperparameters/{search}.{protocol}.tsv"
     wildcard_constraints:
-        family=either(searched_families()),
+        search=any_of(RUNS.searches()),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("choose_hyperparameters").threads
+    threads: request("choose_hyperparameters").threads
     resources:
         mem_mb=memory("choose_hyperparameters"),
         runtime=minutes("choose_hyperparameters"),
     params:
-        draws=lambda wildcards: list(RUNS.draws(wildcards.family).values()),
-        unit=lambda wildcards: unit_of(searched_families()[wildcards.family][0]),
+        draws=lambda wildcards: list(RUNS.draws(wildcards.search).values()),
+        choose_by=lambda wildcards: choose_by(wildcards.search, wildcards.protocol),
         code=code("choose_hyperparameters"),
     script:
         "../scripts/choose_hyperparameters.py"

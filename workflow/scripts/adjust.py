@@ -4,8 +4,8 @@ from atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.config.training import Adjustment
     from mbert_atlas.files import write_json
-    from mbert_atlas.specifications import Adjustment
     from mbert_atlas.training.adjustment import adjust
 
     counts = adjust(

@@ -9,8 +9,8 @@ def main(snakemake):
     choose_hyperparameters(
         snakemake.params.draws,
         list(map(Path, snakemake.input)),
-        unit=snakemake.params.unit,
         protocol=snakemake.wildcards.protocol,
+        **snakemake.params.choose_by,
         output=Path(snakemake.output[0]),
     )
 

@@ -4,8 +4,7 @@ from atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.specifications import Optimisation
-    from mbert_atlas.tasks.base import HeadOptions
+    from mbert_atlas.config.training import HeadOptions, Optimisation
     from mbert_atlas.training.finetune import finetune
     from mbert_atlas.training.job import FinetuningJob
     from mbert_atlas.training.methods import methods_of
@@ -13,7 +12,7 @@ def main(snakemake):
     specification, files = snakemake.params.specification, dict(snakemake.input.items())
     hyperparameters = specification["hyperparameters"]
     if choice := files.pop("choice"):
-        from mbert_atlas.search import apply_choice
+        from mbert_atlas.planning.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     tests = [Path(path) for path in files.pop("evaluate")]

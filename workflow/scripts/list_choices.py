@@ -4,7 +4,7 @@ from atlas_job import run
 def main(snakemake):
     from mbert_atlas.analysis.measurements import write_measurements
     from mbert_atlas.files import read_json
-    from mbert_atlas.search import reported_names
+    from mbert_atlas.papers.tanti2021.search import reported_names
 
     rows = []
     for cell, path in zip(snakemake.params.cells, snakemake.input, strict=True):

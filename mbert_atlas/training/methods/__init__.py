@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.specifications import Adjustment, LanguageConfusion, Replay, Selection
+from mbert_atlas.config.training import Adjustment, LanguageConfusion, Replay, Selection
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.methods.selection import BestEpoch

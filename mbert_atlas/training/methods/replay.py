@@ -19,11 +19,11 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from mbert_atlas.config.training import Adjustment, Replay
 from mbert_atlas.encoders.pooling import Aggregation
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
-from mbert_atlas.specifications import Adjustment, Replay
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.adjustment import (
     AlignedSentences,

@@ -12,11 +12,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from mbert_atlas.config.training import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path
-from mbert_atlas.specifications import Selection
 from mbert_atlas.tasks.base import Batch, Task
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification

@@ -20,10 +20,10 @@ from torch.nn import functional
 
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices, epoch_batches
+from mbert_atlas.config.training import LanguageConfusion
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.specifications import LanguageConfusion
 from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHead, new_head
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples

@@ -7,20 +7,18 @@ same content are one run, so papers share it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbert_atlas.config import (
-    PROTOCOLS,
-    AdjustmentRuns,
-    Config,
-    Finetuning,
-    FinetuningRuns,
-    Protocol,
-)
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.merging import with_values
+from mbert_atlas.config.model import Config
+from mbert_atlas.config.runs import AdjustmentRuns
+from mbert_atlas.config.search import Search
+from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.search import apply_draw, draw
+from mbert_atlas.planning.search import Draw, draw
 
 
 @dataclass(frozen=True)
@@ -59,43 +57,46 @@ class RunTable:
         self._by_key: dict[tuple[str, str | None, Protocol], Run] = {}
         self._by_id: dict[str, Run] = {}
         self._by_content: dict[str, Run] = {}
+        self._draws: dict[str, dict[str, Draw]] = {}
         for name, family in config.runs.items():
             languages: list[str | None] = [*family.languages] if family.languages else [None]
             for language in languages:
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
-        self._draws = {
-            family: self._draw(family, item.dev)
-            for item in config.tanti2021.tasks.values()
-            for family in item.conditions.values()
-        }
+                if family.kind == "finetuning" and family.search:
+                    own = _name(name, language)
+                    self._draws[own] = self._draw(own, name, language, family.search)
 
-    def draws(self, family: str) -> dict[str, dict[str, float]]:
-        """Return the draws of a family's search: the id of the run of each, and what it sets."""
-        return self._draws[family]
+    def searches(self) -> list[str]:
+        """Return the names of the searches that draw: ``family[-language]``."""
+        return [name for name, draws in self._draws.items() if draws]
 
-    def _draw(self, family: str, dev: dict[str, list[str]]) -> dict[str, dict[str, float]]:
+    def draws(self, search: str) -> dict[str, Draw]:
+        """Return the draws of a search by its name: the id of the run of each, and what it sets."""
+        return self._draws.get(search, {})
+
+    def _draw(
+        self, name: str, family: str, language: str | None, search: Search
+    ) -> dict[str, Draw]:
         """Add a run for each draw: the family's as published, with other values, on other data."""
-        search, base = self._config.tanti2021.search, self.get(family, None, "published")
-        own = self._config.runs[family].published
-        assert isinstance(own, Finetuning)  # as config_checks makes sure
-        found = {}
-        for number, values in enumerate(draw(family, own, search), 1):
-            hyperparameters = apply_draw(base.specification["hyperparameters"], values)
+        base, found = self.get(family, language, "published"), {}
+        common = {key: item for key, item in base.specification.items() if key != "search"}
+        for number, values in enumerate(draw(name, search), 1):
+            changes = {
+                "evaluate": self._evaluated(search.evaluate, language),
+                "hyperparameters": with_values(common["hyperparameters"], values),
+            }
             run = replace(
                 base,
-                id=f"{family}-draw{number:02d}",
+                id=f"{name}-draw{number:02d}",
+                family=family,
                 seeds=(search.training_seed,),
-                specification={
-                    **{key: item for key, item in base.specification.items() if key != "search"},
-                    "evaluate": dev,
-                    "hyperparameters": hyperparameters,
-                },
+                specification=common | changes,
             )
             found[run.id] = values
             if self._by_id.setdefault(run.id, run) is not run:
                 raise AtlasError(
-                    f"config, key runs.{run.id}: the search for {family!r} has a run of this name; "
+                    f"config, key runs.{run.id}: the search for {name!r} has a run of this name; "
                     "rename the family."
                 )
         return found
@@ -153,7 +154,7 @@ class RunTable:
             specification |= {
                 "encoding": self._config.encodings[spec.encoding].model_dump(mode="json"),
                 "train": spec.train,
-                "evaluate": self._evaluate(spec, language),
+                "evaluate": self._evaluated(spec.evaluate, language),
             }
             if spec.train_languages:
                 specification["train_languages"] = _filled(spec.train_languages, language)
@@ -163,15 +164,15 @@ class RunTable:
                 specification["language_data"] = spec.language_data.model_dump()
                 encoding = self._config.encodings[spec.language_data.encoding]
                 specification["language_encoding"] = encoding.model_dump(mode="json")
-            if self._is_searched(family):
+            if spec.search and spec.search.use == "chosen":
                 own_search = protocol if spec.corrected else "published"
-                specification["search"] = f"{family}.{own_search}"
+                specification["search"] = f"{_name(family, language)}.{own_search}"
         specification["start"] = start.id if start else None
         specification["hyperparameters"] = own.model_dump(mode="json")
         differs = spec.corrected not in (None, spec.published) or self._start_differs(
             family, language
         )
-        name = f"{family}-{language}" if language else family
+        name = _name(family, language)
         return Run(
             id=f"{name}.{protocol}" if differs else name,
             family=family,
@@ -182,13 +183,6 @@ class RunTable:
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
-        )
-
-    def _is_searched(self, family: str) -> bool:
-        """Tell whether a family takes its hyperparameters from the search."""
-        paper = self._config.tanti2021
-        return paper.search.use == "chosen" and any(
-            family in task.conditions.values() for task in paper.tasks.values()
         )
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
@@ -212,20 +206,26 @@ class RunTable:
         assert encoder is not None  # the config spreads `encoders` over families
         return encoder
 
-    def _evaluate(self, spec: FinetuningRuns, language: str | None) -> dict[str, list[str]]:
+    def _evaluated(
+        self, evaluate: Mapping[str, list[str]], language: str | None
+    ) -> dict[str, list[str]]:
         found = {
             name: [
                 code
                 for code in _filled(languages, language)
                 if code in self._config.datasets[name].languages
             ]
-            for name, languages in spec.evaluate.items()
+            for name, languages in evaluate.items()
         }
         return {name: languages for name, languages in found.items() if languages}
 
     def _start_differs(self, family: str, language: str | None) -> bool:
         starts = [self._start(family, language, protocol) for protocol in PROTOCOLS]
         return starts[0] is not None and starts[0] != starts[1]
+
+
+def _name(family: str, language: str | None) -> str:
+    return f"{family}-{language}" if language else family
 
 
 def _filled(languages: list[str], language: str | None) -> list[str]:

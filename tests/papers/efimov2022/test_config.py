@@ -1,0 +1,84 @@
+"""The section of the paper: what does not fit is named."""
+
+import pytest
+from configs import config, refused
+from toy_representations import corrected_adjustment
+
+from mbert_atlas.config.training import Adjustment
+
+TABLE = "efimov2022:\n  tables:\n    "
+FIGURE = "efimov2022:\n  figures:\n    "
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        (FIGURE + "figure1: {languages: [de]}\n", "line 3", "'de' is not defined in datasets.wiki"),
+        (FIGURE + "figure1: {panels: {nli: qa}}\n", "", "a panel has one name and one family"),
+        (
+            FIGURE + "figure3: {languages: [hi], panels: {nli: nli}}\n",
+            "line 2",
+            "'figure3' is not defined as a figure",
+        ),
+        (
+            "encoders:\n  other: {folder: here}\nefimov2022:\n  model: other\n",
+            "",
+            "'mbert' goes back to the encoder 'mbert', and efimov2022.model is 'other'",
+        ),
+        (
+            TABLE + "table2: {conditions: {adjusted: nli-ajusted}}\n",
+            "line 3",
+            "did you mean 'nli-adjusted'?",
+        ),
+        (
+            TABLE + "table2: {conditions: {adjusted: ner-adjusted}}\n",
+            "line 3",
+            "'xnli' is not defined in runs.ner-adjusted.evaluate",
+        ),
+        (TABLE + "table5: {gains_over: adjusted}\n", "line 3", "Input should be 'original'"),
+        (
+            TABLE + "table5: {against: {adjusted_5K: original}}\n",
+            "line 3",
+            "no contrast of 'adjusted_5K' with 'original' is declared for table5; declare it in "
+            "mbert_atlas/papers/efimov2022/claims.py",
+        ),
+        (TABLE + "table3: {conditions: {original: null}}\n", "", "not defined for the test ner"),
+        (TABLE + "table3: {languages: [es, de]}\n", "line 3", "not defined in any of its tests"),
+        (
+            "runs:\n  adjusted: {languages: [es]}\n",
+            "",
+            "'vi' is not defined in runs.adjusted.languages, where 'qa-translated-adjusted' starts",
+        ),
+        (
+            "runs:\n  adjusted: {languages: [es, tr]}\n",
+            "line 2",
+            "'tr' is not defined in datasets.wikimatrix.languages",
+        ),
+        ("runs:\n  adjusted: {languages: null}\n", "line 2", "should be a valid list"),
+        ("runs:\n  adjusted: {bitext: xnli}\n", "line 2", "'xnli' is not defined as a bitext"),
+        (
+            "runs:\n  adjusted:\n    published:\n      optimisation: {weight_decay: 0.1}\n",
+            "line 4",
+            "weight_decay with adam would be an L2 penalty",
+        ),
+        (
+            "runs:\n  qa-translated: {train_languages: [ru]}\n",
+            "line 2",
+            "'ru' is not defined in datasets.squad-translated.languages",
+        ),
+        (
+            "datasets:\n  wikimatrix-pieces: {encoder: null}\n",
+            "line 2",
+            "a bitext made from another needs `encoder`",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sentence):
+    message = refused(tmp_path, text)
+    assert line in message
+    assert sentence in message
+
+
+def test_adjustment_is_the_authors_and_that_of_equation_1():
+    adjusted = config().runs["adjusted"]
+    assert (adjusted.published, adjusted.corrected) == (Adjustment(), corrected_adjustment())

@@ -1,0 +1,96 @@
+"""The section of the paper: what does not fit is named; the search is Tables 4 and 5."""
+
+import pytest
+from configs import config, refused
+
+from mbert_atlas.papers.tanti2021.search import reported_names, search_space
+from mbert_atlas.planning.runs import RunTable
+
+TASK = "tanti2021:\n  tasks:\n    "
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence"),
+    [
+        (TASK + "udpos: {conditions: {initial: udpos}}\n", "line 3", "is for initial alone"),
+        (
+            TASK + "udpos: {conditions: {gradient_reversal: udpos-entropy}}\n",
+            "line 3",
+            "is 'entropy_maximisation', not 'gradient_reversal'",
+        ),
+        (
+            "runs:\n  xnli-initial: {search: {evaluate: {xnli-dev: [sw]}}}\n",
+            "line 2",
+            "'sw' is not defined in datasets.xnli-dev.languages",
+        ),
+        (
+            "runs:\n  udpos-reversal: {search: {space: {confusion.weight: [0.5, 1.0]}}}\n",
+            "line 2",
+            "less than 1, found 1.0",
+        ),
+        ("runs:\n  udpos-initial: {search: null}\n", "", "the key is missing"),
+        ("runs:\n  xnli-entropy: {search: null}\n", "line 2", "there is no `search`"),
+        (
+            "datasets:\n  wikipedia-languages: {fractions: [0.8, 0.1, 0.1, 0.1]}\n",
+            "line 2",
+            "shares that sum to 1",
+        ),
+        (
+            "datasets:\n  wikipedia-languages: {fractions: [0.7, 0.1, 0.1, 0.0999999999999]}\n",
+            "line 2",
+            "shares that sum to 1",
+        ),
+        ("datasets:\n  wikipedia-languages: {languages: [sw]}\n", "line 2", "'sw' is not defined"),
+        (
+            "datasets:\n  wikipedia-languages: {files: some.tgz}\n",
+            "line 2",
+            "give `files` or `files_by_language` or `paragraphs`, not both",
+        ),
+        (
+            "runs:\n  xnli-tuned: {evaluate: {xnli: [en, fr]}}\n",
+            "line 2",
+            "the languages are not those of runs.xnli-initial",
+        ),
+        (
+            "runs:\n  udpos-reversal: {language_data: {dataset: udpos-dev}}\n",
+            "line 2",
+            "'udpos-dev' is not defined as language_identification",
+        ),
+        (
+            "runs:\n  udpos: {published: {confusion: {weight: 0.5}}}\n",
+            "line 2",
+            "name them in `language_data`",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sentence):
+    message = refused(tmp_path, text)
+    assert line in message
+    assert sentence in message
+
+
+def test_the_search_draws_from_table_4_what_matters_to_an_experiment():
+    given = config()
+    runs, space = RunTable(given), search_space(given)
+    assert list(space) == [
+        *("initial_stddev", "batch_size", "head_learning_rate", "learning_rate"),
+        *("gradient_reversal", "entropy_maximisation"),
+    ]
+    draws = runs.draws("udpos-reversal")
+    assert len(draws) == 20
+    weights = {values["confusion.weight"] for values in draws.values()}
+    assert weights == set(space["gradient_reversal"])
+    assert all("confusion.weight" not in values for values in runs.draws("udpos").values())
+    frozen = runs.draws("udpos-initial")
+    assert all("optimisation.learning_rate" not in values for values in frozen.values())
+    assert runs.draws("udpos") != runs.draws("udpos-entropy")
+    assert config().runs["xnli-reversal"].published.optimisation.learning_rate == 1e-6  # Table 5
+    without = {name: {"search": {"draws": 0}} for name in ("udpos-initial", "xnli-initial")}
+    assert RunTable(config(runs=without)).draws("xnli-entropy") == {}
+
+
+def test_a_draw_under_the_names_of_table_5():
+    values = {"optimisation.batch_size": 16, "confusion.weight": 0.3}
+    found = reported_names(values, "gradient_reversal")
+    assert found == {"minibatch": 16, "grad_rev_lambda": 0.3}
+    assert "entropy_weight" in reported_names(values, "entropy_maximisation")

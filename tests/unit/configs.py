@@ -1,0 +1,43 @@
+"""Configs of the repository with changes, and the sentence that a mistake in one gives."""
+
+from functools import cache, reduce
+from pathlib import Path
+
+import pytest
+
+from mbert_atlas import papers
+from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.reading import BASE, read_yaml
+from mbert_atlas.errors import DataError
+from mbert_atlas.languages import Languages
+
+ROOT = Path(__file__).parents[2]
+CODES = [language.code for language in Languages.read(ROOT / "resources/languages.csv")]
+
+
+FILES = [ROOT / BASE, *papers.config_files({}, ROOT)]
+
+
+@cache
+def _paper_preset():
+    return reduce(laid_over, map(read_yaml, FILES))
+
+
+def values(**changes):
+    """The paper preset with changes, as mappings."""
+    return laid_over(_paper_preset(), changes)
+
+
+def config(**changes):
+    return papers.read_config(values(**changes))
+
+
+def refused(folder, text):
+    """The sentence that refuses a file which is laid over the paper preset."""
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(DataError) as caught:
+        papers.read_config(values(**read_yaml(path)), [*FILES, path], CODES)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message.removeprefix(f"{path}, ")
