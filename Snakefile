@@ -23,9 +23,11 @@ pathvars:
     downloads=CONFIG.downloads,
 
 
-include: "workflow/rules/cells.smk"
-include: "workflow/rules/efimov2022.smk"
-include: "workflow/rules/tanti2021.smk"
+for paper in CONFIG.papers:
+
+    include: f"workflow/rules/{paper}.smk"
+
+
 include: "workflow/rules/sources.smk"
 include: "workflow/rules/corpora.smk"
 include: "workflow/rules/alignment.smk"
@@ -39,6 +41,6 @@ include: "workflow/rules/report.smk"
 rule all:
     default_target: True
     input:
-        [target for paper in CONFIG.papers for target in artifacts(paper)],
+        [path for paper in ARTIFACTS for path in artifacts(paper)],
         "<results>/scorecard.html",
         "<results>/cost.csv",

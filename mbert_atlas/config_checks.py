@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mbert_atlas.config_mistakes import Mistake, check
-from mbert_atlas.scorecard.rules import CONTRASTS
+from mbert_atlas.papers.efimov2022.claims import CONTRASTS
 
 if TYPE_CHECKING:
     from mbert_atlas.config import (
@@ -213,7 +213,7 @@ class _Checks:
             self._check_table(f"efimov2022.tables.{name}", name, table, tuned)
 
     def _check_table(self, at: str, name: str, table: TransferTable, tuned: Sequence[str]) -> None:
-        declared = {rule[1:4] for rule in CONTRASTS if rule.paper == "efimov2022"}
+        declared = {contrast[:3] for contrast in CONTRASTS}
         known = [key for key, item in self.config.datasets.items() if item.corpus in _SCORED]
         named, tested = set[str](), set[str]()
         for key, test in table.tests.items():
@@ -240,7 +240,7 @@ class _Checks:
                 raise Mistake(
                     f"{at}.against.{condition}",
                     f"no contrast of {condition!r} with {baseline!r} is declared for {name}",
-                    "declare it in mbert_atlas/scorecard/rules.py",
+                    "declare it in mbert_atlas/papers/efimov2022/claims.py",
                 )
 
     def _check_condition(

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.analysis.scores import ALL_LANGUAGES
-from mbert_atlas.analysis.specificity import HEADLINES, unit_scores
+from mbert_atlas.analysis.scores import ALL_LANGUAGES, MACRO_F1, prediction_scores
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json
 
@@ -56,10 +55,8 @@ def choose_hyperparameters(
 
 def _score(path: Path, unit: str, protocol: str) -> float:
     language = ALL_LANGUAGES if protocol == "published" else ENGLISH
-    scores = unit_scores(path, unit, protocol)
-    kept = scores[
-        (scores["language"] == language) & (scores["metric"] == HEADLINES[unit, protocol])
-    ]
+    scores = prediction_scores(path, unit, protocol)
+    kept = scores[(scores["language"] == language) & (scores["metric"] == MACRO_F1[unit, protocol])]
     if kept.empty:
         raise DataError(
             path,

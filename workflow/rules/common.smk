@@ -1,6 +1,7 @@
 # What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -249,26 +250,15 @@ def choice_of(run):
     return f"<results>/search/{searched}.json" if searched else []
 
 
-def caption(name):
-    return f"../report/{name}.rst"
-
-
-def headline(wildcards):
+def headline(artifact):
     """An artifact as the paper calls it, for the report: Table 1 for table1_udpos, Appendix A."""
-    kind, number = re.match(r"([a-z]+)([A-Z]|\d+)", wildcards.artifact).groups()
+    kind, number = re.match(r"(?:.*/)?([a-z]+)([A-Z]|\d+)", artifact).groups()
     return f"{kind.capitalize()} {number}"
 
 
-def measurement_files():
-    """The measurements of the papers that this run makes."""
-    return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
-
-
-# Every paper's .smk adds its own: target files by artifact, measurements behind each of its tables,
-# measurements for the scorecard.
-ARTIFACTS = {}
-TABLES = {}
-MEASUREMENTS = {}
+def claims(paper):
+    """The module with a paper's title and claims."""
+    return import_module(f"mbert_atlas.papers.{paper}.claims")
 
 
 def artifacts(paper):
@@ -282,6 +272,18 @@ def content(path):
     As a parameter it triggers by content; as an input, a fresh clone's file times would.
     """
     return sha256_of(Path(workflow.basedir) / path)
+
+
+# What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.
+ARTIFACTS = {}  # by paper: target files by artifact
+MEASUREMENTS = {}  # by paper: measurements for the scorecard
+TABLES = {}  # `measurements` behind a table of numbers, and `facts`: rows of texts that go before them
+TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
+PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
+FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`
+PROBES = {}  # of some of these FEATURES: language identification as `corrected`
+SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made
+DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 
 
 wildcard_constraints:

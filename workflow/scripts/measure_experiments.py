@@ -1,9 +1,10 @@
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.measurements import write_measurements
     from mbert_atlas.analysis.specificity import Experiment, measure_clusters, measure_scores
+
+    from mbert_atlas.analysis.measurements import write_measurements
 
     files = snakemake.input
     scored = bool(files.labels)

@@ -1,4 +1,4 @@
-"""How much language a task's encoder shows: scores and clusters by experiment (tanti2021)."""
+"""How much language a task's encoder shows: scores and clusters by experiment."""
 
 from __future__ import annotations
 
@@ -9,27 +9,24 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from mbert_atlas.analysis.scores import ALL_LANGUAGES, class_scores, tag_scores
+from mbert_atlas.analysis.scores import ALL_LANGUAGES, MACRO_F1, prediction_scores
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.corpora.samples import held_out
-from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
+from mbert_atlas.files import read_json
 from mbert_atlas.specifications import Selection
 
 TOKEN_TASKS = ("udpos",)
-HEADLINES = {
-    ("token", "published"): "span_macro_f1",
-    ("token", "corrected"): "token_macro_f1_present",
-    ("text", "published"): "macro_f1_union",
-    ("text", "corrected"): "macro_f1_present",
+_REPORTED_CHOICES = {
+    "initial_stddev": "init_std",
+    "batch_size": "minibatch",
+    "head_learning_rate": "classifier_lr",
+    "learning_rate": "encoder_lr",
 }
-"""What "macro F1" is by unit and protocol.
-
-The authors' code scores spans of bare tags where tokens are classified, and takes stray classes in
-where texts are; Tables 1 and 2 print both under one name.
-"""
+_REPORTED_WEIGHT = {
+    "gradient_reversal": "grad_rev_lambda",
+    "entropy_maximisation": "entropy_weight",
+}
 
 
 @dataclass(frozen=True)
@@ -69,29 +66,18 @@ class Experiment:
         return {**common, "metric": metric, "value": value, "n": n, **more}
 
 
-def unit_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
-    """Score predictions as a protocol does: every labelled piece (published) or word (corrected).
-
-    Returns:
-        As :func:`mbert_atlas.analysis.scores.tag_scores` or ``class_scores``.
-    """
-    if unit == "text":
-        return class_scores(read_parquet(path, CLASS_PREDICTIONS))
-    table = read_parquet(path, TAG_PREDICTIONS)
-    return tag_scores(table, unit="piece" if protocol == "published" else "word")
-
-
 def measure_scores(experiments: Iterable[Experiment], artifact: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
-    ``macro_f1_*`` is the protocol's, see :data:`HEADLINES`; beside it stand accuracy, every other
-    F1 and the mean entropy (nats) of the language classifier. Scores of single languages go to
-    ``<artifact>_languages``. Footnote 6 takes the fine-tuned encoder's micro F1 and accuracy.
+    ``macro_f1_*`` is the protocol's, see :data:`mbert_atlas.analysis.scores.MACRO_F1`; beside it
+    stand accuracy, every other F1 and the mean entropy (nats) of the language classifier. Scores of
+    single languages go to ``<artifact>_languages``. Footnote 6 takes the fine-tuned encoder's micro
+    F1 and accuracy.
     """
     for experiment in experiments:
         unit, protocol = experiment.unit, experiment.protocol
-        headline = HEADLINES[unit, protocol]
-        for score in unit_scores(experiment.labels, unit, protocol).to_dict("records"):
+        headline = MACRO_F1[unit, protocol]
+        for score in prediction_scores(experiment.labels, unit, protocol).to_dict("records"):
             name, value, n = str(score["metric"]), float(score["value"]), int(score["n"])
             where = {"artifact": artifact}
             if score["language"] != ALL_LANGUAGES:
@@ -119,13 +105,13 @@ def measure_scores(experiments: Iterable[Experiment], artifact: str) -> Iterator
 def _language_scores(experiment: Experiment, artifact: str) -> Iterator[dict[str, Any]]:
     unit, protocol = experiment.unit, experiment.protocol
     # Every piece counts for language identification, whatever word it belongs to.
-    scores = unit_scores(experiment.languages, unit, "published")
+    scores = prediction_scores(experiment.languages, unit, "published")
     entropies = read_json(experiment.report)[protocol]["entropy"]
     for dataset in ("target", "wikipedia"):
         found = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
         for score in found.to_dict("records"):
             name, value, n = str(score["metric"]), float(score["value"]), int(score["n"])
-            if name == HEADLINES[unit, protocol]:
+            if name == MACRO_F1[unit, protocol]:
                 metric = f"macro_f1_language_{dataset}"
             elif "macro" in name or name.endswith("accuracy"):
                 metric = f"{name}_language_{dataset}"
@@ -197,3 +183,14 @@ def count_points(tasks: Sequence[str], clusters: Iterable[Path]) -> dict[str, in
         found[task] = int(agreement["label"]["published"]["n"])
         found["wikipedia"] = int(agreement["language_wikipedia"]["published"]["n"])
     return found
+
+
+def reported_choices(values: Mapping[str, float], condition: str) -> dict[str, float]:
+    """Return the values of a draw under their names in the reported Table 5.
+
+    Args:
+        values: by hyperparameter, as a place (``optimisation.batch_size``) or its last name.
+        condition: of the experiment.
+    """
+    names = _REPORTED_CHOICES | {"weight": _REPORTED_WEIGHT.get(condition, "")}
+    return {names[name.rpartition(".")[2]]: value for name, value in values.items()}

@@ -1,0 +1,1 @@
+"""What single papers have of their own."""
