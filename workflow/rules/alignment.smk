@@ -19,7 +19,7 @@ rule split_into_pieces:
     benchmark:
         "<results>/benchmarks/split_into_pieces/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=made("bitext"),
+        dataset=derived_datasets("bitext"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -42,7 +42,7 @@ rule align:
         "<results>/benchmarks/align/{dataset}/{language}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("align").threads
+    threads: request("align").threads
     resources:
         mem_mb=memory("align"),
         runtime=minutes("align"),
@@ -71,7 +71,7 @@ rule encode_word_pairs:
         "<results>/benchmarks/encode_word_pairs/{encoder}/{dataset}/{language}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("encode_word_pairs").threads
+    threads: request("encode_word_pairs").threads
     resources:
         mem_mb=memory("encode_word_pairs"),
         runtime=minutes("encode_word_pairs"),

@@ -17,10 +17,10 @@ rule identify_languages:
     benchmark:
         "<results>/benchmarks/identify_languages/{task}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        task=either(CONFIG.tanti2021.tasks),
+        task=any_of(CONFIG.tanti2021.tasks),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("identify_languages").threads
+    threads: request("identify_languages").threads
     resources:
         mem_mb=memory("identify_languages"),
         runtime=minutes("identify_languages"),
@@ -44,10 +44,10 @@ rule cluster_points:
     benchmark:
         "<results>/benchmarks/cluster_points/{task}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        task=either(CONFIG.tanti2021.tasks),
+        task=any_of(CONFIG.tanti2021.tasks),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("cluster_points").threads
+    threads: request("cluster_points").threads
     resources:
         mem_mb=memory("cluster_points"),
         runtime=minutes("cluster_points"),
@@ -71,10 +71,10 @@ rule project_points:
     benchmark:
         "<results>/benchmarks/project_points/{task}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        task=either(CONFIG.tanti2021.tasks),
+        task=any_of(CONFIG.tanti2021.tasks),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("project_points").threads
+    threads: request("project_points").threads
     resources:
         mem_mb=memory("project_points"),
         runtime=minutes("project_points"),
@@ -124,7 +124,7 @@ rule measure_transfer:
     log:
         "<results>/logs/measure_transfer/{artifact}.log",
     wildcard_constraints:
-        artifact=either(CONFIG.efimov2022.tables),
+        artifact=any_of(CONFIG.efimov2022.tables),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -150,7 +150,7 @@ rule measure_distances:
     log:
         "<results>/logs/measure_distances/{artifact}.log",
     wildcard_constraints:
-        artifact=either(CONFIG.efimov2022.figures),
+        artifact=any_of(CONFIG.efimov2022.figures),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -177,11 +177,11 @@ rule measure_experiments:
     benchmark:
         "<results>/benchmarks/measure_experiments/{artifact}_{task}.tsv"
     wildcard_constraints:
-        artifact=either(CONDITIONS),
-        task=either(CONFIG.tanti2021.tasks),
+        artifact=any_of(CONDITIONS),
+        task=any_of(CONFIG.tanti2021.tasks),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("measure_experiments").threads
+    threads: request("measure_experiments").threads
     resources:
         mem_mb=memory("measure_experiments"),
         runtime=minutes("measure_experiments"),
@@ -225,7 +225,7 @@ rule count_examples:
         "<results>/benchmarks/count_examples/appendixA.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("count_examples").threads
+    threads: request("count_examples").threads
     resources:
         mem_mb=memory("count_examples"),
         runtime=minutes("count_examples"),

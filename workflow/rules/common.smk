@@ -39,19 +39,19 @@ RESULTS = f"results/{CONFIG.run}"
 SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
 
 
-def asked(rule_name):
+def request(rule_name):
     """What a job of a rule asks for."""
     return CONFIG.resources.get(rule_name, Request())
 
 
 def memory(rule_name):
     """Memory in MB, more on every attempt: SLURM reports running out of it as a plain failure."""
-    return lambda wildcards, attempt: asked(rule_name).mem_mb * attempt
+    return lambda wildcards, attempt: request(rule_name).mem_mb * attempt
 
 
 def minutes(rule_name):
     """Time limit in minutes, more on every attempt."""
-    return lambda wildcards, attempt: asked(rule_name).runtime * attempt
+    return lambda wildcards, attempt: request(rule_name).runtime * attempt
 
 
 def code(script):
@@ -59,23 +59,23 @@ def code(script):
     return fingerprint(SCRIPTS / f"{script}.py")
 
 
-def named(*kinds):
+def datasets_of(*kinds):
     """Regular expression for the names of the datasets of these kinds, made from upstream files."""
-    return either(
+    return any_of(
         name
         for name, item in CONFIG.datasets.items()
         if item.corpus in kinds and not item.made_from
     )
 
 
-def made(kind):
+def derived_datasets(kind):
     """Regular expression for the names of the datasets of a kind that are made from others."""
-    return either(
+    return any_of(
         name for name, item in CONFIG.datasets.items() if item.corpus == kind and item.made_from
     )
 
 
-def either(names):
+def any_of(names):
     """Regular expression for any of these names; matches nothing if there are none."""
     return "|".join(names) or "(?!)"
 
@@ -290,6 +290,6 @@ wildcard_constraints:
     seed=r"\d+",
     language=r"[a-z_-]+",
     protocol="published|corrected",
-    encoder=either(CONFIG.encoders),
-    encoding=either(CONFIG.encodings),
+    encoder=any_of(CONFIG.encoders),
+    encoding=any_of(CONFIG.encodings),
     part="train|heldout",

@@ -13,11 +13,11 @@ rule extract_wikipedia:
     benchmark:
         "<results>/benchmarks/extract_wikipedia/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=named("wikipedia"),
+        dataset=datasets_of("wikipedia"),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("extract_wikipedia").threads
+    threads: request("extract_wikipedia").threads
     resources:
         mem_mb=memory("extract_wikipedia"),
         runtime=minutes("extract_wikipedia"),
@@ -49,7 +49,7 @@ rule read_plain_text:
     benchmark:
         "<results>/benchmarks/read_plain_text/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=named("plain_text"),
+        dataset=datasets_of("plain_text"),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -72,10 +72,10 @@ rule read_bitext:
     benchmark:
         "<results>/benchmarks/read_bitext/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=named("bitext"),
+        dataset=datasets_of("bitext"),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("read_bitext").threads
+    threads: request("read_bitext").threads
     resources:
         mem_mb=memory("read_bitext"),
         runtime=minutes("read_bitext"),
@@ -98,10 +98,10 @@ rule read_universal_dependencies:
     benchmark:
         "<results>/benchmarks/read_universal_dependencies/{dataset}.tsv"
     wildcard_constraints:
-        dataset=named("universal_dependencies"),
+        dataset=datasets_of("universal_dependencies"),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("read_universal_dependencies").threads
+    threads: request("read_universal_dependencies").threads
     resources:
         mem_mb=memory("read_universal_dependencies"),
         runtime=minutes("read_universal_dependencies"),
@@ -124,7 +124,7 @@ rule read_nli:
     benchmark:
         "<results>/benchmarks/read_nli/{dataset}.tsv"
     wildcard_constraints:
-        dataset=named("nli"),
+        dataset=datasets_of("nli"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -146,7 +146,7 @@ rule read_named_entities:
     benchmark:
         "<results>/benchmarks/read_named_entities/{dataset}.tsv"
     wildcard_constraints:
-        dataset=named("named_entities"),
+        dataset=datasets_of("named_entities"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -168,7 +168,7 @@ rule read_question_answering:
     benchmark:
         "<results>/benchmarks/read_question_answering/{dataset}.tsv"
     wildcard_constraints:
-        dataset=named("question_answering"),
+        dataset=datasets_of("question_answering"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -190,7 +190,7 @@ rule mix_languages:
     benchmark:
         "<results>/benchmarks/mix_languages/{dataset}.tsv"
     wildcard_constraints:
-        dataset=made("nli"),
+        dataset=derived_datasets("nli"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -212,7 +212,7 @@ rule cross_questions:
     benchmark:
         "<results>/benchmarks/cross_questions/{dataset}.tsv"
     wildcard_constraints:
-        dataset=made("question_answering"),
+        dataset=derived_datasets("question_answering"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -238,10 +238,10 @@ rule sample_language_identification:
     benchmark:
         "<results>/benchmarks/sample_language_identification/{dataset}.tsv"
     wildcard_constraints:
-        dataset=either(name for name, item in CONFIG.datasets.items() if item.paragraphs),
+        dataset=any_of(name for name, item in CONFIG.datasets.items() if item.paragraphs),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("sample_language_identification").threads
+    threads: request("sample_language_identification").threads
     resources:
         mem_mb=memory("sample_language_identification"),
         runtime=minutes("sample_language_identification"),
@@ -264,14 +264,14 @@ rule read_released_languages:
     benchmark:
         "<results>/benchmarks/read_released_languages/{dataset}.tsv"
     wildcard_constraints:
-        dataset=either(
+        dataset=any_of(
             name
             for name, item in CONFIG.datasets.items()
             if item.corpus == "language_identification" and not item.paragraphs
         ),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("sample_language_identification").threads
+    threads: request("sample_language_identification").threads
     resources:
         mem_mb=memory("sample_language_identification"),
         runtime=minutes("sample_language_identification"),

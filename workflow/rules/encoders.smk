@@ -16,7 +16,7 @@ rule train_tokenizer:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("train_tokenizer").threads
+    threads: request("train_tokenizer").threads
     resources:
         mem_mb=memory("train_tokenizer"),
         runtime=minutes("train_tokenizer"),
@@ -47,7 +47,7 @@ rule extend_encoder:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("extend_encoder").threads
+    threads: request("extend_encoder").threads
     resources:
         mem_mb=memory("extend_encoder"),
         runtime=minutes("extend_encoder"),
@@ -74,7 +74,7 @@ rule encode_pretraining_texts:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("encode_pretraining_texts").threads
+    threads: request("encode_pretraining_texts").threads
     resources:
         mem_mb=memory("encode_pretraining_texts"),
         runtime=minutes("encode_pretraining_texts"),
@@ -101,11 +101,11 @@ rule pretrain:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("pretrain").threads
+    threads: request("pretrain").threads
     resources:
         mem_mb=memory("pretrain"),
         runtime=minutes("pretrain"),
-        gpu=asked("pretrain").gpu,
+        gpu=request("pretrain").gpu,
     params:
         encoder=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(
             mode="json", include={"scratch", "extended"}

@@ -94,7 +94,7 @@ rule plot_transfer:
     log:
         "<results>/logs/plot_transfer/{paper}/{artifact}.log",
     wildcard_constraints:
-        artifact=either(artifact for _, artifact in FIGURE_TITLES),
+        artifact=any_of(artifact for _, artifact in FIGURE_TITLES),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -131,7 +131,7 @@ rule plot_projections:
     log:
         "<results>/logs/plot_projections/{artifact}.{protocol}.log",
     wildcard_constraints:
-        artifact=either(PROJECTIONS),
+        artifact=any_of(PROJECTIONS),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -164,8 +164,8 @@ rule lay_out_table:
     log:
         "<results>/logs/lay_out_table/{paper}/{artifact}.log",
     wildcard_constraints:
-        paper=either(TABLES),
-        artifact=either({artifact for tables in TABLES.values() for artifact in tables}),
+        paper=any_of(TABLES),
+        artifact=any_of({artifact for tables in TABLES.values() for artifact in tables}),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

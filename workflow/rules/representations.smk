@@ -24,15 +24,15 @@ rule extract_features:
     benchmark:
         "<results>/benchmarks/extract_features/{task}/{model}.tsv"
     wildcard_constraints:
-        task=either(CONFIG.tanti2021.tasks),
+        task=any_of(CONFIG.tanti2021.tasks),
         model=r"[^/]+(/seed\d+)?",
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("extract_features").threads
+    threads: request("extract_features").threads
     resources:
         mem_mb=memory("extract_features"),
         runtime=minutes("extract_features"),
-        gpu=asked("extract_features").gpu,
+        gpu=request("extract_features").gpu,
     params:
         pooling=lambda wildcards: CONFIG.tanti2021.tasks[wildcards.task].pooling,
         splits=["train", "validation", "test"],  # of Wikipedia
@@ -56,11 +56,11 @@ rule word_pair_distances:
         "<results>/benchmarks/word_pair_distances/{language}/seed{seed}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("word_pair_distances").threads
+    threads: request("word_pair_distances").threads
     resources:
         mem_mb=memory("word_pair_distances"),
         runtime=minutes("word_pair_distances"),
-        gpu=asked("word_pair_distances").gpu,
+        gpu=request("word_pair_distances").gpu,
     params:
         panels=lambda wildcards: list(distance_models(wildcards.language, wildcards.seed)),
         pairs=CONFIG.efimov2022.pairs,

@@ -32,7 +32,7 @@ if CONFIG.miniature:
             "<results>/benchmarks/miniature/all.tsv"
         conda:
             "../../envs/mbert-atlas.yaml"
-        threads: asked("miniature").threads
+        threads: request("miniature").threads
         resources:
             mem_mb=memory("miniature"),
             runtime=minutes("miniature"),

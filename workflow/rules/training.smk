@@ -15,7 +15,7 @@ rule encode_examples:
         "<results>/benchmarks/encode_examples/{encoder}/{encoding}/{dataset}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("encode_examples").threads
+    threads: request("encode_examples").threads
     resources:
         mem_mb=memory("encode_examples"),
         runtime=minutes("encode_examples"),
@@ -40,15 +40,15 @@ rule adjust:
     benchmark:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=either(run.id for run in RUNS if run.kind == "adjustment"),
+        run=any_of(run.id for run in RUNS if run.kind == "adjustment"),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("adjust").threads
+    threads: request("adjust").threads
     resources:
         mem_mb=memory("adjust"),
         runtime=minutes("adjust"),
-        gpu=asked("adjust").gpu,
+        gpu=request("adjust").gpu,
     params:
         specification=lambda wildcards: RUNS[wildcards.run].specification,
         state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
@@ -79,14 +79,14 @@ rule finetune:
     benchmark:
         "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=either(run.id for run in RUNS if run.kind == "finetuning"),
+        run=any_of(run.id for run in RUNS if run.kind == "finetuning"),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("finetune").threads
+    threads: request("finetune").threads
     resources:
         mem_mb=memory("finetune"),
         runtime=minutes("finetune"),
-        gpu=asked("finetune").gpu,
+        gpu=request("finetune").gpu,
     params:
         specification=lambda wildcards: RUNS[wildcards.run].specification,
         state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
@@ -109,10 +109,10 @@ rule choose_hyperparameters:
     benchmark:
         "<results>/benchmarks/choose_hyperparameters/{family}.{protocol}.tsv"
     wildcard_constraints:
-        family=either(searched_families()),
+        family=any_of(searched_families()),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: asked("choose_hyperparameters").threads
+    threads: request("choose_hyperparameters").threads
     resources:
         mem_mb=memory("choose_hyperparameters"),
         runtime=minutes("choose_hyperparameters"),
