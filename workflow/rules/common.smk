@@ -277,7 +277,9 @@ def content(path):
 # What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.
 ARTIFACTS = {}  # by paper: target files by artifact
 MEASUREMENTS = {}  # by paper: measurements for the scorecard
-TABLES = {}  # `measurements` behind a table of numbers, and `facts`: rows of texts that go before them
+TABLES = (
+    {}
+)  # `measurements` behind a table of numbers, and `facts`: rows of texts that go before them
 TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
 PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
 FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`

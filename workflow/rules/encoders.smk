@@ -1,5 +1,5 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch (demo, small, liu2020), or from another one with
-# more word pieces (efimov2022 Table 9).
+# Needs: paragraphs. Makes: encoders pretrained from scratch (demo, small), or from another one with
+# more word pieces (Wang et al. 2020).
 # Priority: every other job waits for encoders, so what leads to them goes first.
 
 

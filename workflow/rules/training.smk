@@ -28,7 +28,7 @@ rule encode_examples:
 
 
 rule adjust:
-    """Cross-lingual adjustment (efimov2022, Eq. 1)."""
+    """Cross-lingual adjustment (Efimov et al. 2022, Eq. 1)."""
     input:
         encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
         pairs=lambda wildcards: pairs_folder(RUNS[wildcards.run]),
@@ -95,6 +95,20 @@ rule finetune:
         "../scripts/finetune.py"
 
 
+def searched_families():
+    return {
+        family: task
+        for task, item in CONFIG.tanti2021.tasks.items()
+        for family in item.conditions.values()
+    }
+
+
+def unit_of(task):
+    family = CONFIG.tanti2021.tasks[task].conditions["fine_tuned"]
+    tagging = CONFIG.encodings[CONFIG.runs[family].encoding].task == "tagging"
+    return "token" if tagging else "text"
+
+
 rule choose_hyperparameters:
     """The best draw of a random search, by development data (tanti2021, appendix D)."""
     input:
@@ -118,7 +132,7 @@ rule choose_hyperparameters:
         runtime=minutes("choose_hyperparameters"),
     params:
         draws=lambda wildcards: list(RUNS.draws(wildcards.family).values()),
-        unit=lambda wildcards: unit_of(searched_families()[wildcards.family][0]),
+        unit=lambda wildcards: unit_of(searched_families()[wildcards.family]),
         code=code("choose_hyperparameters"),
     script:
         "../scripts/choose_hyperparameters.py"

@@ -11,13 +11,14 @@ def main(snakemake):
     hyperparameters = snakemake.params.hyperparameters
     if choice := snakemake.input.choice:
         hyperparameters = apply_choice(hyperparameters, Path(choice))
-    outputs = snakemake.output
+    outputs, probe = snakemake.output, snakemake.params.probe
+    features = Path(snakemake.input.features)
     identify_languages(
-        wikipedia=Path(snakemake.input.wikipedia),
-        others={"target": Path(snakemake.input.target)},
+        wikipedia=features / probe["train"],
+        others={name: features / name for name in probe["predict"]},
         protocols={
             "published": Probe.of_run(hyperparameters),
-            "corrected": Probe(**snakemake.params.probe),
+            "corrected": Probe(**probe["corrected"]),
         },
         seed=int(snakemake.wildcards.seed),
         output={name: Path(outputs[name]) for name in ("published", "corrected")},
