@@ -31,7 +31,7 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICT
 
 _LEVEL = 0.05
 _SEED = 0  # of permutations and resamples: the same for every cell
-_GAIN = "gain_over_original"
+GAIN = "gain_over_original"
 Examples = tuple[list[str], Floats]
 
 
@@ -190,7 +190,7 @@ def _scores_by_seed(
         values = dict(scores)
         if run.seed in before:
             headline = KINDS[run.kind].headline
-            values = {_GAIN: scores[headline] - before[run.seed][headline], **values}
+            values = {GAIN: scores[headline] - before[run.seed][headline], **values}
         for metric, value in values.items():
             yield {**here, "metric": metric, "value": value, "seed": run.seed, "n": n}
 

@@ -95,8 +95,7 @@ def write_page(
                 target = Path(os.path.relpath(figure.path, output.parent)).as_posix()
                 links.setdefault(figure.artifact, []).append((figure.title, target))
         rows = scorecard[scorecard["paper"] == paper]
-        title = titles.get(paper, paper)
-        papers.append(_paper(paper, title, rows, contrasts.get(paper, ()), names, links))
+        papers.append(_paper(paper, titles[paper], rows, contrasts[paper], names, links))
     page = environment().get_template("page.html.j2")
     with atomic_path(output) as temporary:
         text = page.render(

@@ -1,6 +1,4 @@
-"""The measurements of tanti2021: experiments, random search, counts."""
-
-import json
+"""The measurements of the paper: experiments and counts."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,17 +6,16 @@ import pytest
 from seqeval.metrics import f1_score
 from sklearn import metrics
 
-from mbert_atlas.analysis.choice import choose_hyperparameters
-from mbert_atlas.analysis.specificity import (
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.papers.tanti2021.measures import (
     Experiment,
     count_examples,
     count_points,
     measure_clusters,
     measure_scores,
+    reported_choices,
 )
-from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
-from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 AGREEMENT = {"v_measure": 0.25, "ami": 0.125, "v_measure_chance": 0.0625, "n": 40, "k": 3}
@@ -149,32 +146,8 @@ def test_examples_are_counted_by_part(tmp_path):
     assert found[("wikipedia", "val")] == 2
 
 
-def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
-    draws = [{"batch_size": 16}, {"batch_size": 32}, {"batch_size": 64}]
-    labels = ("neutral", "entailment")
-    right = {1: {"en": 2, "hi": 0}, 2: {"en": 0, "hi": 4}, 3: {"en": 2, "hi": 0}}
-    paths = []
-    for number, hits in right.items():
-        rows = [
-            ("xnli-dev", code, f"{code}{n}", labels[n % 2], labels[(n + (n >= hits[code])) % 2])
-            for code, count in (("en", 2), ("hi", 4))
-            for n in range(count)
-        ]
-        paths.append(tmp_path / f"{number}.parquet")
-        classes(paths[-1], rows)
-    for protocol, best in (("published", 2), ("corrected", 1)):
-        output = tmp_path / f"{protocol}.json"
-        choose_hyperparameters(draws, paths, unit="text", protocol=protocol, output=output)
-        found = json.loads(output.read_text())
-        assert found["draw"] == best  # the first of equals
-        assert found["values"] == draws[best - 1]
-        assert [item["values"] for item in found["draws"]] == draws
-    classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
-    with pytest.raises(DataError, match="language en: there are no predictions"):
-        choose_hyperparameters(
-            draws[:1],
-            [tmp_path / "hindi"],
-            unit="text",
-            protocol="corrected",
-            output=tmp_path / "x.json",
-        )
+def test_choices_have_the_names_of_table_5():
+    values = {"optimisation.batch_size": 16, "learning_rate": 1e-5, "confusion.weight": 0.3}
+    found = reported_choices(values, "gradient_reversal")
+    assert found == {"minibatch": 16, "encoder_lr": 1e-5, "grad_rev_lambda": 0.3}
+    assert "entropy_weight" in reported_choices(values, "entropy_maximisation")
