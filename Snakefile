@@ -7,12 +7,17 @@ snakemake --profile slurm efimov2022_figure1                              # one 
 
 from snakemake.utils import min_version
 
+from mbert_atlas import papers
+
 min_version("9.14")
 
 
 configfile: "config/config.yaml"
-configfile: "config/papers/efimov2022.yaml"
-configfile: "config/papers/tanti2021.yaml"
+
+
+for file in papers.config_files(config):
+
+    configfile: file
 
 
 include: "workflow/rules/common.smk"

@@ -43,6 +43,7 @@ from transformers import BertConfig, BertModel
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.alignment import align, encode_word_pairs, word_pairs
+from mbert_atlas.config.training import Adjustment
 from mbert_atlas.corpora.bitext import BitextSource, read_bitext
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
 from mbert_atlas.encoders.wordpiece import train_wordpiece
@@ -57,7 +58,6 @@ from mbert_atlas.objectives.adjustment import (
 )
 from mbert_atlas.objectives.pairs import open_pairs
 from mbert_atlas.schemas import BITEXT
-from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.loop import train
 
 MICRO_BATCH = 4

@@ -36,10 +36,10 @@ from transformers import (
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
-from mbert_atlas.specifications import Optimisation
-from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, HeadOptions
+from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.loop import train
 

@@ -47,13 +47,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.analysis.probing import fit_probe
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.config.probing import Probe
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.f1 import Confusion
 from mbert_atlas.representations.extraction import extract_features
 from mbert_atlas.representations.reading import read_features
-from mbert_atlas.specifications import Probe
 from mbert_atlas.tokenizer import tokenizer_digest
 
 MICRO_BATCH = 32

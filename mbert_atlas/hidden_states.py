@@ -101,7 +101,7 @@ def iterate_hidden_states(
         segment_start: place of the first piece of token type 1 in each row of ``ids``; none where
             all pieces are of type 0.
         token_budget: most padded tokens in a batch.
-        precision: see :class:`mbert_atlas.specifications.Optimisation`.
+        precision: see :class:`mbert_atlas.config.training.Optimisation`.
         description: what the progress line says.
     """
     device = next(model.parameters()).device
@@ -162,7 +162,7 @@ def span_vectors(
         layers: states to keep.
         out: where to write, shape ``(layers, n, dims)``; none for a new float32 array.
         token_budget: most padded tokens in a batch.
-        precision: see :class:`mbert_atlas.specifications.Optimisation`.
+        precision: see :class:`mbert_atlas.config.training.Optimisation`.
         description: what the progress line says.
 
     Returns:

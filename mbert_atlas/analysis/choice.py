@@ -1,4 +1,4 @@
-"""Which draw of a random search is taken: the best on development data (tanti2021, appendix D)."""
+"""Which draw of a search is taken: the best on development data."""
 
 from __future__ import annotations
 
@@ -6,39 +6,39 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.analysis.scores import ALL_LANGUAGES, MACRO_F1, prediction_scores
+from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json
 
-ENGLISH = "en"
-
 
 def choose_hyperparameters(
-    draws: Sequence[Mapping[str, float]],
+    draws: Sequence[Mapping[str, Any]],
     predictions: Sequence[Path],
     *,
     unit: str,
     protocol: str,
+    metric: str,
+    languages: Sequence[str] | None,
     output: Path,
 ) -> dict[str, Any]:
-    """Write the draw with the highest macro F1 on development data, and the score of each.
+    """Write the draw with the highest score on development data, and the score of each.
 
-    ``published`` takes the score of the authors' code on all languages together, so that transfer
-    is not strictly zero-shot; ``corrected`` the score of texts or words on English alone. The first
-    of equals wins.
+    The first of equals wins.
 
     Args:
-        draws: values that each draw set.
+        draws: values that each draw set, by hyperparameter.
         predictions: its predictions on development data, in the same order.
         unit: ``token`` or ``text``.
-        protocol: ``published`` or ``corrected``.
+        protocol: ``published`` scores every labelled piece, ``corrected`` every word.
+        metric: score that decides, as :mod:`mbert_atlas.analysis.scores` names it.
+        languages: languages whose mean decides; none: the score of all of them pooled.
         output: JSON file with ``values`` and ``score`` (percent) of the best, its ``draw`` (from
             1), and all ``draws`` with theirs.
 
     Raises:
-        DataError: if there are no predictions for the language that decides.
+        DataError: if there are no predictions for a language that decides, or no such score.
     """
-    scores = [_score(path, unit, protocol) for path in predictions]
+    scores = [_score(path, unit, protocol, metric, languages) for path in predictions]
     best = max(range(len(scores)), key=scores.__getitem__)
     found = {
         "draw": best + 1,
@@ -53,15 +53,17 @@ def choose_hyperparameters(
     return found
 
 
-def _score(path: Path, unit: str, protocol: str) -> float:
-    language = ALL_LANGUAGES if protocol == "published" else ENGLISH
-    scores = prediction_scores(path, unit, protocol)
-    kept = scores[(scores["language"] == language) & (scores["metric"] == MACRO_F1[unit, protocol])]
-    if kept.empty:
+def _score(
+    path: Path, unit: str, protocol: str, metric: str, languages: Sequence[str] | None
+) -> float:
+    table = prediction_scores(path, unit, protocol)
+    wanted = [ALL_LANGUAGES] if languages is None else list(languages)
+    kept = table[table["language"].isin(wanted) & (table["metric"] == metric)]
+    if missing := sorted(set(wanted) - set(kept["language"])):
         raise DataError(
             path,
-            f"language {language}",
-            "there are no predictions",
-            "add it to tanti2021.tasks.*.dev",
+            f"language {missing[0]}",
+            f"there is no {metric} of predictions",
+            "add the language to `search.evaluate` of the family, or choose by another score",
         )
-    return float(kept["value"].mean())  # over development sets
+    return float(kept["value"].mean())  # over development sets and languages

@@ -27,6 +27,7 @@ from sklearn.preprocessing import StandardScaler
 from torch.nn import functional
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.config.probing import Probe
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import write_json, write_parquet
@@ -34,7 +35,6 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
 from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
-from mbert_atlas.specifications import Probe
 
 _logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]

@@ -24,17 +24,6 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "piece"]
-MACRO_F1 = {
-    ("token", "published"): "span_macro_f1",
-    ("token", "corrected"): "token_macro_f1_present",
-    ("text", "published"): "macro_f1_union",
-    ("text", "corrected"): "macro_f1_present",
-}
-"""What "macro F1" is by unit and protocol (Tanti et al. 2021, code).
-
-The authors' code scores spans of bare tags where tokens are classified, and takes stray classes in
-where texts are; their Tables 1 and 2 print both under one name.
-"""
 
 
 def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:

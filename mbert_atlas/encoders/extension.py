@@ -21,12 +21,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models
 
+from mbert_atlas.config.training import Extension
 from mbert_atlas.encoders.loading import TOKENIZER_FILES, load_tokenizer, require_encoder
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_pieces
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.specifications import Extension
 
 _logger = logging.getLogger(__name__)
 _EMBEDDINGS = "embeddings.word_embeddings.weight"

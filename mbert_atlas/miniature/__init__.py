@@ -4,8 +4,8 @@ Meanings (:mod:`.meanings`) know no language; languages (:mod:`.languages`) put 
 remember which part of the meaning they express; everything else reads truth off that memory.
 """
 
+from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES, miniature_language
-from mbert_atlas.miniature.sizes import MiniatureSizes
 from mbert_atlas.miniature.world import DUMP_DATE, write_miniature
 
 __all__ = [

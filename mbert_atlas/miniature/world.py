@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, sha256_of
 from mbert_atlas.miniature import formats
@@ -26,7 +27,6 @@ from mbert_atlas.miniature.reading import (
     draw_passage,
     read_passage,
 )
-from mbert_atlas.miniature.sizes import MiniatureSizes
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 

@@ -20,6 +20,7 @@ from accelerate import PartialState
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import Ragged, TokenStore, create_array
+from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, sha256_of
@@ -33,7 +34,6 @@ from mbert_atlas.hidden_states import (
 from mbert_atlas.objectives.pairs import WordPairs, open_pairs
 from mbert_atlas.pooling import Aggregation, pool_words
 from mbert_atlas.randomness import generator
-from mbert_atlas.specifications import Adjustment
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train
 

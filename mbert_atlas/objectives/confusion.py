@@ -19,17 +19,16 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from mbert_atlas.config.training import HeadOptions, LanguageConfusion, Optimisation
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import DataError
 from mbert_atlas.hidden_states import require_tokenizer
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.specifications import LanguageConfusion, Optimisation
 from mbert_atlas.tasks.base import (
     CrossEntropy,
     EncodedExamples,
     EncoderWithHead,
-    HeadOptions,
     Unit,
     new_head,
 )

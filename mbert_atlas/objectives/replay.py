@@ -21,6 +21,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from mbert_atlas.config.training import Adjustment, Replay
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.files import sha256_of
 from mbert_atlas.objectives.adjustment import (
@@ -32,7 +33,6 @@ from mbert_atlas.objectives.adjustment import (
 )
 from mbert_atlas.pooling import Aggregation
 from mbert_atlas.randomness import generator
-from mbert_atlas.specifications import Adjustment, Replay
 from mbert_atlas.training.interfaces import Batch
 
 

@@ -12,13 +12,14 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, open_text
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 
 KEY = MEASUREMENT_COLUMNS[:9]
-PROTOCOLS = ("published", "corrected")
+
 _REPORTED_COLUMNS = (*KEY, "value")
 _OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
@@ -260,7 +261,7 @@ def _read_reported(
 def _read_measurements(
     paths: Iterable[Path], contrasts: Mapping[Key, Sequence[rules.Contrast]]
 ) -> dict[str, _Cells[Measured]]:
-    found = {protocol: _Cells[Measured]({}, {}) for protocol in PROTOCOLS}
+    found: dict[str, _Cells[Measured]] = {name: _Cells({}, {}) for name in PROTOCOLS}
     for line in _lines(paths, MEASUREMENT_COLUMNS):
         own = found.get(line.fields["protocol"])
         if own is None:

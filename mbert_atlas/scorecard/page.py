@@ -12,9 +12,10 @@ from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.compare import PROTOCOLS, Contrasts
+from mbert_atlas.scorecard.compare import Contrasts
 from mbert_atlas.scorecard.tables import Table, environment, language_name, lay_out, readable
 
 _NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
@@ -143,7 +144,7 @@ def _paper(
                 links.get(artifact, []),
             )
         )
-    counts = {
+    counts: dict[str, dict[str, int]] = {
         protocol: {
             str(verdict): int(count)
             for verdict, count in scorecard[f"{protocol}_verdict"].value_counts().items()

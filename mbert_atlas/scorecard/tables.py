@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.compare import PROTOCOLS
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _SYMBOLS = {

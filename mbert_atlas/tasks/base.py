@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +17,7 @@ from torch.nn import functional
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder, write_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
@@ -110,20 +110,6 @@ class EncodedExamples:
         return ((columns >= starts[:, None]) & attention_mask).long()
 
 
-@dataclass(frozen=True)
-class HeadOptions:
-    """The linear layer on top of an encoder.
-
-    Attributes:
-        dropout: before the layer; none takes the encoder's own.
-        initial_stddev: of the normal distribution that its weights are drawn from; none takes the
-            encoder's. Biases begin at zero.
-    """
-
-    dropout: float | None = None
-    initial_stddev: float | None = None
-
-
 class EncoderWithHead(nn.Module):
     """An encoder, dropout and a linear layer; equal to transformers' BERT classifiers.
 
@@ -146,8 +132,7 @@ class EncoderWithHead(nn.Module):
         super().__init__()
         config = encoder.config
         self.encoder, self.unit = encoder, unit
-        dropout = config.hidden_dropout_prob if options.dropout is None else options.dropout
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(options.dropout)
         self.head = new_head(config, labels, options)
         self.head_language: nn.Linear | None = None
 

@@ -13,6 +13,7 @@ import torch
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore
+from mbert_atlas.config.training import HeadOptions, Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.stores import open_store
@@ -21,10 +22,8 @@ from mbert_atlas.files import sha256_of, write_parquet
 from mbert_atlas.objectives.confusion import ConfusionSource, LanguageUnlearning, open_unlearning
 from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.specifications import Selection
 from mbert_atlas.tasks.base import (
     EncoderWithHead,
-    HeadOptions,
     Task,
     save_model,
 )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from mbert_atlas.specifications import Optimisation
+from mbert_atlas.config.training import Optimisation
 
 __all__ = ["Batch", "Examples", "Objective", "Optimisation", "Precision"]
 

@@ -12,11 +12,11 @@ from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
 from mbert_atlas.arrays import TokenStore, load_arrays
+from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.specifications import MaskedTraining, Pretraining
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import TrainingLog, train

@@ -13,10 +13,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from mbert_atlas.config.training import Selection
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path, read_json, write_json
-from mbert_atlas.specifications import Selection
 from mbert_atlas.tasks.base import Batch, EncodedExamples, Task
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification
@@ -38,7 +38,7 @@ class BestEpoch:
         examples: what is held out.
         labels: the classes.
         folder: gets ``scores.json`` and ``epoch-<n>.safetensors``; must last as long as the state.
-        precision: see :class:`specifications.Optimisation`.
+        precision: see :class:`mbert_atlas.config.training.Optimisation`.
         description: what is trained, for progress lines.
     """
 
@@ -131,8 +131,8 @@ def validation_score(
         model: moved to the device and left in evaluation mode.
         examples: of :class:`TextClassification` or :class:`Tagging`.
         labels: the classes.
-        metric: see :class:`specifications.Selection`.
-        precision: see :class:`specifications.Optimisation`.
+        metric: see :class:`mbert_atlas.config.training.Selection`.
+        precision: see :class:`mbert_atlas.config.training.Optimisation`.
         description: for progress lines.
     """
     outputs = predict(

@@ -31,19 +31,29 @@ def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
         ]
         paths.append(tmp_path / f"{number}.parquet")
         classes(paths[-1], rows)
-    for protocol, best in (("published", 2), ("corrected", 1)):
-        output = tmp_path / f"{protocol}.json"
-        choose_hyperparameters(draws, paths, unit="text", protocol=protocol, output=output)
+    for protocol, metric, languages, best in (
+        ("published", "macro_f1_union", None, 2),
+        ("corrected", "macro_f1_present", ["en"], 1),
+    ):
+        output, choose_by = (
+            tmp_path / f"{protocol}.json",
+            {"metric": metric, "languages": languages},
+        )
+        choose_hyperparameters(
+            draws, paths, unit="text", protocol=protocol, output=output, **choose_by
+        )
         found = json.loads(output.read_text())
         assert found["draw"] == best  # the first of equals
         assert found["values"] == draws[best - 1]
         assert [item["values"] for item in found["draws"]] == draws
     classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
-    with pytest.raises(DataError, match="language en: there are no predictions"):
+    with pytest.raises(DataError, match="language en: there is no macro_f1_present of predictions"):
         choose_hyperparameters(
             draws[:1],
             [tmp_path / "hindi"],
             unit="text",
             protocol="corrected",
+            metric="macro_f1_present",
+            languages=["en"],
             output=tmp_path / "x.json",
         )

@@ -8,12 +8,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-
-from mbert_atlas.config import Config
 from mbert_atlas.config_checks import RULES
 from mbert_atlas.config_families import laid_over
 from mbert_atlas.config_files import documented, write
 from mbert_atlas.config_reading import base_files, load, validate
+
+from mbert_atlas.config import Config
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 

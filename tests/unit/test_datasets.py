@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-
-from mbert_atlas.config import Dataset, Source
 from mbert_atlas.config_reading import load
 from mbert_atlas.datasets import sources, upstream_files
+
+from mbert_atlas.config import Dataset, Source
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 

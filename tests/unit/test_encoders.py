@@ -22,11 +22,11 @@ from transformers import (
 )
 
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
+from mbert_atlas.config.training import Optimisation, Pretraining
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
 from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary, train_wordpiece
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.specifications import Optimisation, Pretraining
 from mbert_atlas.training.pretraining import (
     MaskedExamples,
     MaskedLanguageModel,

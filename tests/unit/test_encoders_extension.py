@@ -14,6 +14,7 @@ from tiny_models import WORDS, make_encoder, make_tokenizer
 from toy_representations import toy_encoder
 from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel
 
+from mbert_atlas.config.training import Extension, MaskedTraining, Optimisation
 from mbert_atlas.encoders.extension import count_pieces, extend_vocabulary, spell
 from mbert_atlas.encoders.loading import (
     load_encoder,
@@ -24,7 +25,6 @@ from mbert_atlas.encoders.loading import (
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.specifications import Extension, MaskedTraining, Optimisation
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.pretraining import continue_pretraining
 

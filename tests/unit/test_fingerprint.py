@@ -53,8 +53,8 @@ def test_code_of_the_script_and_of_what_it_imports_counts(tree):
 
 
 def test_imports_are_followed_through_modules(tree):
-    (tree / "script.py").write_text("from mbert_atlas import runs\n")
+    (tree / "script.py").write_text("from mbert_atlas.planning import runs\n")
     before = value(tree)
-    with open(tree / "mbert_atlas/specifications.py", "a") as stream:
+    with open(tree / "mbert_atlas/config/training.py", "a") as stream:
         stream.write("\nCHANGED = 1\n")
     assert value(tree) != before

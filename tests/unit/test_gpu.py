@@ -14,12 +14,12 @@ from tiny_models import NLI_LABELS, make_encoder, make_tokenizer, nli_table
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import HeadOptions, Optimisation, Pretraining
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.specifications import Optimisation, Pretraining
-from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
+from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.finetune import finetune, new_model
 from mbert_atlas.training.loop import autocast, predict, train
 from mbert_atlas.training.pretraining import pretrain

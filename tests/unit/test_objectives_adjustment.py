@@ -12,6 +12,7 @@ from toy_representations import CLS, NAMES, SEP, toy_encoder, toy_pairs
 
 from mbert_atlas.alignment.pairs import encode_word_pairs
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.config.training import Adjustment, Optimisation
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
@@ -25,7 +26,6 @@ from mbert_atlas.objectives.adjustment import (
 )
 from mbert_atlas.objectives.pairs import open_pairs
 from mbert_atlas.schemas import WORD_PAIRS
-from mbert_atlas.specifications import Adjustment, Optimisation
 from mbert_atlas.training.batching import micro_batches
 
 torch.set_num_threads(1)

@@ -27,6 +27,7 @@ from torch.nn import functional
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.config.training import HeadOptions, LanguageConfusion, Optimisation, Selection
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.objectives import confusion
@@ -39,8 +40,7 @@ from mbert_atlas.objectives.confusion import (
 )
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import LID_EXAMPLES
-from mbert_atlas.specifications import LanguageConfusion, Optimisation, Selection
-from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, HeadOptions, load_model
+from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, load_model
 from mbert_atlas.training import loop, selection
 from mbert_atlas.training.finetune import finetune, new_model
 from mbert_atlas.training.loop import accumulate_gradients, train

@@ -15,13 +15,13 @@ from tiny_models import NLI_LABELS, nli_table
 from toy_representations import WORDS, toy_encoder, toy_pairs
 
 from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.config.training import Adjustment, Optimisation, Replay
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.objectives.adjustment import AlignedSentences, alignment_terms, sample_sentences
 from mbert_atlas.objectives.pairs import open_pairs
 from mbert_atlas.objectives.replay import AlignmentReplay, ReplaySource, open_replay
-from mbert_atlas.specifications import Adjustment, Optimisation, Replay
 from mbert_atlas.training.finetune import finetune
 
 torch.set_num_threads(1)

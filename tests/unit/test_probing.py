@@ -24,11 +24,11 @@ from mbert_atlas.analysis.probing import (
 )
 from mbert_atlas.analysis.scores import class_scores, tag_scores
 from mbert_atlas.arrays import save_arrays
+from mbert_atlas.config.probing import Probe
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
-from mbert_atlas.specifications import Probe
 
 torch.set_num_threads(1)
 SPLITS = ["train"] * 7 + ["validation", "dev", "test"]

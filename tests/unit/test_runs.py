@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from mbert_atlas.config_families import laid_over
 from mbert_atlas.config_reading import base_files, validate
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.runs import RunTable
 from mbert_atlas.search import apply_choice
+
+from mbert_atlas.errors import AtlasError
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,6 +23,7 @@ from transformers import BertForSequenceClassification, BertForTokenClassificati
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, load_arrays
+from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
 from mbert_atlas.encoding import encode
@@ -32,7 +33,6 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 from mbert_atlas.tasks.base import (
     CrossEntropy,
     EncoderWithHead,
-    HeadOptions,
     load_model,
     save_model,
 )

@@ -19,13 +19,13 @@ from transformers import BertForQuestionAnswering
 from mbert_atlas import encoding, tasks
 from mbert_atlas.analysis.question_answering import answer_scores, score_answers
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import QA_EXAMPLES, SPAN_PREDICTIONS
-from mbert_atlas.specifications import Optimisation
-from mbert_atlas.tasks.base import EncoderWithHead, HeadOptions, load_model
+from mbert_atlas.tasks.base import EncoderWithHead, load_model
 from mbert_atlas.tasks.question_answering import SpanCrossEntropy, best_spans
 from mbert_atlas.training.finetune import finetune, store_digest
 from mbert_atlas.training.loop import predict

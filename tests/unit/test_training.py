@@ -19,10 +19,10 @@ from transformers import get_scheduler
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.specifications import Optimisation
-from mbert_atlas.tasks.base import CrossEntropy, HeadOptions
+from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training import loop
 from mbert_atlas.training.batching import epoch_batches, micro_batches
 from mbert_atlas.training.finetune import new_model

@@ -31,13 +31,13 @@ from tiny_models import (
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
-from mbert_atlas.specifications import Optimisation, Selection
-from mbert_atlas.tasks.base import CrossEntropy, HeadOptions, load_model
+from mbert_atlas.tasks.base import CrossEntropy, load_model
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training import selection as selection_module
 from mbert_atlas.training.finetune import finetune, new_model

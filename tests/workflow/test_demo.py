@@ -14,8 +14,8 @@ from safetensors.torch import load_file
 from clone import copy_repository, snakemake
 from mbert_atlas.analysis.question_answering import answer_scores
 from mbert_atlas.analysis.scores import tag_scores
-from mbert_atlas.config_reading import load
 from mbert_atlas.encoders.loading import load_tokenizer
+from mbert_atlas.papers import load
 
 pytestmark = pytest.mark.workflow
 CONFIG = ["--configfile", "config/demo.yaml"]

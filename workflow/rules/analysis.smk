@@ -105,14 +105,8 @@ def transfer_cells(name):
         }
         for task, test in table.tests.items()
         for dataset in [CONFIG.datasets[test.dataset]]
-        for condition, shown in (
-            table.conditions if test.conditions is None else test.conditions
-        ).items()
-        if shown
-        for source in getattr(table, "sources", ["en"])
-        for family, _, own in [
-            shown.replace("{runs}", test.runs).replace("{source}", source).partition("/")
-        ]
+        for source, condition, shown in table.families(test)
+        for family, _, own in [shown.partition("/")]
         for language in test.languages or table.languages
         if language in dataset.languages
         for protocol in PROTOCOLS

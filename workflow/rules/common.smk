@@ -6,24 +6,30 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from mbert_atlas import datasets
-from mbert_atlas.config import PROTOCOLS, Resources as Request
-from mbert_atlas.config_reading import validate
+from mbert_atlas import papers
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.resources import Resources as Request  # Snakemake has Resources of its own
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
 from mbert_atlas.languages import Languages
-from mbert_atlas.runs import RunTable
+from mbert_atlas.planning import datasets
+from mbert_atlas.planning.runs import RunTable
 from mbert_atlas.sources import snapshot_path
+
+RULE_FILES = (Path(workflow.basedir) / "workflow/rules").glob("*.smk")
+ASKS = re.compile(r'request\("(\w+)"\)')
+"""How a rule takes resources from the config; papers that are not read have such rules, too."""
 
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
     # Snakemake lists the presets of the command line first, although they are laid over the others.
     presets = len(workflow.overwrite_configfiles)
-    CONFIG = validate(
+    CONFIG = papers.read_config(
         config,
         [*workflow.configfiles[presets:], *workflow.configfiles[:presets]],
-        [item.code for item in LANGUAGES],
+        languages=[item.code for item in LANGUAGES],
+        rules={name for path in RULE_FILES for name in ASKS.findall(path.read_text())},
         typed=workflow.config_settings.config,
     )
     RUNS = RunTable(CONFIG)
@@ -59,19 +65,17 @@ def code(script):
     return fingerprint(SCRIPTS / f"{script}.py")
 
 
-def datasets_of(*kinds):
-    """Regular expression for the names of the datasets of these kinds, made from upstream files."""
+def datasets_of(corpus):
+    """Regular expression for the names of the datasets of a kind that are made from upstream files."""
     return any_of(
-        name
-        for name, item in CONFIG.datasets.items()
-        if item.corpus in kinds and not item.made_from
+        name for name, item in CONFIG.datasets.items() if item.corpus == corpus and not item.parent
     )
 
 
-def derived_datasets(kind):
+def derived_datasets(corpus):
     """Regular expression for the names of the datasets of a kind that are made from others."""
     return any_of(
-        name for name, item in CONFIG.datasets.items() if item.corpus == kind and item.made_from
+        name for name, item in CONFIG.datasets.items() if item.corpus == corpus and item.parent
     )
 
 
@@ -136,7 +140,7 @@ def upstream_path(path):
 def encoder_folder(name):
     """Where an encoder of the config lies."""
     encoder = CONFIG.encoders[name]
-    if encoder.scratch or encoder.extended:
+    if encoder.scratch or encoder.changed:
         return f"<results>/encoders/{name}/model"
     if encoder.folder:
         return encoder.folder
@@ -153,7 +157,7 @@ def tokenizer_folder(name):
     """Where its tokenizer lies; a pretrained encoder's is there before the encoder is."""
     if CONFIG.encoders[name].scratch:
         return f"<results>/encoders/{name}/tokenizer"
-    if CONFIG.encoders[name].extended:
+    if CONFIG.encoders[name].changed:
         return f"<results>/encoders/{name}/extended"
     return encoder_folder(name)
 
@@ -211,10 +215,10 @@ def gold_sources(wildcards):
 
 
 def pretraining_texts(wildcards):
-    """The running texts of an encoder that is pretrained: all languages, or those it is extended to."""
+    """The running texts of an encoder that is pretrained: all languages, or those of a change."""
     encoder = CONFIG.encoders[wildcards.encoder]
-    if extended := encoder.extended:
-        return [table(name, language) for name in extended.texts for language in extended.languages]
+    if changed := encoder.changed:
+        return [table(name, language) for name in changed.texts for language in changed.languages]
     return [
         table(name, language)
         for name in encoder.scratch.texts
@@ -223,9 +227,9 @@ def pretraining_texts(wildcards):
 
 
 def pretraining(name):
-    """The hyperparameters of its pretraining, which starts from scratch or from what it extends."""
+    """The hyperparameters of its pretraining, which starts from scratch or from a changed encoder."""
     encoder = CONFIG.encoders[name]
-    return encoder.extended.training if encoder.extended else encoder.scratch.pretraining
+    return encoder.changed.training if encoder.changed else encoder.scratch.pretraining
 
 
 def example_folder(run, dataset):
@@ -242,6 +246,12 @@ def language_data(run):
     """The texts whose language a fine-tuning run unlearns."""
     data = run.specification.get("language_data")
     return encoded(run.base, data) if data else []
+
+
+def unit_of(family):
+    """What a family of fine-tuning runs classifies: texts, or tokens."""
+    task = CONFIG.encodings[CONFIG.runs[family].encoding].task
+    return "token" if task in ("tagging", "named_entities") else "text"
 
 
 def choice_of(run):

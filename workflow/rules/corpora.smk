@@ -179,7 +179,7 @@ rule read_question_answering:
 
 
 rule mix_languages:
-    """XNLI with one side of each pair in English (Efimov et al. 2022, section 4.2)."""
+    """XNLI with one side of each pair in English (efimov2022, section 4.2)."""
     input:
         lambda wildcards: table(CONFIG.datasets[wildcards.dataset].made_from),
     output:
@@ -223,7 +223,7 @@ rule cross_questions:
 
 
 rule sample_language_identification:
-    """Paragraphs sampled per language and split, those with [UNK] left out (Tanti et al. 2021)."""
+    """Paragraphs sampled per language and split, those with [UNK] left out (tanti2021, App. A)."""
     input:
         paragraphs=lambda wildcards: [
             table(CONFIG.datasets[wildcards.dataset].paragraphs, language)
@@ -238,7 +238,7 @@ rule sample_language_identification:
     benchmark:
         "<results>/benchmarks/sample_language_identification/{dataset}.tsv"
     wildcard_constraints:
-        dataset=any_of(name for name, item in CONFIG.datasets.items() if item.paragraphs),
+        dataset=derived_datasets("language_identification"),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("sample_language_identification").threads
@@ -253,7 +253,7 @@ rule sample_language_identification:
 
 
 rule read_released_languages:
-    """The language identification set that Tanti et al. (2021) released, instead of a sample."""
+    """The language identification set that the authors of tanti2021 released, instead of a sample."""
     input:
         lambda wildcards: all_source_files(wildcards.dataset),
     output:
@@ -264,11 +264,7 @@ rule read_released_languages:
     benchmark:
         "<results>/benchmarks/read_released_languages/{dataset}.tsv"
     wildcard_constraints:
-        dataset=any_of(
-            name
-            for name, item in CONFIG.datasets.items()
-            if item.corpus == "language_identification" and not item.paragraphs
-        ),
+        dataset=datasets_of("language_identification"),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("sample_language_identification").threads

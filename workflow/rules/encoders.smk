@@ -1,5 +1,4 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch (demo, small), or from another one with
-# more word pieces (Wang et al. 2020).
+# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with more word pieces.
 # Priority: every other job waits for encoders, so what leads to them goes first.
 
 
@@ -34,9 +33,7 @@ rule train_tokenizer:
 rule extend_encoder:
     """Another encoder with more word pieces, not trained yet (Wang et al. 2020)."""
     input:
-        encoder=lambda wildcards: encoder_folder(
-            CONFIG.encoders[wildcards.encoder].extended.encoder
-        ),
+        encoder=lambda wildcards: encoder_folder(CONFIG.encoders[wildcards.encoder].changed.encoder),
         texts=pretraining_texts,
     output:
         directory("<results>/encoders/{encoder}/extended"),
@@ -52,7 +49,7 @@ rule extend_encoder:
         mem_mb=memory("extend_encoder"),
         runtime=minutes("extend_encoder"),
     params:
-        extended=lambda wildcards: CONFIG.encoders[wildcards.encoder].extended.model_dump(
+        changed=lambda wildcards: CONFIG.encoders[wildcards.encoder].changed.model_dump(
             mode="json", include={"extension", "seed"}
         ),
         code=code("extend_encoder"),
@@ -88,7 +85,7 @@ rule encode_pretraining_texts:
 
 
 rule pretrain:
-    """Masked language modelling, from random weights or from an extended encoder."""
+    """Masked language modelling, from random weights or from a changed encoder."""
     input:
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
         tokens="<results>/tokens/{encoder}/pretraining",
@@ -108,7 +105,7 @@ rule pretrain:
         gpu=request("pretrain").gpu,
     params:
         encoder=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(
-            mode="json", include={"scratch", "extended"}
+            mode="json", include={"scratch", "changed"}
         ),
         state=lambda wildcards: f"{RESULTS}/state/pretrain/{wildcards.encoder}",
         code=code("pretrain"),

@@ -43,7 +43,7 @@ rule extract_features:
 def features_folder(wildcards):
     """The features under a run's model; a frozen encoder's are the same for every seed."""
     run = RUNS[wildcards.run]
-    is_frozen = run.specification["hyperparameters"]["frozen"]
+    is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
     model = run.base if is_frozen else f"{run.id}/seed{wildcards.seed}"
     return f"<results>/features/{wildcards.features}/{model}"
 

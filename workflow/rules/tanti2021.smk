@@ -1,6 +1,8 @@
 # Tanti et al. 2021, language-specificity. Needs: predictions, vectors, the search. Makes: Tables 1 to 3 and 5,
 # Figures 3 to 6, appendices A and B.
 
+from mbert_atlas.papers.tanti2021.search import search_space
+
 TANTI = CONFIG.tanti2021
 CONDITIONS = {
     "table1": ["initial", "fine_tuned"],
@@ -15,7 +17,8 @@ CONDITIONS = {
 SCORED = ("table1", "table2")
 """Those of them that need predictions; the others need clusters."""
 MAPS = {"figure3": "udpos", "figure4": "xnli", "figure5": "udpos", "figure6": "xnli"}
-SEARCHED = ["table5"] if TANTI.search.draws else []
+FAMILIES = [family for task in TANTI.tasks.values() for family in task.conditions.values()]
+SEARCHED = ["table5"] if all(map(RUNS.draws, FAMILIES)) else []
 """What needs the search."""
 
 
@@ -85,7 +88,7 @@ def counted_sets():
             "part": "train",
             "selection": run.specification["hyperparameters"]["selection"],
         }
-        sets = [("dev", name, languages) for name, languages in item.dev.items()]
+        sets = [("dev", *dev) for dev in CONFIG.runs[run.family].search.evaluate.items()]
         for part, dataset, languages in [*sets, ("test", item.test, tested_languages(task))]:
             counted = {"task": task, "part": part, "languages": languages}
             found[example_folder(run, dataset)] = counted
@@ -163,7 +166,7 @@ if SEARCHED:
             "searched": name.replace("_", " "),
             "values": ", ".join(f"{value:g}" for value in values),
         }
-        for name, values in TANTI.search.space.model_dump().items()
+        for name, values in search_space(CONFIG).items()
     ]
 PLOTS |= {
     f"tanti2021/{part}": claims("tanti2021").FIGURES[part]

@@ -95,25 +95,11 @@ rule finetune:
         "../scripts/finetune.py"
 
 
-def searched_families():
-    return {
-        family: task
-        for task, item in CONFIG.tanti2021.tasks.items()
-        for family in item.conditions.values()
-    }
-
-
-def unit_of(task):
-    family = CONFIG.tanti2021.tasks[task].conditions["fine_tuned"]
-    tagging = CONFIG.encodings[CONFIG.runs[family].encoding].task == "tagging"
-    return "token" if tagging else "text"
-
-
 rule choose_hyperparameters:
-    """The best draw of a random search, by development data (tanti2021, appendix D)."""
+    """The best draw of a search, by development data."""
     input:
         lambda wildcards: [
-            f"<results>/runs/{run}/seed{CONFIG.tanti2021.search.training_seed}/predictions.parquet"
+            f"<results>/runs/{run}/seed{RUNS[run].seeds[0]}/predictions.parquet"
             for run in RUNS.draws(wildcards.family)
         ],
     output:
@@ -123,7 +109,7 @@ rule choose_hyperparameters:
     benchmark:
         "<results>/benchmarks/choose_hyperparameters/{family}.{protocol}.tsv"
     wildcard_constraints:
-        family=any_of(searched_families()),
+        family=any_of(family for family in CONFIG.runs if RUNS.draws(family)),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("choose_hyperparameters").threads
@@ -132,7 +118,10 @@ rule choose_hyperparameters:
         runtime=minutes("choose_hyperparameters"),
     params:
         draws=lambda wildcards: list(RUNS.draws(wildcards.family).values()),
-        unit=lambda wildcards: unit_of(searched_families()[wildcards.family]),
+        unit=lambda wildcards: unit_of(wildcards.family),
+        choose_by=lambda wildcards: CONFIG.runs[wildcards.family].search.choose_by.model_dump()[
+            wildcards.protocol
+        ],
         code=code("choose_hyperparameters"),
     script:
         "../scripts/choose_hyperparameters.py"

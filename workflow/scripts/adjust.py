@@ -4,9 +4,9 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.config.training import Adjustment
     from mbert_atlas.files import write_json
     from mbert_atlas.objectives.adjustment import adjust
-    from mbert_atlas.specifications import Adjustment
 
     counts = adjust(
         encoder=Path(snakemake.input.encoder),

@@ -11,6 +11,7 @@ def main(snakemake):
         list(map(Path, snakemake.input)),
         unit=snakemake.params.unit,
         protocol=snakemake.wildcards.protocol,
+        **snakemake.params.choose_by,
         output=Path(snakemake.output[0]),
     )
 

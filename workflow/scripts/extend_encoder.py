@@ -6,16 +6,16 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.config.training import Extension
     from mbert_atlas.encoders.extension import extend_vocabulary
-    from mbert_atlas.specifications import Extension
 
-    extended = snakemake.params.extended
+    changed = snakemake.params.changed
     extend_vocabulary(
-        Extension(**extended["extension"]),
+        Extension(**changed["extension"]),
         Path(snakemake.input.encoder),
         chain.from_iterable(texts_by_language(snakemake.input.texts).values()),
         Path(snakemake.output[0]),
-        seed=extended["seed"],
+        seed=changed["seed"],
     )
 
 

@@ -4,21 +4,22 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.objectives.confusion import ConfusionSource
-    from mbert_atlas.objectives.replay import ReplaySource
-    from mbert_atlas.specifications import (
+    from mbert_atlas.config.training import (
         Adjustment,
+        HeadOptions,
         LanguageConfusion,
         Optimisation,
         Replay,
         Selection,
     )
-    from mbert_atlas.training.finetune import HeadOptions, finetune
+    from mbert_atlas.objectives.confusion import ConfusionSource
+    from mbert_atlas.objectives.replay import ReplaySource
+    from mbert_atlas.training.finetune import finetune
 
     specification = snakemake.params.specification
     hyperparameters = specification["hyperparameters"]
     if choice := snakemake.input.choice:
-        from mbert_atlas.search import apply_choice
+        from mbert_atlas.planning.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     seed, replay, confusion = int(snakemake.wildcards.seed), None, None
@@ -47,7 +48,7 @@ def main(snakemake):
         head=HeadOptions(**hyperparameters["head"]),
         seed=seed,
         replay=replay,
-        frozen=hyperparameters["frozen"],
+        frozen=hyperparameters["trained_layers"] == "none",
         selection=Selection(**selection) if selection else None,
         confusion=confusion,
         output_model=Path(snakemake.output.model),

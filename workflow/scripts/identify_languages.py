@@ -5,8 +5,8 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.analysis.probing import identify_languages
-    from mbert_atlas.search import apply_choice
-    from mbert_atlas.specifications import Probe
+    from mbert_atlas.config.probing import Probe
+    from mbert_atlas.planning.search import apply_choice
 
     hyperparameters = snakemake.params.hyperparameters
     if choice := snakemake.input.choice:

@@ -5,10 +5,10 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.specifications import MaskedTraining, Pretraining
+    from mbert_atlas.config.training import MaskedTraining, Pretraining
     from mbert_atlas.training.pretraining import continue_pretraining, pretrain
 
-    scratch, extended = snakemake.params.encoder["scratch"], snakemake.params.encoder["extended"]
+    scratch, changed = snakemake.params.encoder["scratch"], snakemake.params.encoder["changed"]
     state = Path(snakemake.params.state)
     where = [snakemake.input.tokenizer, snakemake.input.tokens, snakemake.output[0]]
     if scratch:
@@ -17,7 +17,7 @@ def main(snakemake):
         )
     else:
         continue_pretraining(
-            MaskedTraining(**extended["training"]), *where, seed=extended["seed"], state_dir=state
+            MaskedTraining(**changed["training"]), *where, seed=changed["seed"], state_dir=state
         )
     shutil.rmtree(state, ignore_errors=True)
 

@@ -1,0 +1,1 @@
+"""Efimov et al. 2022, cross-lingual adjustment."""

@@ -1,0 +1,1 @@
+"""Tanti et al. 2021, language-specificity."""

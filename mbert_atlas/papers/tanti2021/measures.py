@@ -10,23 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from mbert_atlas.analysis.scores import ALL_LANGUAGES, MACRO_F1, prediction_scores
+from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.arrays import TokenStore
+from mbert_atlas.config.training import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.files import read_json
-from mbert_atlas.specifications import Selection
 
 TOKEN_TASKS = ("udpos",)
-_REPORTED_CHOICES = {
-    "initial_stddev": "init_std",
-    "batch_size": "minibatch",
-    "head_learning_rate": "classifier_lr",
-    "learning_rate": "encoder_lr",
+MACRO_F1 = {
+    ("token", "published"): "span_macro_f1",
+    ("token", "corrected"): "token_macro_f1_present",
+    ("text", "published"): "macro_f1_union",
+    ("text", "corrected"): "macro_f1_present",
 }
-_REPORTED_WEIGHT = {
-    "gradient_reversal": "grad_rev_lambda",
-    "entropy_maximisation": "entropy_weight",
-}
+"""What "macro F1" is by unit and protocol.
+
+The authors' code scores spans of bare tags where tokens are classified, and takes stray classes in
+where texts are; Tables 1 and 2 print both under one name.
+"""
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,9 @@ class Experiment:
 def measure_scores(experiments: Iterable[Experiment], artifact: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
-    ``macro_f1_*`` is the protocol's, see :data:`mbert_atlas.analysis.scores.MACRO_F1`; beside it
-    stand accuracy, every other F1 and the mean entropy (nats) of the language classifier. Scores of
-    single languages go to ``<artifact>_languages``. Footnote 6 takes the fine-tuned encoder's micro
-    F1 and accuracy.
+    ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`; beside it stand accuracy, every other F1
+    and the mean entropy (nats) of the language classifier. Scores of single languages go to
+    ``<artifact>_languages``. Footnote 6 takes the fine-tuned encoder's micro F1 and accuracy.
     """
     for experiment in experiments:
         unit, protocol = experiment.unit, experiment.protocol
@@ -151,7 +151,7 @@ def count_examples(
         store: the examples, those with [UNK] left out.
         task: name of the task.
         part: ``train``, ``dev`` or ``test``; where the store has ``split``, that counts instead.
-        selection: how training data are split, see :class:`mbert_atlas.specifications.Selection`;
+        selection: how training data are split, see :class:`mbert_atlas.config.training.Selection`;
             the part that is held out counts as ``val``.
         languages: count only examples in these; none for all.
     """
@@ -183,14 +183,3 @@ def count_points(tasks: Sequence[str], clusters: Iterable[Path]) -> dict[str, in
         found[task] = int(agreement["label"]["published"]["n"])
         found["wikipedia"] = int(agreement["language_wikipedia"]["published"]["n"])
     return found
-
-
-def reported_choices(values: Mapping[str, float], condition: str) -> dict[str, float]:
-    """Return the values of a draw under their names in the reported Table 5.
-
-    Args:
-        values: by hyperparameter, as a place (``optimisation.batch_size``) or its last name.
-        condition: of the experiment.
-    """
-    names = _REPORTED_CHOICES | {"weight": _REPORTED_WEIGHT.get(condition, "")}
-    return {names[name.rpartition(".")[2]]: value for name, value in values.items()}

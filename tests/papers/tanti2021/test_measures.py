@@ -14,7 +14,6 @@ from mbert_atlas.papers.tanti2021.measures import (
     count_points,
     measure_clusters,
     measure_scores,
-    reported_choices,
 )
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
@@ -144,10 +143,3 @@ def test_examples_are_counted_by_part(tmp_path):
     found = count_examples(load_arrays(tmp_path / "wikipedia"), "wikipedia", "train")
     assert found[("wikipedia", "train")] == 14
     assert found[("wikipedia", "val")] == 2
-
-
-def test_choices_have_the_names_of_table_5():
-    values = {"optimisation.batch_size": 16, "learning_rate": 1e-5, "confusion.weight": 0.3}
-    found = reported_choices(values, "gradient_reversal")
-    assert found == {"minibatch": 16, "encoder_lr": 1e-5, "grad_rev_lambda": 0.3}
-    assert "entropy_weight" in reported_choices(values, "entropy_maximisation")

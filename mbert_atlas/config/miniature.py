@@ -1,14 +1,14 @@
-"""How much of each upstream format the miniature writes."""
+"""The miniature: its languages, and how much of each upstream format it writes."""
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from mbert_atlas.config.base import ConfigModel
 
 
-class MiniatureSizes(BaseModel):
+class MiniatureSizes(ConfigModel):
     """How much of everything the miniature holds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     wikipedia_pages: int = Field(60, ge=1, description="articles of each language's encyclopedia")
     bitext_sentences: int = Field(
@@ -36,4 +36,14 @@ class MiniatureSizes(BaseModel):
     qa_train: int = Field(1500, ge=1, description="English questions for training")
     qa_test: int = Field(
         100, ge=1, description="questions of every test set and, but for MLQA's, dev set"
+    )
+
+
+class Miniature(ConfigModel):
+    """The generated little world that stands in for every upstream source."""
+
+    languages: list[str] = Field(description="Languages to write; English is always one of them.")
+    seed: int = Field(1, description="Seed of the grammar; the same seed gives the same bytes.")
+    sizes: MiniatureSizes = Field(
+        default_factory=MiniatureSizes, description="How much of each format is written."
     )

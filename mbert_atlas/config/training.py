@@ -1,17 +1,17 @@
-"""Hyperparameters as data: what a config may say about a run, free of heavy imports."""
+"""Hyperparameters of training, free of heavy imports."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+import re
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, field_validator, model_validator
+
+from mbert_atlas.config.base import ConfigModel
 
 
-class Optimisation(BaseModel):
+class Optimisation(ConfigModel):
     """Hyperparameters of one training run."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     optimiser: Literal["adamw", "adam"] = Field("adamw", description="Optimiser.")
     learning_rate: float = Field(5e-5, gt=0, description="Peak learning rate of the encoder.")
@@ -65,13 +65,14 @@ _ADJUSTMENT_OPTIMISATION = Optimisation.model_validate(
 )
 
 
-class Adjustment(BaseModel):
-    """Cross-lingual adjustment of an encoder (efimov2022, section 3, Eq. 1).
+class Adjustment(ConfigModel):
+    """Cross-lingual adjustment of an encoder (Efimov et al. 2022, section 3, Eq. 1).
 
-    The defaults are those of the authors' code; :meth:`corrected` holds what the equation asks.
+    The defaults are those of the authors' code. Eq. 1 asks for ``reduction: sum``, which keeps the
+    balance between the pull and the regulariser; ``dropout_in_training: false``, so that the
+    regulariser is zero at the original encoder; and ``filter_then_sample``, so that exactly
+    `sentences` train. The optimiser is Cao et al.'s under both protocols, as section 5.1 states.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sentences: int = Field(30_000, ge=1, description="Parallel sentences sampled by each seed.")
     sample_order: Literal["sample_then_filter", "filter_then_sample"] = Field(
@@ -113,40 +114,13 @@ class Adjustment(BaseModel):
             raise ValueError("nothing to align: set `words` or `special_tokens`")
         return self
 
-    @classmethod
-    def published(cls, **changes: Any) -> Adjustment:
-        """Return the specification of the authors' code, with ``changes`` to some fields."""
-        return cls.model_validate(changes)
 
-    @classmethod
-    def corrected(cls, **changes: Any) -> Adjustment:
-        """Return the specification that Eq. 1 and good practice ask, with ``changes``.
-
-        Sums of squared norms keep the balance of Eq. 1 between the pull and the regulariser;
-        without dropout the regulariser is zero at the original encoder, as the equation has it;
-        every sampled sentence has a pair, so that exactly `sentences` train. The optimiser is Cao
-        et al.'s under both protocols, as the paper states (section 5.1).
-        """
-        optimisation = _ADJUSTMENT_OPTIMISATION.model_copy(
-            update={"order": "bucketed", "precision": "auto"}
-        )
-        defaults: dict[str, Any] = {
-            "reduction": "sum",
-            "sample_order": "filter_then_sample",
-            "dropout_in_training": False,
-            "optimisation": optimisation,
-        }
-        return cls.model_validate(defaults | changes)
-
-
-class Replay(BaseModel):
-    """Alignment replayed during fine-tuning, continual learning (efimov2022, Eq. 2).
+class Replay(ConfigModel):
+    """Alignment replayed during fine-tuning, continual learning (Efimov et al. 2022, Eq. 2).
 
     What is pulled, and with which dropout, is the :class:`Adjustment`'s that precedes. The
-    defaults are those of the authors' code; :meth:`corrected` holds what the equation asks.
+    defaults are those of the authors' code; Eq. 2 asks for ``scope: both``.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     sentences: int = Field(
         16, ge=1, description="Parallel sentences drawn at each step, with replacement."
@@ -161,25 +135,14 @@ class Replay(BaseModel):
         16, ge=1, description="Drawn sentences in one group of the adjustment's reduction `mean`."
     )
 
-    @classmethod
-    def published(cls, **changes: Any) -> Replay:
-        """Return the specification of the authors' code, with ``changes`` to some fields."""
-        return cls.model_validate(changes)
 
-    @classmethod
-    def corrected(cls, **changes: Any) -> Replay:
-        """Return the specification that Eq. 2 asks, with ``changes`` to some fields."""
-        return cls.model_validate({"scope": "both"} | changes)
-
-
-class Selection(BaseModel):
-    """Which epoch of a fine-tuning is kept: the best on part of the training data (tanti2021, C).
+class Selection(ConfigModel):
+    """Which epoch of a fine-tuning is kept: the best on part of the training data.
 
     The part is drawn once for all runs, stratified by language, and is not trained on. The model
-    before training (epoch 0) competes too; the first of equals wins, as in the authors' code.
+    before training (epoch 0) competes too; the first of equals wins, as in the code of Tanti et
+    al. 2021 (appendix C).
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     metric: Literal["macro_f1", "span_macro_f1"] = Field(
         "macro_f1",
@@ -190,10 +153,8 @@ class Selection(BaseModel):
     seed: int = Field(0, description="Seed of the split.")
 
 
-class LanguageConfusion(BaseModel):
-    """Unlearning of language beside a task (tanti2021, section 3.1)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class LanguageConfusion(ConfigModel):
+    """Unlearning of language beside a task (Tanti et al. 2021, section 3.1)."""
 
     method: Literal["gradient_reversal", "entropy_maximisation"] = Field(
         "gradient_reversal",
@@ -215,86 +176,8 @@ class LanguageConfusion(BaseModel):
     )
 
 
-class Probe(BaseModel):
-    """Language identification by a linear layer on cached vectors (tanti2021, appendix C).
-
-    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen). The first of
-    equals on validation data wins.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    solver: Literal["adam", "lbfgs"] = Field(
-        "adam",
-        description="adam: minibatches at a constant rate, the best epoch is kept. lbfgs: "
-        "multinomial logistic regression to convergence, the best penalty is kept.",
-    )
-    selection: Literal["macro_f1", "span_macro_f1"] = Field(
-        "macro_f1",
-        description="Validation score of the best: macro F1 over the union of gold and predicted "
-        "classes, of texts or tokens; or seqeval's over spans of bare tags, which the authors' "
-        "code takes for tokens.",
-    )
-    standardise: bool = Field(
-        False, description="Give every feature mean 0 and variance 1 on the training split."
-    )
-    initial_stddev: float = Field(
-        1e-2, gt=0, description="adam: standard deviation of the initial weights."
-    )
-    dropout: float = Field(0.1, ge=0, lt=1, description="adam: dropout on the vectors.")
-    learning_rate: float = Field(1e-2, gt=0, description="adam: learning rate.")
-    batch_size: int = Field(
-        64, ge=1, description="adam: examples in one step, each with all its vectors."
-    )
-    epochs: int = Field(5, ge=1, description="adam: passes; epoch 0 competes too.")
-    inverse_penalties: tuple[Annotated[float, Field(gt=0)], ...] = Field(
-        (1e-3, 1e-2, 1e-1, 1.0),
-        min_length=1,
-        description="lbfgs: inverse strengths of the L2 penalty that are tried.",
-    )
-    maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per strength.")
-    maximum_vectors: int | None = Field(
-        200_000,
-        ge=2,
-        description="lbfgs: train on a random sample of at most this many vectors; none for all.",
-    )
-
-    @classmethod
-    def published(cls, **changes: Any) -> Probe:
-        """Return the probe of the authors' code on text vectors, with ``changes``."""
-        return cls.model_validate(changes)
-
-    @classmethod
-    def of_run(cls, hyperparameters: Mapping[str, Any]) -> Probe:
-        """Return the probe that takes the hyperparameters of a run (appendix D).
-
-        Args:
-            hyperparameters: with ``optimisation``, ``head`` and ``selection``, as plain values.
-        """
-        optimisation = Optimisation.model_validate(hyperparameters["optimisation"])
-        head, selection = hyperparameters["head"], hyperparameters["selection"]
-        rate = optimisation.head_learning_rate or optimisation.learning_rate
-        changes = {
-            "learning_rate": rate,
-            "batch_size": optimisation.batch_size,
-            "epochs": optimisation.epochs,
-            "dropout": 0.1 if head["dropout"] is None else head["dropout"],  # none: the encoder's
-            "selection": selection["metric"] if selection else "macro_f1",
-        }
-        if head["initial_stddev"]:
-            changes["initial_stddev"] = head["initial_stddev"]
-        return cls.published(**changes)
-
-    @classmethod
-    def corrected(cls, **changes: Any) -> Probe:
-        """Return standardised features under a converged logistic regression, with ``changes``."""
-        return cls.model_validate({"solver": "lbfgs", "standardise": True} | changes)
-
-
-class MaskedTraining(BaseModel):
+class MaskedTraining(ConfigModel):
     """Masked language modelling of an encoder that is there (Devlin et al. 2019, section 3.1)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_length: int = Field(
         128, ge=8, description="Longest training row in pieces, specials included; texts are cut."
@@ -330,10 +213,8 @@ class Pretraining(MaskedTraining):
     )
 
 
-class Extension(BaseModel):
+class Extension(ConfigModel):
     """More word pieces for one language in an encoder's vocabulary (Wang et al. 2020, EmBERT)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     vocabulary_size: int = Field(
         30_000, ge=100, description="Word pieces learnt from the language's texts."
@@ -350,3 +231,54 @@ class Extension(BaseModel):
         description="Embeddings of new pieces: drawn as the encoder's initial weights were, or "
         "the mean of the old pieces that spell the new one.",
     )
+
+
+class HeadOptions(ConfigModel):
+    """The classifier on top of the encoder; its biases begin at zero."""
+
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout before the linear layer.")
+    initial_stddev: float | None = Field(
+        None, gt=0, description="Standard deviation of its initial weights; none takes BERT's .02."
+    )
+
+
+class Finetuning(ConfigModel):
+    """Hyperparameters of one fine-tuning under one protocol."""
+
+    optimisation: Optimisation = Field(
+        default_factory=Optimisation, description="Optimiser, schedule, batches."
+    )
+    head: HeadOptions = Field(default_factory=HeadOptions, description="The classifier.")
+    replay: Replay | None = Field(
+        None,
+        description="Alignment replayed at each step (Efimov et al. 2022, Eq. 2); the run then "
+        "starts from an adjustment, whose sentences come again.",
+    )
+    trained_layers: str | list[str] = Field(
+        "all",
+        description="What of the encoder is trained beside the head: all; none; or a list of "
+        "`embeddings` and of Transformer layers from 1, such as 7-12, the pooler always with them.",
+    )
+    selection: Selection | None = Field(
+        None, description="Keep the best epoch by this score; none: the last."
+    )
+    confusion: LanguageConfusion | None = Field(
+        None, description="Unlearn the language of `language_data` on the way (Tanti et al. 2021)."
+    )
+
+    @field_validator("trained_layers", mode="before")
+    @classmethod
+    def _layers_are_there(cls, value: Any) -> Any:
+        if isinstance(value, str) and value in ("all", "none"):
+            return value
+        items = [str(item) for item in value] if isinstance(value, list) else []
+        for item in items:
+            first, _, last = item.partition("-")
+            in_order = re.fullmatch(r"[1-9]\d*(-[1-9]\d*)?", item) and int(first) <= int(
+                last or first
+            )
+            if item != "embeddings" and not in_order:
+                raise ValueError(f"{item!r} is neither `embeddings` nor layers such as 7-12")
+        if not items:
+            raise ValueError(f"give all, none or a list such as [embeddings, 7-12], not {value!r}")
+        return items

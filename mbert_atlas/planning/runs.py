@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mbert_atlas.config import (
-    PROTOCOLS,
-    AdjustmentRuns,
-    Config,
-    Finetuning,
-    FinetuningRuns,
-    Protocol,
-)
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.merging import with_values
+from mbert_atlas.config.model import Config
+from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
+from mbert_atlas.config.search import Search
+from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.search import apply_draw, draw
+from mbert_atlas.planning.search import Draw, draw
 
 
 @dataclass(frozen=True)
@@ -65,32 +63,29 @@ class RunTable:
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
         self._draws = {
-            family: self._draw(family, item.dev)
-            for item in config.tanti2021.tasks.values()
-            for family in item.conditions.values()
+            name: self._draw(name, family.search)
+            for name, family in config.runs.items()
+            if family.kind == "finetuning" and family.search
         }
 
-    def draws(self, family: str) -> dict[str, dict[str, float]]:
+    def draws(self, family: str) -> dict[str, Draw]:
         """Return the draws of a family's search: the id of the run of each, and what it sets."""
-        return self._draws[family]
+        return self._draws.get(family, {})
 
-    def _draw(self, family: str, dev: dict[str, list[str]]) -> dict[str, dict[str, float]]:
+    def _draw(self, family: str, search: Search) -> dict[str, Draw]:
         """Add a run for each draw: the family's as published, with other values, on other data."""
-        search, base = self._config.tanti2021.search, self.get(family, None, "published")
-        own = self._config.runs[family].published
-        assert isinstance(own, Finetuning)  # as config_checks makes sure
-        found = {}
-        for number, values in enumerate(draw(family, own, search), 1):
-            hyperparameters = apply_draw(base.specification["hyperparameters"], values)
+        base, found = self.get(family, None, "published"), {}
+        common = {key: item for key, item in base.specification.items() if key != "search"}
+        for number, values in enumerate(draw(family, search), 1):
+            changes = {
+                "evaluate": search.evaluate,
+                "hyperparameters": with_values(common["hyperparameters"], values),
+            }
             run = replace(
                 base,
                 id=f"{family}-draw{number:02d}",
                 seeds=(search.training_seed,),
-                specification={
-                    **{key: item for key, item in base.specification.items() if key != "search"},
-                    "evaluate": dev,
-                    "hyperparameters": hyperparameters,
-                },
+                specification=common | changes,
             )
             found[run.id] = values
             if self._by_id.setdefault(run.id, run) is not run:
@@ -163,7 +158,7 @@ class RunTable:
                 specification["language_data"] = spec.language_data.model_dump()
                 encoding = self._config.encodings[spec.language_data.encoding]
                 specification["language_encoding"] = encoding.model_dump(mode="json")
-            if self._is_searched(family):
+            if spec.search and spec.search.use == "chosen":
                 own_search = protocol if spec.corrected else "published"
                 specification["search"] = f"{family}.{own_search}"
         specification["start"] = start.id if start else None
@@ -182,13 +177,6 @@ class RunTable:
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
-        )
-
-    def _is_searched(self, family: str) -> bool:
-        """Tell whether a family takes its hyperparameters from the search."""
-        paper = self._config.tanti2021
-        return paper.search.use == "chosen" and any(
-            family in task.conditions.values() for task in paper.tasks.values()
         )
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:

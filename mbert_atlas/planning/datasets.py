@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mbert_atlas.config import Config, Dataset, Source
+from mbert_atlas.config.datasets import Dataset, Source
+from mbert_atlas.config.model import Config
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Language, Languages
 
@@ -30,7 +31,7 @@ def upstream_files(config: Config, languages: Languages) -> list[str]:
     """Return every upstream path that the datasets of a config are made from, sorted."""
     paths: set[str] = set()
     for name, dataset in config.datasets.items():
-        if dataset.paragraphs or dataset.made_from:
+        if dataset.parent:
             continue
         for language in dataset.languages:
             for source in sources(name, dataset, language, languages):
@@ -66,6 +67,6 @@ def _filled(name: str, source: Source, dataset: Dataset, language: Language) -> 
         update={
             "path": fill(source.path),
             "partners": [fill(partner) for partner in source.partners],
-            "format": source.format or dataset.format,
+            "format": source.format or getattr(dataset, "format", None),
         }
     )

@@ -14,7 +14,7 @@ class Mistake(ValueError):
         self.place, self.problem, self.mend = place, problem, mend
 
 
-def check(place: str, name: str | None, known: Iterable[str], role: str = "") -> None:
+def check_name(place: str, name: str | None, known: Iterable[str], role: str = "") -> None:
     """Refuse a name that is not among the ``known`` ones; ``role`` says what they are."""
     known = sorted(known)
     if name is not None and name not in known:

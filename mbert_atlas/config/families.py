@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mbert_atlas.config_mistakes import Mistake, check
-
-if TYPE_CHECKING:
-    from mbert_atlas.config import Runs
-
-_PROTOCOLS = ("published", "corrected")
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.mistakes import Mistake, check_name
+from mbert_atlas.config.runs import Runs
 
 
 def completed(runs: Any) -> Any:
@@ -32,7 +30,7 @@ def completed(runs: Any) -> Any:
         if name in seen:
             circle = " -> ".join([*seen, name])
             raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
-        check(f"runs.{name}.like", other, runs)
+        check_name(f"runs.{name}.like", other, runs)
         return _like(complete(other, [*seen, name]), family)
 
     return {name: _corrected_over_published(complete(name)) for name in runs}
@@ -74,32 +72,22 @@ def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         merged.pop("encoder", None)
     if "encoder" in own:
         merged.pop("encoders", None)
-    # What it says under `published` holds for both protocols, unless `corrected` says otherwise.
-    said: list[Mapping[str, Any]] = []
-    for protocol in _PROTOCOLS:
+    if isinstance(family.get("search"), Mapping) and isinstance(own.get("search"), Mapping):
+        merged["search"] = laid_over(family["search"], own["search"])
+    # Changes to `published` hold for both protocols, unless `corrected` says otherwise.
+    changes: list[Mapping[str, Any]] = []
+    for protocol in PROTOCOLS:
         below, above = family.get(protocol), own.get(protocol, {})
         if isinstance(below, Mapping) and isinstance(above, Mapping):
-            said.append(above)
-            for saying in said:
-                below = laid_over(below, saying)
+            changes.append(above)
+            for change in changes:
+                below = laid_over(below, change)
             merged[protocol] = below
     return merged
 
 
 def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
-    below, above = (family.get(protocol) for protocol in _PROTOCOLS)
+    below, above = (family.get(protocol) for protocol in PROTOCOLS)
     if isinstance(below, Mapping) and isinstance(above, Mapping):
         return {**family, "corrected": laid_over(below, above)}
     return family
-
-
-def laid_over(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with ``over`` laid on it, mapping by mapping, as Snakemake merges configs."""
-    merged = dict(base)
-    for key, value in over.items():
-        below = merged.get(key)
-        if isinstance(value, Mapping) and isinstance(below, Mapping):
-            merged[key] = laid_over(below, value)
-        else:
-            merged[key] = value
-    return merged

@@ -1,0 +1,1 @@
+"""The config as pydantic models, one module per section; checks, files and documentation."""

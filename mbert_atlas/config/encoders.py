@@ -1,0 +1,68 @@
+"""Where encoders come from: the hub, a folder, pretraining, or a change of another encoder."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
+
+
+class Hub(ConfigModel):
+    """An encoder on the Hugging Face hub, pinned."""
+
+    repository: str = Field(description="Repository id.")
+    revision: str = Field(description="Commit hash.")
+
+
+class Scratch(ConfigModel):
+    """An encoder pretrained by the workflow."""
+
+    texts: list[str] = Field(description="Datasets (wikipedia or plain_text) to learn from.")
+    pretraining: Pretraining = Field(description="Size and training of the encoder.")
+    seed: int = Field(1, description="Seed of the initial weights, masks and batches.")
+
+
+class ExtendedVocabulary(ConfigModel):
+    """An encoder with more word pieces, pretrained further (Wang et al. 2020, EmBERT)."""
+
+    kind: Literal["extended_vocabulary"] = Field(description="What is changed.")
+    encoder: str = Field(description="The encoder to start from.")
+    texts: list[str] = Field(
+        min_length=1, description="Datasets (wikipedia or plain_text) to learn from."
+    )
+    languages: list[str] = Field(
+        min_length=1, description="Which of their languages to learn from; each dataset has them."
+    )
+    extension: Extension = Field(
+        default_factory=Extension, description="Which pieces are new, and their first embeddings."
+    )
+    training: MaskedTraining = Field(
+        default_factory=MaskedTraining, description="The pretraining that follows."
+    )
+    seed: int = Field(1, description="Seed of the new embeddings, masks and batches.")
+
+
+Changed = ExtendedVocabulary
+"""What can be changed of an encoder: a union of models by `kind`, once there is a second one."""
+
+
+class Encoder(ConfigModel):
+    """Where an encoder comes from: exactly one of hub, folder, scratch and changed."""
+
+    hub: Hub | None = Field(None, description="Hub repository at a pinned revision.")
+    folder: str | None = Field(None, description="Local folder with safetensors and a tokenizer.")
+    scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
+    changed: Changed | None = Field(None, description="Another encoder with changes.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Encoder:
+        sources = list(type(self).model_fields)
+        given = [name for name in sources if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"give exactly one of {', '.join(sources)} (found {', '.join(given) or 'none'})"
+            )
+        return self

@@ -1,0 +1,44 @@
+"""How the examples of a task become token ids."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from mbert_atlas.config.base import ConfigModel
+
+
+class Encoding(ConfigModel):
+    """How a task's examples become token ids."""
+
+    task: Literal[
+        "inference", "tagging", "named_entities", "question_answering", "language_identification"
+    ] = Field(description="The task whose examples are encoded.")
+    max_length: int = Field(128, ge=8, description="Longest example in pieces, specials included.")
+    segment_ids: bool = Field(
+        True, description="inference: mark the second text by token type 1 (false: all zero)."
+    )
+    drop_unknown: bool = Field(
+        False, description="Leave out examples with [UNK] (Tanti et al. 2021, appendix A)."
+    )
+    labelled_pieces: Literal["first", "non_continuation"] = Field(
+        "first", description="tagging, named_entities: which pieces of a word carry its label."
+    )
+    unit: Literal["text", "token"] = Field(
+        "text", description="language_identification: what has a language."
+    )
+    doc_stride: int = Field(
+        128, ge=1, description="question_answering: pieces by which windows overlap (or advance)."
+    )
+    stride_is: Literal["overlap", "step"] = Field(
+        "overlap",
+        description="question_answering: whether windows overlap or advance by `doc_stride`.",
+    )
+
+
+class EncodedDataset(ConfigModel):
+    """A dataset under an encoding."""
+
+    dataset: str = Field(description="One of `datasets`.")
+    encoding: str = Field(description="One of `encodings`.")

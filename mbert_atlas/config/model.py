@@ -1,0 +1,71 @@
+"""The config: every key described, unknown keys refused.
+
+:mod:`mbert_atlas.config.documentation` writes these descriptions into the files of ``config/``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from mbert_atlas.config.alignment import Alignment
+from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.datasets import Dataset
+from mbert_atlas.config.encoders import Encoder
+from mbert_atlas.config.encodings import Encoding
+from mbert_atlas.config.families import completed, spread
+from mbert_atlas.config.miniature import Miniature
+from mbert_atlas.config.resources import Resources
+from mbert_atlas.config.runs import Runs
+
+
+class Config(ConfigModel):
+    """What all papers share; :func:`mbert_atlas.papers.config_model` adds their sections."""
+
+    run: str = Field(
+        "paper", pattern=r"^[A-Za-z0-9_-]+$", description="Results go to results/<run>."
+    )
+    comparable: bool = Field(
+        True, description="Whether the numbers may be read beside the papers' (data, encoder)."
+    )
+    mirror: str | None = Field(None, description="Folder that every fetch looks in first.")
+    downloads: str = Field("resources/downloads", description="Where fetched files go.")
+    offline: bool = Field(False, description="Never use the network; name all missing files.")
+    seeds: list[int] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
+    papers: list[str] | None = Field(
+        None, description="Papers that are read and whose artifacts `all` makes; none: all."
+    )
+    preset: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9_-]+$",
+        description="Also read config/papers/<paper>.<preset>.yaml of each paper that has one.",
+    )
+    miniature: Miniature | None = Field(
+        None, description="Generate the data instead of fetching it (demo)."
+    )
+    datasets: dict[str, Dataset] = Field(description="Corpora by name.")
+    alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
+    encoders: dict[str, Encoder] = Field(description="Encoders by name.")
+    encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
+    runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
+    resources: dict[str, Resources] = Field(
+        default_factory=dict, description="What the jobs of a rule ask for."
+    )
+
+    @field_validator("seeds")
+    @classmethod
+    def _distinct(cls, seeds: list[int]) -> list[int]:
+        if len(set(seeds)) != len(seeds):
+            raise ValueError("the same seed twice")
+        return seeds
+
+    @field_validator("runs", mode="before")
+    @classmethod
+    def _like_others(cls, runs: Any) -> Any:
+        return completed(runs)
+
+    @field_validator("runs")
+    @classmethod
+    def _one_family_per_encoder(cls, runs: dict[str, Runs]) -> dict[str, Runs]:
+        return spread(runs)

@@ -1,0 +1,75 @@
+"""Hyperparameters of linear classifiers on cached vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.training import Optimisation
+
+
+class Probe(ConfigModel):
+    """Language identification by a linear layer on cached vectors (Tanti et al. 2021, appendix C).
+
+    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen). The first of
+    equals on validation data wins.
+    """
+
+    solver: Literal["adam", "lbfgs"] = Field(
+        "adam",
+        description="adam: minibatches at a constant rate, the best epoch is kept. lbfgs: "
+        "multinomial logistic regression to convergence, the best penalty is kept.",
+    )
+    selection: Literal["macro_f1", "span_macro_f1"] = Field(
+        "macro_f1",
+        description="Validation score of the best: macro F1 over the union of gold and predicted "
+        "classes, of texts or tokens; or seqeval's over spans of bare tags, which the authors' "
+        "code takes for tokens.",
+    )
+    standardise: bool = Field(
+        False, description="Give every feature mean 0 and variance 1 on the training split."
+    )
+    initial_stddev: float = Field(
+        1e-2, gt=0, description="adam: standard deviation of the initial weights."
+    )
+    dropout: float = Field(0.1, ge=0, lt=1, description="adam: dropout on the vectors.")
+    learning_rate: float = Field(1e-2, gt=0, description="adam: learning rate.")
+    batch_size: int = Field(
+        64, ge=1, description="adam: examples in one step, each with all its vectors."
+    )
+    epochs: int = Field(5, ge=1, description="adam: passes; epoch 0 competes too.")
+    inverse_penalties: tuple[Annotated[float, Field(gt=0)], ...] = Field(
+        (1e-3, 1e-2, 1e-1, 1.0),
+        min_length=1,
+        description="lbfgs: inverse strengths of the L2 penalty that are tried.",
+    )
+    maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per strength.")
+    maximum_vectors: int | None = Field(
+        200_000,
+        ge=2,
+        description="lbfgs: train on a random sample of at most this many vectors; none for all.",
+    )
+
+    @classmethod
+    def of_run(cls, hyperparameters: Mapping[str, Any]) -> Probe:
+        """Return the probe that takes the hyperparameters of a run (appendix D).
+
+        Args:
+            hyperparameters: with ``optimisation``, ``head`` and ``selection``, as plain values.
+        """
+        optimisation = Optimisation.model_validate(hyperparameters["optimisation"])
+        head, selection = hyperparameters["head"], hyperparameters["selection"]
+        rate = optimisation.head_learning_rate or optimisation.learning_rate
+        changes = {
+            "learning_rate": rate,
+            "batch_size": optimisation.batch_size,
+            "epochs": optimisation.epochs,
+            "dropout": head["dropout"],
+            "selection": selection["metric"] if selection else "macro_f1",
+        }
+        if head["initial_stddev"]:
+            changes["initial_stddev"] = head["initial_stddev"]
+        return cls.model_validate(changes)

@@ -1,0 +1,16 @@
+"""What the jobs of a rule ask for."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from mbert_atlas.config.base import ConfigModel
+
+
+class Resources(ConfigModel):
+    """What one job of a rule asks for on its first attempt; memory and time grow on each retry."""
+
+    threads: int = Field(1, ge=1, description="CPU threads.")
+    mem_mb: int = Field(2000, ge=100, description="Memory in MB.")
+    runtime: int = Field(30, ge=1, description="Time limit in minutes.")
+    gpu: int = Field(0, ge=0, description="GPUs; the same code runs on the CPU without one.")

@@ -1,0 +1,71 @@
+"""Searches for hyperparameters: a grid, or random draws from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from mbert_atlas.config.base import ConfigModel
+
+TEXT_METRICS = ("accuracy", "macro_f1_present", "macro_f1_union", "micro_f1")
+TAG_METRICS = (*(f"token_{name}" for name in TEXT_METRICS), "span_macro_f1", "span_micro_f1")
+"""What :mod:`mbert_atlas.analysis.scores` gives of predictions of texts and of tags."""
+
+
+class Choice(ConfigModel):
+    """What tells the best draw."""
+
+    metric: str = Field(
+        description="Score in percent: accuracy, macro_f1_present, macro_f1_union or micro_f1 of "
+        "texts; these with token_ before them, span_macro_f1 or span_micro_f1 of tags."
+    )
+    languages: list[str] | None = Field(
+        None, description="Languages whose mean counts; none: the score of all of them pooled."
+    )
+
+
+class Choices(ConfigModel):
+    """What tells the best draw under each protocol."""
+
+    published: Choice = Field(description="As the authors choose.")
+    corrected: Choice = Field(description="As the paper's claims ask.")
+
+
+class Search(ConfigModel):
+    """A search for hyperparameters of a family, by development data."""
+
+    kind: Literal["random", "grid"] = Field(
+        "random", description="Some combinations of the values, drawn at random; or all of them."
+    )
+    draws: int | None = Field(
+        None, ge=0, description="random: how many different draws; 0 leaves out the search."
+    )
+    seed: int = Field(0, description="random: seed of the draws.")
+    training_seed: int = Field(
+        0,
+        description="Seed that every draw is trained with; if no run has it, none repeats a draw.",
+    )
+    use: Literal["reported", "chosen"] = Field(
+        "reported",
+        description="Hyperparameters of the final runs: those given here, so that only the choice "
+        "itself waits for the search; or those it chooses.",
+    )
+    space: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        min_length=1,
+        description="Values to try by hyperparameter, such as optimisation.learning_rate; "
+        "combinations go through the last one fastest.",
+    )
+    evaluate: dict[str, list[str]] = Field(
+        min_length=1,
+        description="Development sets that choose, each with its languages.",
+    )
+    choose_by: Choices = Field(description="What tells the best draw.")
+
+    @model_validator(mode="after")
+    def _draws_suit_the_kind(self) -> Search:
+        if (self.kind == "grid") != (self.draws is None):
+            raise ValueError("`draws` belong to a random search, and it needs them")
+        if self.use == "chosen" and self.draws == 0:
+            raise ValueError("`use: chosen` needs draws")
+        return self

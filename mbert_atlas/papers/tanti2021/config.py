@@ -1,0 +1,110 @@
+"""The paper's section of the config, and whether it fits the rest."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.checks import check_language_data, finetuning_families
+from mbert_atlas.config.encodings import EncodedDataset
+from mbert_atlas.config.mistakes import Mistake, check_name
+from mbert_atlas.config.probing import Probe
+
+Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
+
+
+class LanguageTask(ConfigModel):
+    """A target task, and what is measured of the language in its encoders."""
+
+    test: str = Field(description="Test set of the task; its languages are identified, too.")
+    wikipedia: EncodedDataset = Field(
+        description="Texts that language identification is trained and tested on."
+    )
+    pooling: Literal["pooler", "mean", "cls"] = Field(
+        "pooler", description="How a text becomes one vector; tokens have their own."
+    )
+    points: int = Field(ge=1, description="Points per language and label in samples (App. B).")
+    conditions: dict[Condition, str] = Field(
+        description="Condition, and the family of fine-tuning runs behind it."
+    )
+
+
+class Section(ConfigModel):
+    """What the artifacts of the paper need."""
+
+    model: str = Field("mbert", description="The encoder of all its runs.")
+    tasks: dict[Literal["udpos", "xnli"], LanguageTask] = Field(
+        description="Target tasks with their experiments."
+    )
+    points_per_language: int = Field(
+        100, ge=2, description="Wikipedia texts of each language in samples (App. B)."
+    )
+    language_clusters: int = Field(
+        33, ge=2, description="Clusters of the V-measure of languages as published."
+    )
+    perplexity: float = Field(30.0, gt=0, description="Perplexity of the t-SNE.")
+    probe: Probe = Field(
+        description="Language identification as corrected; as published it is Adam's with the "
+        "hyperparameters of the run (appendix D)."
+    )
+
+
+def check(config: Any) -> None:
+    """Refuse what the artifacts need and the rest of the config lacks.
+
+    Raises:
+        Mistake: at the first.
+    """
+    paper: Section = config.tanti2021
+    check_name("tanti2021.model", paper.model, config.encoders)
+    for name, task in paper.tasks.items():
+        at = f"tanti2021.tasks.{name}"
+        check_language_data(config, f"{at}.wikipedia", task.wikipedia)
+        for condition, family in task.conditions.items():
+            place = f"{at}.conditions.{condition}"
+            check_name(place, family, finetuning_families(config), " as fine-tuning")
+            check_name(
+                place, task.test, config.runs[family].evaluate, f" in runs.{family}.evaluate"
+            )
+            check_name(
+                f"runs.{family}.encoder",
+                config.runs[family].encoder,
+                [paper.model],
+                f", as {at} needs it",
+            )
+            _check_condition(config, place, condition, family)
+            _check_comparable(config, task, family)
+
+
+def _check_comparable(config: Any, task: LanguageTask, family: str) -> None:
+    """Refuse conditions in other languages, or with other searches, than the first of the task."""
+    first = next(iter(task.conditions.values()))
+    one, other = config.runs[family], config.runs[first]
+    if set(one.evaluate[task.test]) != set(other.evaluate[task.test]):
+        raise Mistake(
+            f"runs.{family}.evaluate.{task.test}",
+            f"the languages are not those of runs.{first}, beside which it is shown",
+            "name the same languages in both",
+        )
+    if one.search is None:
+        raise Mistake(
+            f"runs.{family}",
+            "there is no `search`, whose development sets appendix A counts",
+            "give it one; with `draws: 0` nothing is searched",
+        )
+
+
+def _check_condition(config: Any, place: str, condition: Condition, family: str) -> None:
+    hyperparameters = config.runs[family].published
+    method = hyperparameters.confusion.method if hyperparameters.confusion else None
+    expected = None if condition in ("initial", "fine_tuned") else condition
+    is_frozen = hyperparameters.trained_layers == "none"
+    if method != expected or is_frozen != (condition == "initial"):
+        raise Mistake(
+            place,
+            f"runs.{family}.published is not what the condition names: `trained_layers: none` is "
+            f"for initial alone and `confusion.method` is {method!r}, not {expected!r}",
+            "name another family or change this one",
+        )

@@ -1,0 +1,1 @@
+"""What the workflow plans with: runs, draws of searches, upstream files of datasets."""

@@ -1,0 +1,52 @@
+"""Searches for hyperparameters: their draws, and what one changes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mbert_atlas.config.merging import with_values
+from mbert_atlas.config.search import Search
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import read_json
+from mbert_atlas.randomness import generator
+
+Draw = dict[str, Any]
+"""Value of each hyperparameter that is searched, by its path with dots."""
+
+
+def draw(family: str, search: Search) -> list[Draw]:
+    """Return the draws of a family, all different: every combination, or a random sample of them.
+
+    Args:
+        family: name of the family; every one has its own sample.
+        search: kind, number of draws, seed and space.
+
+    Raises:
+        AtlasError: if the space holds fewer combinations than draws are asked for.
+    """
+    combinations = [
+        dict(zip(search.space, values, strict=True))
+        for values in itertools.product(*search.space.values())
+    ]
+    if search.kind == "grid" or search.draws is None:
+        return combinations
+    if len(combinations) < search.draws:
+        raise AtlasError(
+            f"config, key runs.{family}.search.draws: {search.draws} different draws are asked "
+            f"for, but the space holds {len(combinations)}; ask for fewer or widen it."
+        )
+    chosen = generator(search.seed, "search", family).permutation(len(combinations))
+    return [combinations[number] for number in chosen[: search.draws]]
+
+
+def apply_choice(hyperparameters: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the hyperparameters of a run with what a search has chosen for it.
+
+    Args:
+        hyperparameters: as the config has them.
+        path: JSON file with the key ``values``, as :mod:`mbert_atlas.analysis.choice` writes it.
+    """
+    return with_values(hyperparameters, read_json(path)["values"])
