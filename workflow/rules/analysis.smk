@@ -31,11 +31,6 @@ rule identify_languages:
         "../scripts/identify_languages.py"
 
 
-def sampling(*options):
-    """Parameter: some of the options of a sample of vectors."""
-    return lambda wildcards: {name: SAMPLES[wildcards.features][name] for name in options}
-
-
 rule cluster_points:
     """K-means of a sample of the test sets against labels and languages."""
     input:
@@ -84,35 +79,6 @@ rule project_points:
         code=code("project_points"),
     script:
         "../scripts/project_points.py"
-
-
-def transfer_cells(name):
-    """Every prediction file behind a table of transfer, with the cell that it belongs to."""
-    table = TRANSFER[name]
-    return [
-        {
-            "task": task,
-            "kind": run.specification["encoding"]["task"],
-            "dataset": test.dataset,
-            "source": source,
-            "language": language,
-            "condition": condition,
-            "protocol": protocol,
-            "seed": seed,
-            "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
-            "questions": getattr(dataset, "questions", "same"),
-            "normalisation": test.normalisation,
-        }
-        for task, test in table.tests.items()
-        for dataset in [CONFIG.datasets[test.dataset]]
-        for source, condition, shown in table.families(test)
-        for family, _, own in [shown.partition("/")]
-        for language in test.languages or table.languages
-        if language in dataset.languages
-        for protocol in PROTOCOLS
-        for run in [RUNS.get(family, own or language, protocol)]
-        for seed in run.seeds
-    ]
 
 
 localrules:

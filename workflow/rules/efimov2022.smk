@@ -4,15 +4,6 @@
 EFIMOV = CONFIG.efimov2022
 
 
-def word_distances(languages, suffix):
-    """The measured distances of some languages, all seeds."""
-    return [
-        f"<results>/distances/efimov2022/words/{language}/seed{seed}.{suffix}"
-        for language in languages
-        for seed in CONFIG.seeds
-    ]
-
-
 # Both figures show the same distances, so that each model is measured once.
 DISTANCES["efimov2022/words"] = {
     "encoder": EFIMOV.model,
@@ -93,7 +84,11 @@ rule list_languages:
 rule measure_distances:
     """Figures 1 and 2: how far apart related and unrelated pairs are."""
     input:
-        lambda wildcards: word_distances(EFIMOV.figures[wildcards.artifact].languages, "json"),
+        lambda wildcards: expand(
+            "<results>/distances/efimov2022/words/{language}/seed{seed}.json",
+            language=EFIMOV.figures[wildcards.artifact].languages,
+            seed=CONFIG.seeds,
+        ),
     output:
         "<results>/measurements/efimov2022/{artifact}.csv",
     log:
@@ -113,7 +108,11 @@ rule measure_distances:
 rule plot_distances:
     """Figure 1: histograms of word pair distances, a panel per model."""
     input:
-        lambda wildcards: word_distances([wildcards.language], "parquet"),
+        lambda wildcards: expand(
+            "<results>/distances/efimov2022/words/{language}/seed{seed}.parquet",
+            language=wildcards.language,
+            seed=CONFIG.seeds,
+        ),
     output:
         report(
             "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
@@ -138,7 +137,11 @@ rule plot_distances:
 rule plot_distance_grid:
     """Figure 2: the same for every language and task, small."""
     input:
-        word_distances(EFIMOV.figures["figure2"].languages, "parquet"),
+        expand(
+            "<results>/distances/efimov2022/words/{language}/seed{seed}.parquet",
+            language=EFIMOV.figures["figure2"].languages,
+            seed=CONFIG.seeds,
+        ),
     output:
         report(
             "<results>/figures/efimov2022/figure2.{protocol}.svg",

@@ -9,16 +9,6 @@ localrules:
     cost,
 
 
-def paper_of(wildcards):
-    """The paper of a table."""
-    return wildcards.table.partition("/")[0]
-
-
-def reported(wildcards):
-    """The numbers that the paper of a table reports."""
-    return f"resources/reported/{paper_of(wildcards)}.csv"
-
-
 rule plot_transfer:
     """Scores by language, condition and seed, with the reported ones."""
     input:
@@ -117,15 +107,6 @@ rule scorecard:
         "../scripts/scorecard.py"
 
 
-def bookings(wildcards):
-    """How `cost` books the benchmark files of each rule: the file that the rule stands in says it."""
-    files = {item.name: Path(item.snakefile).stem for item in workflow.rules if item.benchmark}
-    return {
-        name: {"stage": "analysis", "paper": file} if file in ARTIFACTS else {"stage": file}
-        for name, file in files.items()
-    }
-
-
 rule cost:
     """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
     input:
@@ -140,7 +121,15 @@ rule cost:
     params:
         benchmarks=f"{RESULTS}/benchmarks",
         logs=f"{RESULTS}/logs",
-        rules=bookings,
+        rules=lambda wildcards: {
+            item.name: (
+                {"stage": "analysis", "paper": Path(item.snakefile).stem}
+                if Path(item.snakefile).stem in ARTIFACTS
+                else {"stage": Path(item.snakefile).stem}
+            )
+            for item in workflow.rules
+            if item.benchmark
+        },
         papers={
             **{paper: paper for paper in ARTIFACTS},
             **{

@@ -40,30 +40,6 @@ rule extract_features:
         "../scripts/extract_features.py"
 
 
-def features_folder(wildcards):
-    """The features under a run's model; a frozen encoder's are the same for every seed."""
-    run = RUNS[wildcards.run]
-    is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
-    model = run.base if is_frozen else f"{run.id}/seed{wildcards.seed}"
-    return f"<results>/features/{wildcards.features}/{model}"
-
-
-def distance_models(wildcards):
-    """Model folders of one seed by panel and protocol; protocols that share a model name both."""
-    found = {}
-    for panel, name in DISTANCES[wildcards.distances]["panels"][wildcards.language].items():
-        by_folder = {}
-        for protocol in PROTOCOLS:
-            if name in CONFIG.encoders:
-                by_folder.setdefault(encoder_folder(name), []).append(protocol)
-                continue
-            run = RUNS.get(name, wildcards.language, protocol)
-            if int(wildcards.seed) in run.seeds:
-                by_folder.setdefault(model_folder(run, wildcards.seed), []).append(protocol)
-        found |= {f"{panel}:{'+'.join(names)}": folder for folder, names in by_folder.items()}
-    return found
-
-
 rule word_pair_distances:
     """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:
