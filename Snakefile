@@ -2,7 +2,7 @@
 
 snakemake --profile local --cores 2 --configfile config/demo.yaml -- all  # first look, nothing downloaded
 snakemake --profile slurm all                                             # paper scale on a cluster
-snakemake --profile slurm efimov2022_figure1                              # one artifact
+snakemake --profile slurm PAPER_figure1                                   # one artifact
 """
 
 from snakemake.utils import min_version
@@ -28,9 +28,6 @@ pathvars:
     downloads=CONFIG.downloads,
 
 
-include: "workflow/rules/cells.smk"
-
-
 for paper in CONFIG.papers:
 
     include: f"workflow/rules/{paper}.smk"
@@ -50,6 +47,6 @@ include: "workflow/rules/scheduler.smk"
 rule all:
     default_target: True
     input:
-        [target for paper in CONFIG.papers for target in artifacts(paper)],
+        [path for paper in ARTIFACTS for path in artifacts(paper)],
         "<results>/scorecard.html",
         "<results>/cost.csv",

@@ -97,7 +97,7 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
     for folder in (ROOT, snakemake.script.parent):
         if str(folder) not in sys.path:
             sys.path.insert(0, str(folder))
-    import atlas_job
+    from workflow.scripts import atlas_job
 
     redirected = atlas_job.run
     atlas_job.run = call or (lambda main, snakemake: main(snakemake))

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.analysis.scores import ALL_LANGUAGES
-from mbert_atlas.analysis.specificity import unit_scores
+from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json
 
@@ -57,7 +56,7 @@ def choose_hyperparameters(
 def _score(
     path: Path, unit: str, protocol: str, metric: str, languages: Sequence[str] | None
 ) -> float:
-    table = unit_scores(path, unit, protocol)
+    table = prediction_scores(path, unit, protocol)
     wanted = [ALL_LANGUAGES] if languages is None else list(languages)
     kept = table[table["language"].isin(wanted) & (table["metric"] == metric)]
     if missing := sorted(set(wanted) - set(kept["language"])):

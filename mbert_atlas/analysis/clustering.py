@@ -1,4 +1,4 @@
-"""Do clusters of vectors agree with labels? V-measure and AMI (Tanti et al. 2021, section 5)."""
+"""Do clusters of vectors agree with labels? V-measure and AMI (Tanti et al. 2021)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""L2 distances of related and unrelated words across languages (efimov2022, section 5.4)."""
+"""L2 distances of related and unrelated words (Efimov et al. 2022, section 5.4)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import torch
 from accelerate import PartialState
-from sklearn.metrics import roc_auc_score
 
+from mbert_atlas.analysis.separation import separation
+from mbert_atlas.arrays import TokenStore
 from mbert_atlas.encoders.hidden_states import require_tokenizer, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.encoders.pooling import Aggregation
-from mbert_atlas.encoders.precision import Precision
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.randomness import generator
@@ -36,10 +34,6 @@ def word_pair_distances(
     summary: Path,
     pairs: int = 10_000,
     seed: int,
-    aggregation: Aggregation = "mean",
-    token_budget: int = 8192,
-    precision: Precision = "fp32",
-    threads: int | None = None,
 ) -> None:
     """Measure the same related and unrelated word pairs under several encoders, last layer.
 
@@ -55,17 +49,11 @@ def word_pair_distances(
         summary: JSON to write: for each encoder what :func:`summarise` returns.
         pairs: related pairs to draw; all where the store has fewer. As many unrelated ones.
         seed: decides which pairs.
-        aggregation: how the pieces of a word become one vector.
-        token_budget: most padded tokens in a batch.
-        precision: fp32 by default.
-        threads: CPU threads; none leaves torch's choice.
 
     Raises:
         DataError: if the store is not usable or not of the encoders' tokenizer, or its pairs can't
             be re-paired across sentences.
     """
-    if threads is not None:
-        torch.set_num_threads(threads)
     bitext, available = open_pairs(store)
     for folder in encoders.values():
         require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), folder)
@@ -77,27 +65,7 @@ def word_pair_distances(
     columns: dict[str, list[Any]] = {"panel": [], "kind": [], "distance": []}
     summaries = {}
     for name, folder in encoders.items():
-        model = load_encoder(folder)
-        model.to(PartialState().device)
-        source, target = (
-            span_vectors(
-                model,
-                bitext.ragged(f"{side}_ids"),
-                drawn.sentence,
-                start,
-                end,
-                aggregation=aggregation,
-                layers=[-1],
-                token_budget=token_budget,
-                precision=precision,
-                description=f"{side} words under {name}",
-            )[0]
-            for side, start, end in (
-                ("source", drawn.source_start, drawn.source_end),
-                ("target", drawn.target_start, drawn.target_end),
-            )
-        )
-        related, unrelated = np.square(source - target), np.square(source - target[other])
+        related, unrelated = _squared_differences(name, folder, bitext, drawn, other)
         summaries[name] = summarise(related, unrelated)
         for kind, squares in (("related", related), ("unrelated", unrelated)):
             columns["panel"] += [name] * len(squares)
@@ -106,6 +74,34 @@ def word_pair_distances(
     columns["distance"] = np.concatenate(columns["distance"])  # type: ignore[assignment]
     write_json(summaries, summary)
     write_parquet(pa.table(columns, schema=WORD_DISTANCES), output)
+
+
+def _squared_differences(
+    name: str, encoder: Path, bitext: TokenStore, pairs: WordPairs, other: IntArray
+) -> tuple[Vectors, Vectors]:
+    """Return the squared differences of related and of unrelated pairs, shape ``(n, dims)``.
+
+    Pair i is unrelated if its source word goes with the target word of pair ``other[i]``.
+    """
+    model = load_encoder(encoder)
+    model.to(PartialState().device)
+    source, target = (
+        span_vectors(
+            model,
+            bitext.ragged(f"{side}_ids"),
+            pairs.sentence,
+            start,
+            end,
+            aggregation="mean",
+            layers=[-1],
+            description=f"{side} words under {name}",
+        )[0]
+        for side, start, end in (
+            ("source", pairs.source_start, pairs.source_end),
+            ("target", pairs.target_start, pairs.target_end),
+        )
+    )
+    return np.square(source - target), np.square(source - target[other])
 
 
 def sample_pairs(pairs: WordPairs, count: int, seed: int) -> WordPairs:
@@ -159,6 +155,7 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
         pairs and by kind, 0 to 1.
     """
     distances = {"related": _distance(related), "unrelated": _distance(unrelated)}
+    apart = separation(**distances)
     described = {
         kind: {
             "n": len(values),
@@ -168,7 +165,6 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
         }
         for kind, values in distances.items()
     }
-    is_unrelated = np.repeat([0, 1], [len(related), len(unrelated)])
     sums = {
         "related": related.sum(0, dtype=np.float64),
         "unrelated": unrelated.sum(0, dtype=np.float64),
@@ -176,8 +172,8 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
     sums["all"] = sums["related"] + sums["unrelated"]
     return {
         **described,
-        "mean_ratio": described["related"]["mean"] / described["unrelated"]["mean"],
-        "separation_auc": float(roc_auc_score(is_unrelated, np.concatenate([*distances.values()]))),
+        "mean_ratio": apart.ratio,
+        "separation_auc": apart.auc,
         "squared_distance_share": {
             f"top{count}": {
                 kind: float(np.sort(total)[::-1][:count].sum() / total.sum())

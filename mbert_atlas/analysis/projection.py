@@ -1,4 +1,4 @@
-"""Stratified samples of vectors: t-SNE maps and clusters (tanti2021, appendix B)."""
+"""Stratified samples of vectors: t-SNE maps and clusters (Tanti et al. 2021, appendix B)."""
 
 from __future__ import annotations
 
@@ -21,83 +21,98 @@ from mbert_atlas.schemas import PROJECTION
 _EXACT_UP_TO = 20_000
 
 
-def project_sample(
-    *,
+def cluster_sample(
     target: Path,
     wikipedia: Path,
-    points: Path | None,
-    clusters: Path | None,
+    output: Path,
+    *,
     seed: int = 0,
     per_cell: int,
     per_language: int,
     language_clusters: int = 33,
-    perplexity: float = 30.0,
-    threads: int = 1,
 ) -> None:
-    """Sample the target task's and Wikipedia's vectors, cluster them, and lay them out.
+    """Sample the target task's and Wikipedia's vectors and cluster them by k-means, all dimensions.
 
-    The clusters of k-means in full dimension are compared with labels and languages. Of labels
-    there are as many clusters under both protocols; of languages ``published`` has always
-    ``language_clusters``, as the authors' code, ``corrected`` as many as the sample has languages.
+    The clusters are compared with labels and languages. Of labels there are as many clusters under
+    both protocols; of languages ``published`` has always ``language_clusters``, as the authors'
+    code, ``corrected`` as many as the sample has languages.
 
     Args:
         target: features of the target task's test set, see
             :func:`mbert_atlas.representations.extraction.extract_features`.
-        wikipedia: features of the Wikipedia texts.
-        points: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the data sets
-            ``target`` and ``wikipedia``; none for no layout.
-        clusters: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia``
-            and there by protocol what :class:`mbert_atlas.analysis.clustering.ClusterAgreement`
-            holds; none for no clusters.
-        seed: decides sample and layout; the authors' is 0.
+        wikipedia: features of texts in many languages with a test split.
+        output: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia`` and
+            there by protocol what :class:`mbert_atlas.analysis.clustering.ClusterAgreement` holds.
+        seed: decides the sample; the authors' is 0.
         per_cell: see :func:`sample_points`.
         per_language: see :func:`sample_points`.
         language_clusters: clusters for languages as published.
+
+    Raises:
+        DataError: if Wikipedia has no test split.
+        AtlasError: if a sample is too small for its clusters.
+    """
+    samples = _samples(target, wikipedia, per_cell, per_language, seed)
+    labels, names = samples["target"].labels, samples["target"].label_names
+    agreement = asdict(cluster_agreement(samples["target"].vectors, labels, len(names)))
+    found = {"label": dict.fromkeys(("published", "corrected"), agreement)}
+    for name, sample in samples.items():
+        found[f"language_{name}"] = _language_agreement(sample, language_clusters)
+    write_json(found, output)
+
+
+def project_sample(
+    target: Path,
+    wikipedia: Path,
+    output: Path,
+    *,
+    seed: int = 0,
+    per_cell: int,
+    per_language: int,
+    perplexity: float = 30.0,
+    threads: int = 1,
+) -> None:
+    """Lay the same sample out in the plane, each of the two sets by a t-SNE of its own.
+
+    Args:
+        target: see :func:`cluster_sample`, as the others without a description.
+        wikipedia: see there.
+        output: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the data sets
+            ``target`` and ``wikipedia``.
+        seed: decides sample and layout.
+        per_cell: see :func:`sample_points`.
+        per_language: see :func:`sample_points`.
         perplexity: see :func:`tsne`.
         threads: CPU threads.
 
     Raises:
         DataError: if Wikipedia has no test split.
-        AtlasError: if a sample is too small for its clusters or layout.
+        AtlasError: if a sample is too small for a layout.
     """
-    data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
-    rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
-    samples = {
-        name: _Sample.of(features, chosen)
-        for (name, features), chosen in zip(data.items(), rows, strict=True)
-    }
-    if clusters is not None:
-        labels = samples["target"].labels
-        names = data["target"].label_names
-        agreement = asdict(cluster_agreement(samples["target"].vectors, labels, len(names)))
-        found = {"label": dict.fromkeys(("published", "corrected"), agreement)}
-        for name, sample in samples.items():
-            found[f"language_{name}"] = _language_agreement(sample, language_clusters)
-        write_json(found, clusters)
-    if points is not None:
-        tables = []
-        for name, sample in samples.items():
-            layout = tsne(sample.vectors, seed=seed, perplexity=perplexity, threads=threads)
-            columns = {
-                "dataset": [name] * len(layout),
-                "example_id": sample.example_id,
-                "language": sample.languages,
-                "label": sample.labels if name == "target" else [None] * len(layout),
-                "x": layout[:, 0],
-                "y": layout[:, 1],
-            }
-            tables.append(pa.table(columns, schema=PROJECTION))
-        write_parquet(pa.concat_tables(tables), points)
+    tables = []
+    for name, sample in _samples(target, wikipedia, per_cell, per_language, seed).items():
+        layout = tsne(sample.vectors, seed=seed, perplexity=perplexity, threads=threads)
+        columns = {
+            "dataset": [name] * len(layout),
+            "example_id": sample.example_id,
+            "language": sample.languages,
+            "label": sample.labels if name == "target" else [None] * len(layout),
+            "x": layout[:, 0],
+            "y": layout[:, 1],
+        }
+        tables.append(pa.table(columns, schema=PROJECTION))
+    write_parquet(pa.concat_tables(tables), output)
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """Some vectors, shape ``(k, dims)``, and what they are of, shape ``(k,)`` each."""
+    """Some vectors, shape ``(k, dims)``, and what each is of, shape ``(k,)``; all label names."""
 
     vectors: npt.NDArray[np.float32]
     languages: npt.NDArray[np.str_]
     labels: npt.NDArray[np.str_]
     example_id: npt.NDArray[np.str_]
+    label_names: list[str]
 
     @classmethod
     def of(cls, features: Features, rows: npt.NDArray[np.int64]) -> _Sample:
@@ -107,7 +122,19 @@ class _Sample:
             features.language[example],
             np.array(features.label_names)[features.labels[rows]],
             features.example_id[example],
+            features.label_names,
         )
+
+
+def _samples(
+    target: Path, wikipedia: Path, per_cell: int, per_language: int, seed: int
+) -> dict[str, _Sample]:
+    data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
+    rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
+    return {
+        name: _Sample.of(features, chosen)
+        for (name, features), chosen in zip(data.items(), rows, strict=True)
+    }
 
 
 def _language_agreement(sample: _Sample, published: int) -> dict[str, dict[str, float]]:

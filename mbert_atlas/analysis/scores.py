@@ -7,6 +7,7 @@ the matrix and the span scorer of :mod:`mbert_atlas.f1` shares from 0 to 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +18,29 @@ import pyarrow.compute as pc
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import Confusion, SpanScorer
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "piece"]
+
+
+def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
+    """Score predictions as a protocol does: every labelled piece (published) or word (corrected).
+
+    Args:
+        path: Parquet file of predictions.
+        unit: what is classified, ``token`` or ``text``.
+        protocol: ``published`` or ``corrected``.
+
+    Returns:
+        As :func:`tag_scores` or :func:`class_scores`.
+    """
+    if unit == "text":
+        return class_scores(read_parquet(path, CLASS_PREDICTIONS))
+    table = read_parquet(path, TAG_PREDICTIONS)
+    return tag_scores(table, unit="piece" if protocol == "published" else "word")
 
 
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
@@ -60,7 +80,8 @@ def tag_scores(
         outside: label that is no class, left out of ``token_micro_f1``; none for parts of speech.
         spans: also give ``span_macro_f1`` and ``span_micro_f1``, see :class:`SpanScorer`.
         unit: ``word`` takes the first labelled piece for the word; ``piece`` scores every labelled
-            piece, so that a word which the tokenizer splits counts several times (tanti2021, code).
+            piece, so that a word which the tokenizer splits counts several times (Tanti et al.
+            2021, code).
 
     Returns:
         As :func:`class_scores`, with ``token_accuracy``, ``token_macro_f1_present``,
@@ -114,6 +135,26 @@ def sentence_counts(
     marks = ((gold == predicted) & inside[gold], inside[gold], inside[predicted])
     columns = [np.bincount(sentence[mark], minlength=len(lengths)) for mark in marks]
     return np.stack(columns, axis=1).astype(np.int64)
+
+
+def right_words(predictions: pa.Table) -> tuple[list[str], npt.NDArray[np.float64]]:
+    """Tell for each word whether its tag is right.
+
+    Args:
+        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, of one language.
+
+    Returns:
+        Id of the sentence and number of the word, sorted by the former; and 1 or 0, float64, shape
+        ``(words,)``.
+
+    Raises:
+        AtlasError: if a sentence has more or fewer predictions than gold tags.
+    """
+    table = predictions.sort_by("example_id")
+    (gold, predicted), _, lengths = _tag_codes(table, "word")
+    sentences = zip(table["example_id"].to_pylist(), lengths.tolist(), strict=True)
+    keys = [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
+    return keys, (gold == predicted).astype(np.float64)
 
 
 def _tag_codes(

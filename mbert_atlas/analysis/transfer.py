@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.question_answering import mean_answer_scores
-from mbert_atlas.analysis.scores import tag_scores
+from mbert_atlas.analysis.scores import right_words, tag_scores
 from mbert_atlas.analysis.significance import (
     Floats,
     compare_taggers,
@@ -31,9 +31,8 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICT
 
 _LEVEL = 0.05
 _SEED = 0  # of permutations and resamples: the same for every cell
-_GAIN = "gain_over_original"
-HEADLINES = {"nli": "accuracy", "named_entities": "token_f1", "question_answering": "f1"}
-"""The metric that the papers report, by kind of corpus."""
+GAIN = "gain_over_original"
+Examples = tuple[list[str], Floats]
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,9 @@ class Cell:
 
     Attributes:
         task: test set as the reported numbers name it.
-        corpus: kind of corpus: nli, named_entities or question_answering.
+        kind: kind of task, one of :data:`KINDS`.
         dataset: entry of the predictions' ``dataset``.
+        source: language that was trained on, several joined by ``+``.
         language: target language.
         condition: condition of the table.
         protocol: published or corrected.
@@ -55,8 +55,9 @@ class Cell:
     """
 
     task: str
-    corpus: Literal["nli", "named_entities", "question_answering"]
+    kind: str
     dataset: str
+    source: str
     language: str
     condition: str
     protocol: Literal["published", "corrected"]
@@ -64,6 +65,58 @@ class Cell:
     path: str
     questions: Literal["same", "target", "english"] = "same"
     normalisation: Literal["squad", "mlqa"] = "squad"
+
+
+def _right_texts(cell: Cell, metric: str) -> Examples:
+    return mean_correct([_read(cell)], dataset=cell.dataset, language=cell.language)
+
+
+def _right_words(cell: Cell, metric: str) -> Examples:
+    return right_words(_rows_of(cell))
+
+
+def _answers(cell: Cell, metric: str) -> Examples:
+    contexts = "en" if cell.questions == "target" else cell.language
+    return mean_answer_scores(
+        [_read(cell)],
+        metric="exact_match" if metric == "exact_match" else "f1",
+        normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
+        dataset=cell.dataset,
+        language=contexts,
+        question_language={"same": contexts, "target": cell.language, "english": "en"}[
+            cell.questions
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the predictions of one kind of task are scored.
+
+    Attributes:
+        schema: columns of the predictions.
+        metrics: what is measured; the first is the headline, by which conditions are compared.
+        examples: ids and scores (0 to 1) of the examples of a cell, whose mean is a metric; none
+            for F1 of named entities, which is no mean over sentences.
+    """
+
+    schema: pa.Schema
+    metrics: tuple[str, ...]
+    examples: Callable[[Cell, str], Examples] | None = None
+
+    @property
+    def headline(self) -> str:
+        """The metric that papers report."""
+        return self.metrics[0]
+
+
+KINDS = {
+    "inference": Kind(CLASS_PREDICTIONS, ("accuracy",), _right_texts),
+    "tagging": Kind(TAG_PREDICTIONS, ("accuracy",), _right_words),
+    "named_entities": Kind(TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")),
+    "question_answering": Kind(SPAN_PREDICTIONS, ("f1", "exact_match"), _answers),
+}
+"""By the task of an encoding; a new task is one more line."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +138,11 @@ def measure_transfer(
     gains_over: str | None = None,
     **common: Any,
 ) -> pd.DataFrame:
-    """Score predictions and test conditions against each other (efimov2022, section 5.1).
+    """Score predictions and test conditions against each other (Efimov et al. 2022, section 5.1).
 
-    Scores in percent by seed: accuracy; answer F1 and exact match; and of named entities the F1
-    that the paper's text speaks of (tokens) under ``corrected`` and the one that the authors' code
-    computes (entities) under ``published``, both beside it by their own names.
+    Scores in percent by source language and seed: accuracy; answer F1 and exact match; and of named
+    entities the F1 that the paper's text speaks of (tokens) under ``corrected`` and the one that
+    the authors' code computes (entities) under ``published``, both beside it by their own names.
 
     Over seeds: a two-sided paired t-test on the examples' mean scores; for entities, whose F1 is no
     mean over sentences, a permutation test on the seeds' concatenated predictions. 1 where
@@ -103,38 +156,43 @@ def measure_transfer(
         against: which condition each tested condition is compared with.
         gains_over: give ``gain_over_original``, the difference to this condition by seed, beside
             the scores of every other condition.
-        common: columns of all rows: paper, artifact, model, source.
+        common: columns of all rows: paper, artifact, model.
 
     Raises:
         AtlasError: if conditions were evaluated on different examples.
     """
-    for cached in (_scores, _cached_examples, _read):
+    for cached in (_scores, _cached_examples, _read_file):
         cached.cache_clear()  # files may have been written anew
     groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
     for cell in cells:
-        groups[cell.task, cell.protocol, cell.language, cell.condition].append(cell)
+        groups[cell.task, cell.protocol, cell.source, cell.language, cell.condition].append(cell)
     rows: list[dict[str, Any]] = []
     tests: list[tuple[dict[str, Any], str, _Difference]] = []
-    for (task, protocol, language, condition), runs in groups.items():
-        here = {"task": task, "protocol": protocol, "target": language, "condition": condition}
-        baseline = groups.get((task, protocol, language, gains_over or ""), [])
-        before = {run.seed: _scores(run)[0] for run in baseline}
-        for run in runs:
-            scores, n = _scores(run)
-            values = dict(scores)
-            if run.seed in before and condition != gains_over:
-                headline = HEADLINES[run.corpus]
-                values = {_GAIN: scores[headline] - before[run.seed][headline], **values}
-            rows += (
-                {**here, "metric": m, "value": v, "seed": run.seed, "n": n}
-                for m, v in values.items()
-            )
+    for (*place, condition), runs in groups.items():
+        columns = dict(zip(("task", "protocol", "source", "target"), place, strict=True))
+        here = {**columns, "condition": condition}
+        baseline = groups.get((*place, gains_over or ""), [])
+        rows += _scores_by_seed(here, runs, [] if condition == gains_over else baseline)
         if against and condition in against:
             name = against[condition]
-            difference = _compare(groups[task, protocol, language, name], runs)
-            tests.append((here | {"metric": HEADLINES[runs[0].corpus]}, name, difference))
+            difference = _compare(groups[*place, name], runs)
+            tests.append((here | {"metric": KINDS[runs[0].kind].headline}, name, difference))
     rows += _significances(tests)
     return write_measurements(rows, output, **common)
+
+
+def _scores_by_seed(
+    here: Mapping[str, Any], runs: Sequence[Cell], baseline: Sequence[Cell]
+) -> Iterator[dict[str, Any]]:
+    before = {run.seed: _scores(run)[0] for run in baseline}
+    for run in runs:
+        scores, n = _scores(run)
+        values = dict(scores)
+        if run.seed in before:
+            headline = KINDS[run.kind].headline
+            values = {GAIN: scores[headline] - before[run.seed][headline], **values}
+        for metric, value in values.items():
+            yield {**here, "metric": metric, "value": value, "seed": run.seed, "n": n}
 
 
 def _significances(
@@ -159,52 +217,40 @@ def _significances(
 @cache
 def _scores(cell: Cell) -> tuple[dict[str, float], int]:
     """Return the scores of one run in percent, the headline first, and the number of items."""
-    if cell.corpus == "named_entities":
+    kind = KINDS[cell.kind]
+    if kind.examples is None:
         frame = tag_scores(_rows_of(cell), outside="O")
         of_language = frame[frame["language"] == cell.language].set_index("metric")
-        entity, token = (float(of_language["value"][name]) for name in _TAG_METRICS)
+        entity, token = (
+            float(of_language["value"][name]) for name in ("span_micro_f1", "token_micro_f1")
+        )
         headline = entity if cell.protocol == "published" else token
-        scores = {"token_f1": headline, "entity_f1": entity, "token_level_f1": token}
-        return scores, int(of_language["n"].iloc[0])
-    names = {"nli": ["accuracy"], "question_answering": ["f1", "exact_match"]}[cell.corpus]
-    examples = {name: _examples(cell, name)[1] for name in names}
-    return {name: 100 * float(right.mean()) for name, right in examples.items()}, len(
-        examples[names[0]]
-    )
+        values = (headline, entity, token)
+        return dict(zip(kind.metrics, values, strict=True)), int(of_language["n"].iloc[0])
+    examples = {name: _examples(cell, name)[1] for name in kind.metrics}
+    scores = {name: 100 * float(right.mean()) for name, right in examples.items()}
+    return scores, len(examples[kind.headline])
 
 
-_TAG_METRICS = ("span_micro_f1", "token_micro_f1")
-
-
-def _examples(cell: Cell, metric: str) -> tuple[list[str], Floats]:
+def _examples(cell: Cell, metric: str) -> Examples:
     """Return the examples of a run and their scores, 0 to 1."""
     # The same file stands for several cells; what tells them apart does not change its scores.
-    return _cached_examples(replace(cell, task="", condition="", seed=0), metric)
+    return _cached_examples(replace(cell, task="", source="", condition="", seed=0), metric)
 
 
 @cache
-def _cached_examples(cell: Cell, metric: str) -> tuple[list[str], Floats]:
-    if cell.corpus == "nli":
-        return mean_correct([_read(cell.path, "nli")], dataset=cell.dataset, language=cell.language)
-    contexts = "en" if cell.questions == "target" else cell.language
-    return mean_answer_scores(
-        [_read(cell.path, "question_answering")],
-        metric="exact_match" if metric == "exact_match" else "f1",
-        normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
-        dataset=cell.dataset,
-        language=contexts,
-        question_language={"same": contexts, "target": cell.language, "english": "en"}[
-            cell.questions
-        ],
-    )
+def _cached_examples(cell: Cell, metric: str) -> Examples:
+    examples = KINDS[cell.kind].examples
+    assert examples is not None
+    return examples(cell, metric)
 
 
 def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
     first = system[0]
-    if first.corpus == "named_entities":
+    if KINDS[first.kind].examples is None:
         test = compare_taggers(
-            [_read(cell.path, cell.corpus) for cell in baseline],
-            [_read(cell.path, cell.corpus) for cell in system],
+            list(map(_read, baseline)),
+            list(map(_read, system)),
             unit="entity" if first.protocol == "published" else "token",
             seed=_SEED,
             dataset=first.dataset,
@@ -222,9 +268,9 @@ def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
     return _Difference(paired.p_value, paired.low, paired.high, paired.n, paired.effect_size)
 
 
-def _mean_examples(cells: Sequence[Cell]) -> tuple[list[str], Floats]:
+def _mean_examples(cells: Sequence[Cell]) -> Examples:
     """Return the examples and their scores, averaged over the runs."""
-    found = [_examples(cell, HEADLINES[cell.corpus]) for cell in cells]
+    found = [_examples(cell, KINDS[cell.kind].headline) for cell in cells]
     for cell, (keys, _) in zip(cells, found, strict=True):
         if keys != found[0][0]:
             raise AtlasError(
@@ -235,18 +281,17 @@ def _mean_examples(cells: Sequence[Cell]) -> tuple[list[str], Floats]:
 
 
 def _rows_of(cell: Cell) -> pa.Table:
-    table = _read(cell.path, cell.corpus)
+    table = _read(cell)
     kept = pc.and_(
         pc.equal(table["dataset"], cell.dataset), pc.equal(table["language"], cell.language)
     )
     return table.filter(kept)
 
 
+def _read(cell: Cell) -> pa.Table:
+    return _read_file(cell.path, cell.kind)
+
+
 @lru_cache(maxsize=8)  # tables are large; what is computed from them is kept
-def _read(path: str, corpus: str) -> pa.Table:
-    schema = {
-        "nli": CLASS_PREDICTIONS,
-        "named_entities": TAG_PREDICTIONS,
-        "question_answering": SPAN_PREDICTIONS,
-    }[corpus]
-    return read_parquet(path, schema)
+def _read_file(path: str, kind: str) -> pa.Table:
+    return read_parquet(path, KINDS[kind].schema)

@@ -25,7 +25,7 @@ _METRICS = {
     **dict.fromkeys(["inference", "language_identification"], TEXT_METRICS),
     **dict.fromkeys(["tagging", "named_entities"], TAG_METRICS),
 }
-_SCORED = ("nli", "named_entities", "question_answering")
+_SCORED = ("nli", "universal_dependencies", "named_entities", "question_answering")
 _TEXTS = ("wikipedia", "plain_text")
 
 
@@ -120,12 +120,10 @@ def check_transfer_table(
         check_name(f"{at}.dataset", test.dataset, datasets_of(config, *_SCORED), " with scores")
         for code in test.languages or ():
             check_language(config, f"{at}.languages", code, test.dataset)
-        conditions = table.conditions_of(test)
-        for condition, family in conditions.items():
+        for _, condition, family in table.families(test):
             where = f"{at if test.conditions else place}.conditions.{condition}"
-            if family is not None:
-                _check_condition(config, where, table, test, family.replace("{runs}", test.runs))
-        shown = {condition for condition, family in conditions.items() if family}
+            _check_condition(config, where, table, test, family)
+        shown = {condition for _, condition, _ in table.families(test)}
         shown_anywhere |= shown
         tested.update(config.datasets[test.dataset].languages if shown else ())
         for condition, baseline in table.against.items():

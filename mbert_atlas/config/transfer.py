@@ -32,6 +32,12 @@ class TransferTable(ConfigModel):
 
     model: str = Field("mbert", description="Encoder before the change, as reported.")
     languages: list[str] = Field(description="Target languages.")
+    sources: list[str] = Field(
+        ["en"],
+        min_length=1,
+        description="Languages of training, those of one run joined by +; {source} in the names of "
+        "families stands for each in turn.",
+    )
     tests: dict[str, TransferTest] = Field(
         description="Test sets by their name in the reported numbers."
     )
@@ -47,6 +53,12 @@ class TransferTable(ConfigModel):
         None, description="The table shows gains over this condition; none: scores."
     )
 
-    def conditions_of(self, test: TransferTest) -> dict[str, str | None]:
-        """Return the conditions of one of its tests: its own, or else the table's."""
-        return self.conditions if test.conditions is None else test.conditions
+    def families(self, test: TransferTest) -> list[tuple[str, str, str]]:
+        """Return source, condition, and family (or family/language) of what a test shows."""
+        conditions = self.conditions if test.conditions is None else test.conditions
+        return [
+            (source, condition, family.replace("{runs}", test.runs).replace("{source}", source))
+            for condition, family in conditions.items()
+            if family
+            for source in self.sources
+        ]

@@ -1,11 +1,11 @@
-"""Histograms of L2 distances between related and unrelated words (efimov2022, Figures 1 and 2)."""
+"""Histograms of L2 distances between words (Efimov et al. 2022, Figures 1 and 2)."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from sklearn.metrics import roc_auc_score
 
+from mbert_atlas.analysis.separation import Floats, separation
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import (
     BLUE,
@@ -26,30 +26,8 @@ from mbert_atlas.figures.style import (
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import WORD_DISTANCES
 
-Floats = npt.NDArray[np.float64]
 _NAME = "histogram of distances"
 _KINDS = {"related": (BLUE, "-"), "unrelated": (VERMILION, "--")}
-
-
-class Separation(NamedTuple):
-    """How far two samples of distances are apart.
-
-    Attributes:
-        auc: probability that a random unrelated pair is farther apart than a random related
-            pair, ties counted half; 0.5 is no separation.
-        ratio: mean distance of related pairs over that of unrelated pairs.
-    """
-
-    auc: float
-    ratio: float
-
-
-def separation(related: Floats, unrelated: Floats) -> Separation:
-    """Compare two samples of distances, each one-dimensional and not empty."""
-    distances = np.concatenate([related, unrelated])
-    is_unrelated = np.repeat([0, 1], [len(related), len(unrelated)])
-    auc = float(roc_auc_score(is_unrelated, distances))
-    return Separation(auc, float(np.mean(related) / np.mean(unrelated)))
 
 
 def read_distances(paths: Iterable[Path | str], protocol: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Maps of two-dimensional projections by label and by language (tanti2021, Figures 2 to 6)."""
+"""Maps of projections by label and by language (Tanti et al. 2021, Figures 2 to 6)."""
 
 from __future__ import annotations
 
@@ -296,43 +296,35 @@ def projection_grid(
         for row in _ROWS
         for condition in conditions
     ]
-    size = (
-        _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND,
-        _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT,
-    )
+    width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
+    height = _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT
     with house_style():
-        figure = Figure(figsize=size)
-        figure.suptitle(title, x=_GAP / size[0], y=1 - 0.1 / size[1], ha="left", va="top")
-        figure.text(_GAP / size[0], 0.1 / size[1], note, ha="left", va="bottom", fontsize=8)
-
-        def add_axes(row: int, column: int, width: float = _PANEL) -> Axes:
-            left = _GAP + column * (_PANEL + _GAP)
-            bottom = size[1] - _HEAD - (row + 1) * (_TITLE + _PANEL)
-            return figure.add_axes(
-                (left / size[0], bottom / size[1], width / size[0], _PANEL / size[1])
-            )
-
+        figure = Figure(figsize=(width, height))
+        figure.suptitle(title, x=_GAP / width, y=1 - 0.1 / height, ha="left", va="top")
+        figure.text(_GAP / width, 0.1 / height, note, ha="left", va="bottom", fontsize=8)
         for index, (row, condition, (points, classes)) in enumerate(panels):
-            axes = add_axes(*divmod(index, len(conditions)))
+            axes = _add_axes(figure, *divmod(index, len(conditions)))
             style = LABEL_LOOKS[task] if row.column == "label" else of_language
             _scatter(axes, points, classes, style)
             _write_labels(axes, points, classes, style)
-            heading = row.title.format(task=task.upper())
+            heading = f"({string.ascii_lowercase[index]}) {row.title.format(task=task.upper())}"
             scores = condition.scores.get(row.key, Scores()).text()
-            axes.set_title(
-                f"({string.ascii_lowercase[index]}) {heading}, {condition.name}\n{scores}",
-                fontsize=9,
-            )
-        for place, (heading, style, texts) in enumerate(
-            (
-                (f"{task.upper()} labels", LABEL_LOOKS[task], _LABEL_NAMES),
-                ("Languages, by genus", of_language, names),
-            )
-        ):
-            axes = add_axes(place, len(conditions), _LEGEND)
+            axes.set_title(f"{heading}, {condition.name}\n{scores}", fontsize=9)
+        legends = [(f"{task.upper()} labels", LABEL_LOOKS[task], _LABEL_NAMES)]
+        legends.append(("Languages, by genus", of_language, dict(names)))
+        for place, legend in enumerate(legends):
+            axes = _add_axes(figure, place, len(conditions), _LEGEND)
             axes.set_axis_off()
-            _write_legend(axes, heading, style, texts)
+            _write_legend(axes, *legend)
     return figure
+
+
+def _add_axes(figure: Figure, row: int, column: int, width: float = _PANEL) -> Axes:
+    """Add axes in a row and column of the grid, ``width`` inches wide."""
+    size = figure.get_size_inches()
+    left = _GAP + column * (_PANEL + _GAP)
+    bottom = size[1] - _HEAD - (row + 1) * (_TITLE + _PANEL)
+    return figure.add_axes((left / size[0], bottom / size[1], width / size[0], _PANEL / size[1]))
 
 
 def _classes(

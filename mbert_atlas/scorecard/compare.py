@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,16 @@ class Measured(NamedTuple):
     n_items: int | None
 
 
+Value = TypeVar("Value")
+
+
+class _Cells(NamedTuple, Generic[Value]):
+    """What a file says of cells, and which of them it marks as significantly different."""
+
+    values: dict[Key, Value]
+    stars: dict[Key, bool]
+
+
 class _Stars(NamedTuple):
     """Whether a cell differs significantly from its baseline; none where that was not tested."""
 
@@ -57,13 +68,16 @@ class _Stars(NamedTuple):
 
 
 _NO_STARS = _Stars(None, {})
-_CONTRASTS: dict[tuple[str, str, str], list[rules.Contrast]] = {}
-for _contrast in rules.CONTRASTS:
-    _CONTRASTS.setdefault(_contrast[:3], []).append(_contrast)
+_KINDS = ("value", "claim", "extra")
+Contrasts = Mapping[str, Sequence[rules.Contrast]]
 
 
 def compare(
-    measurements: Sequence[Path], reported: Sequence[Path], *, comparable: bool = True
+    measurements: Sequence[Path],
+    reported: Sequence[Path],
+    *,
+    contrasts: Contrasts,
+    comparable: bool = True,
 ) -> pd.DataFrame:
     """Lay measured values beside the papers' and judge each by the rule in :mod:`.rules`.
 
@@ -74,6 +88,7 @@ def compare(
             differs significantly from that condition.
         reported: CSV files with the first nine of these columns and ``value``.
             ``X_significant_vs_<condition>`` is 1 where the paper has a star.
+        contrasts: the claims to check, by paper.
         comparable: false for presets that don't follow the papers; then nothing is judged.
 
     Returns:
@@ -86,59 +101,79 @@ def compare(
         DataError: names file and line if columns are missing, a number is not a number, a
             protocol is unknown, a cell appears twice, or a reported metric has no tolerance.
     """
-    papers, paper_stars = _read_reported(reported)
-    ours, our_stars = _read_measurements(measurements)
-    # a paper marks only what is significant: no star is a result where the metric is tested at all
-    tested = {(*key[:2], key[8]) for key in paper_stars}
-    metrics = {(*key[:2], key[8]) for key in papers}
-    rows = []
-    for key in dict.fromkeys([*papers, *ours["published"], *ours["corrected"]]):
-        cells = {str(protocol): ours[protocol].get(key) for protocol in PROTOCOLS}
-        reported_value = papers.get(key, math.nan)
-        contrasts = _CONTRASTS.get((key[0], key[1], key[4]), [])
-        stars: list[_Stars] = []
-        for contrast in contrasts:
-            star = (*key[:8], f"{key[8]}{_SIGNIFICANT}{contrast.baseline}")
-            is_tested = key in papers and (*key[:2], star[8]) in tested
-            stars.append(
-                _Stars(
-                    paper_stars.get(star, False) if is_tested else None,
-                    {protocol: our_stars[protocol].get(star) for protocol in PROTOCOLS},
-                )
-            )
-        own = stars[0] if stars else _NO_STARS
-        kind = "value" if (*key[:2], key[8]) in metrics else "extra"
-        rows.append(_row(key, kind, reported_value, cells, own, comparable))
-        for contrast, of_baseline in zip(contrasts, stars, strict=True):
-            baseline = contrast.baseline
-            base = (key[0], contrast.beside or key[1], *key[2:4], baseline, *key[5:])
-            if key in papers and base in papers:
-                rows.append(
-                    _row(
-                        (*key[:8], f"{key[8]}_minus_{baseline}"),
-                        "claim",
-                        reported_value - papers[base],
-                        {
-                            protocol: _paired(cells[protocol], ours[protocol].get(base))
-                            for protocol in PROTOCOLS
-                        },
-                        of_baseline,
-                        comparable,
-                    )
-                )
+    by_condition: dict[Key, list[rules.Contrast]] = {}
+    for paper, claims in contrasts.items():
+        for claim in claims:
+            by_condition.setdefault((paper, claim.artifact, claim.condition), []).append(claim)
+    papers = _read_reported(reported, by_condition)
+    ours = _read_measurements(measurements, by_condition)
+    rows = list(_rows(papers, ours, by_condition, comparable))
+    place: dict[object, int] = {}
+    for row in rows:
+        place.setdefault(row["paper"], len(place))
+        place.setdefault((row["paper"], row["artifact"]), len(place))
+    rows.sort(
+        key=lambda row: (
+            place[row["paper"]],
+            place[row["paper"], row["artifact"]],
+            _KINDS.index(str(row["kind"])),
+        )
+    )
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     for column in frame.columns:
         if column.endswith("_significant"):
             frame[column] = frame[column].astype("boolean")
         elif column.endswith(("_n_seeds", "_n_items")):
             frame[column] = frame[column].astype("Int64")
-    return _in_order(frame)
+    return frame
 
 
 def write_scorecard(frame: pd.DataFrame, path: Path | str) -> None:
     """Write what :func:`compare` returns as CSV, atomically."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")
+
+
+def _rows(
+    papers: _Cells[float],
+    ours: Mapping[str, _Cells[Measured]],
+    contrasts: Mapping[Key, Sequence[rules.Contrast]],
+    comparable: bool,
+) -> Iterator[dict[str, object]]:
+    """Yield a row for each cell, and one for each claim about it."""
+    # a paper marks only what is significant: no star is a result where the metric is tested at all
+    tested = {(*key[:2], key[8]) for key in papers.stars}
+    metrics = {(*key[:2], key[8]) for key in papers.values}
+    for key in dict.fromkeys(chain(papers.values, *(own.values for own in ours.values()))):
+        measured = {protocol: own.values.get(key) for protocol, own in ours.items()}
+        reported = papers.values.get(key, math.nan)
+        claims = contrasts.get((key[0], key[1], key[4]), [])
+        stars = []
+        for claim in claims:
+            star = (*key[:8], f"{key[8]}{_SIGNIFICANT}{claim.baseline}")
+            is_tested = key in papers.values and (*key[:2], star[8]) in tested
+            stars.append(
+                _Stars(
+                    papers.stars.get(star, False) if is_tested else None,
+                    {protocol: own.stars.get(star) for protocol, own in ours.items()},
+                )
+            )
+        kind = "value" if (*key[:2], key[8]) in metrics else "extra"
+        yield _row(key, kind, reported, measured, stars[0] if stars else _NO_STARS, comparable)
+        for claim, of_baseline in zip(claims, stars, strict=True):
+            base = (key[0], claim.beside or key[1], *key[2:4], claim.baseline, *key[5:])
+            if key in papers.values and base in papers.values:
+                yield _row(
+                    (*key[:8], f"{key[8]}_minus_{claim.baseline}"),
+                    "claim",
+                    reported - papers.values[base],
+                    {
+                        protocol: _paired(measured[protocol], own.values.get(base))
+                        for protocol, own in ours.items()
+                    },
+                    of_baseline,
+                    comparable,
+                )
 
 
 def _row(
@@ -151,49 +186,41 @@ def _row(
 ) -> dict[str, object]:
     condition, metric = key[4], key[8]
     rule = rules.metric_of("gain_over_original" if kind == "claim" else metric, condition)
-    known = rule is not None and not math.isnan(reported)
+    if math.isnan(reported):
+        rule = None  # there is nothing to hold ours against
     by_test = kind == "claim" and stars.reported is not None
     row: dict[str, object] = dict(zip(KEY, key, strict=True)) | {
         "kind": kind,
         "reported": reported,
         "reported_significant": stars.reported,
-        "tolerance": (
-            rules.tolerance(rule, reported) if rule and known and not by_test else math.nan
-        ),
+        "tolerance": rules.tolerance(rule, reported) if rule and not by_test else math.nan,
     }
-    for protocol in PROTOCOLS:
-        cell = measured[protocol]
+    for protocol, cell in measured.items():
         values = np.array(list(cell.values.values())) if cell else np.empty(0)
         mean = float(values.mean()) if len(values) else math.nan
         std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
         verdict: str | None
         if not len(values):  # what the paper does not report is not missing either
             verdict = None if math.isnan(reported) else rules.NOT_RUN
-        elif not known or rule is None:
+        elif rule is None:
             verdict = rules.NO_REPORTED_VALUE
         elif not comparable:
             verdict = rules.NOT_COMPARABLE
-        elif by_test:
+        elif stars.reported is not None and by_test:
             verdict = rules.claim_verdict(
                 reported,
                 mean,
-                reported_significant=bool(stars.reported),
+                reported_significant=stars.reported,
                 measured_significant=stars.ours.get(protocol),
             )
         else:
-            verdict = rules.value_verdict(
-                reported,
-                mean,
-                std / math.sqrt(max(len(values), 1)),
-                rule,
-                signed=kind == "claim" or rules.is_difference(metric, condition),
-            )
+            signed = kind == "claim" or rules.is_difference(metric, condition)
+            error = std / math.sqrt(max(len(values), 1))
+            verdict = rules.value_verdict(reported, mean, error, rule, signed=signed)
         row |= {
             f"{protocol}_mean": mean,
             f"{protocol}_std": std,
-            f"{protocol}_n_seeds": (
-                sum(seed is not None for seed in cell.values) if cell else None
-            ),
+            f"{protocol}_n_seeds": sum(seed is not None for seed in cell.values) if cell else None,
             f"{protocol}_n_items": cell.n_items if cell else None,
             f"{protocol}_significant": stars.ours.get(protocol) if len(values) else None,
             f"{protocol}_difference": mean - reported,
@@ -214,164 +241,118 @@ def _paired(condition: Measured | None, baseline: Measured | None) -> Measured |
     return Measured(values, condition.n_items) if values else None
 
 
-def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
-    """Bring the rows of one artifact together: values, claims, extras, each as they came."""
-    papers = {paper: rank for rank, paper in enumerate(dict.fromkeys(frame["paper"]))}
-    artifacts = {
-        pair: rank
-        for rank, pair in enumerate(
-            dict.fromkeys(zip(frame["paper"], frame["artifact"], strict=True))
-        )
-    }
-    ranks = pd.DataFrame(
-        {
-            "paper": frame["paper"].map(papers),
-            "artifact": [
-                artifacts[pair] for pair in zip(frame["paper"], frame["artifact"], strict=True)
-            ],
-            "kind": frame["kind"].map({"value": 0, "claim": 1, "extra": 2}),
-            "place": range(len(frame)),
-        }
-    )
-    order = ranks.sort_values(["paper", "artifact", "kind", "place"]).index
-    return frame.loc[order].reset_index(drop=True)
-
-
-def _read_reported(paths: Iterable[Path]) -> tuple[dict[Key, float], dict[Key, bool]]:
-    values: dict[Key, float] = {}
-    stars: dict[Key, bool] = {}
-    seen: dict[Key, str] = {}
-    for path in paths:
-        for line, row in _rows(path, _REPORTED_COLUMNS):
-            key = tuple(row[column] for column in KEY)
-            _refuse_twice(seen, key, path, line)
-            if _SIGNIFICANT in row["metric"]:
-                stars[key] = _star(key, row["value"], path, line)
-                continue
-            if rules.metric_of(row["metric"], row["condition"]) is None:
-                raise DataError(
-                    path,
-                    f"line {line}",
-                    f"no tolerance is known for metric {row['metric']!r}",
-                    "correct the name or add the metric to mbert_atlas/scorecard/rules.py",
-                )
-            values[key] = _number(row["value"], path, line)
-    return values, stars
+def _read_reported(
+    paths: Iterable[Path], contrasts: Mapping[Key, Sequence[rules.Contrast]]
+) -> _Cells[float]:
+    found = _Cells[float]({}, {})
+    for line in _lines(paths, _REPORTED_COLUMNS):
+        if _SIGNIFICANT in line.fields["metric"]:
+            found.stars[line.key] = line.star(contrasts)
+            continue
+        if rules.metric_of(line.fields["metric"], line.fields["condition"]) is None:
+            raise line.refused(
+                f"no tolerance is known for metric {line.fields['metric']!r}",
+                "correct the name or add the metric to mbert_atlas/scorecard/rules.py",
+            )
+        found.values[line.key] = line.number("value")
+    return found
 
 
 def _read_measurements(
-    paths: Iterable[Path],
-) -> tuple[dict[str, dict[Key, Measured]], dict[str, dict[Key, bool]]]:
-    values: dict[str, dict[Key, Measured]] = {protocol: {} for protocol in PROTOCOLS}
-    stars: dict[str, dict[Key, bool]] = {protocol: {} for protocol in PROTOCOLS}
+    paths: Iterable[Path], contrasts: Mapping[Key, Sequence[rules.Contrast]]
+) -> dict[str, _Cells[Measured]]:
+    found: dict[str, _Cells[Measured]] = {name: _Cells({}, {}) for name in PROTOCOLS}
+    for line in _lines(paths, MEASUREMENT_COLUMNS):
+        own = found.get(line.fields["protocol"])
+        if own is None:
+            problem = f"unknown protocol {line.fields['protocol']!r}"
+            raise line.refused(problem, f"use {' or '.join(PROTOCOLS)}")
+        seed, n_items = line.whole("seed"), line.whole("n")
+        if _SIGNIFICANT in line.fields["metric"]:
+            if seed is not None:
+                raise line.refused(
+                    f"a significance of the single seed {seed}",
+                    "test over all seeds together and leave the seed empty",
+                )
+            own.stars[line.key] = line.star(contrasts)
+            continue
+        cell = own.values.setdefault(line.key, Measured({}, n_items))
+        if cell.values and (seed is None) != (None in cell.values):
+            raise line.refused(
+                "the same cell has values with a seed and one without",
+                "give all of them seeds, or leave one row without",
+            )
+        cell.values[seed] = line.number("value")
+    return found
+
+
+class _Line(NamedTuple):
+    """A line of a CSV file, and the complaints about it."""
+
+    path: Path
+    number_in_file: int
+    fields: dict[str, str]
+
+    @property
+    def key(self) -> Key:
+        return tuple(self.fields[column] for column in KEY)
+
+    def refused(self, problem: str, mend: str) -> DataError:
+        return DataError(self.path, f"line {self.number_in_file}", problem, mend)
+
+    def number(self, column: str) -> float:
+        try:
+            value = float(self.fields[column])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            problem = f"{self.fields[column]!r} is not a finite number ({column})"
+            raise self.refused(problem, "correct it or make the file again")
+        return value
+
+    def whole(self, column: str) -> int | None:
+        text = self.fields[column]
+        if text and not text.lstrip("-").isdigit():
+            problem = f"{text!r} is not a whole number ({column})"
+            raise self.refused(problem, "correct it or make the file again")
+        return int(text) if text else None
+
+    def star(self, contrasts: Mapping[Key, Sequence[rules.Contrast]]) -> bool:
+        (paper, artifact), condition = self.key[:2], self.key[4]
+        baseline = self.fields["metric"].split(_SIGNIFICANT)[1]
+        claims = contrasts.get((paper, artifact, condition), [])
+        if baseline not in [claim.baseline for claim in claims]:
+            raise self.refused(
+                f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}",
+                f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py",
+            )
+        if self.number("value") not in (0, 1):
+            raise self.refused(f"significance {self.fields['value']!r}", "write 0 or 1")
+        return bool(self.number("value"))
+
+
+def _lines(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[_Line]:
+    """Yield the lines of CSV files whose headers have ``columns``, each cell and seed once."""
     seen: dict[Key, str] = {}
     for path in paths:
-        for line, row in _rows(path, MEASUREMENT_COLUMNS):
-            key = tuple(row[column] for column in KEY)
-            protocol = row["protocol"]
-            if protocol not in PROTOCOLS:
-                raise DataError(
-                    path,
-                    f"line {line}",
-                    f"unknown protocol {protocol!r}",
-                    f"use {' or '.join(PROTOCOLS)}",
-                )
-            seed = _whole(row["seed"], "seed", path, line)
-            n_items = _whole(row["n"], "n", path, line)
-            _refuse_twice(seen, (*key, protocol, str(seed)), path, line)
-            if _SIGNIFICANT in row["metric"]:
-                if seed is not None:
-                    raise DataError(
-                        path,
-                        f"line {line}",
-                        f"a significance of the single seed {seed}",
-                        "test over all seeds together and leave the seed empty",
+        with open_text(path) as stream:
+            reader = csv.DictReader(stream)
+            header = list(reader.fieldnames or ())
+            if missing := [column for column in columns if column not in header]:
+                header_should = f"the header must be {','.join(columns)}"
+                raise DataError(path, "line 1", f"no column {', '.join(missing)}", header_should)
+            for row in reader:
+                line = _Line(path, reader.line_num, row)
+                if None in row or None in row.values():
+                    raise line.refused(
+                        f"the row has not {len(header)} fields",
+                        "correct the row or make the file again",
                     )
-                stars[protocol][key] = _star(key, row["value"], path, line)
-                continue
-            value = _number(row["value"], path, line)
-            cell = values[protocol].setdefault(key, Measured({}, n_items))
-            if cell.values and (seed is None) != (None in cell.values):
-                raise DataError(
-                    path,
-                    f"line {line}",
-                    "the same cell has values with a seed and one without",
-                    "give all of them seeds, or leave one row without",
-                )
-            cell.values[seed] = value
-    return values, stars
-
-
-def _rows(path: Path, columns: Sequence[str]) -> Iterable[tuple[int, dict[str, str]]]:
-    """Yield line number and row of a CSV file whose header has ``columns``."""
-    with open_text(path) as stream:
-        reader = csv.reader(stream)
-        header = next(reader)
-        missing = [column for column in columns if column not in header]
-        if missing:
-            raise DataError(
-                path,
-                "line 1",
-                f"no column {', '.join(missing)}",
-                f"the header must be {','.join(columns)}",
-            )
-        for fields in reader:
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                raise DataError(
-                    path,
-                    f"line {reader.line_num}",
-                    f"{len(fields)} fields instead of {len(header)}",
-                    "correct the row or make the file again",
-                )
-            yield reader.line_num, dict(zip(header, map(str.strip, fields), strict=True))
-
-
-def _refuse_twice(seen: dict[Key, str], key: Key, path: Path, line: int) -> None:
-    place = f"{path}, line {line}"
-    if key in seen:
-        raise DataError(
-            path,
-            f"line {line}",
-            f"the cell {', '.join(part for part in key if part)} is already in {seen[key]}",
-            "keep one of the two rows",
-        )
-    seen[key] = place
-
-
-def _parse(text: str, kind: Callable[[str], float], wanted: str, path: Path, line: int) -> float:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(
-            path, f"line {line}", f"{text!r} is not {wanted}", "correct it or make the file again"
-        )
-    return value
-
-
-def _number(text: str, path: Path, line: int) -> float:
-    return _parse(text, float, "a finite number", path, line)
-
-
-def _whole(text: str, column: str, path: Path, line: int) -> int | None:
-    wanted = f"a whole number ({column})"
-    return int(_parse(text, int, wanted, path, line)) if text else None
-
-
-def _star(key: Key, text: str, path: Path, line: int) -> bool:
-    baseline = key[8].split(_SIGNIFICANT)[1]
-    contrasts = _CONTRASTS.get((key[0], key[1], key[4]), [])
-    if baseline not in [contrast.baseline for contrast in contrasts]:
-        raise DataError(
-            path,
-            f"line {line}",
-            f"no contrast of {key[4]!r} with {baseline!r} is declared for {key[0]} {key[1]}",
-            "correct the row or declare it in mbert_atlas/scorecard/rules.py",
-        )
-    value = _number(text, path, line)
-    if value not in (0, 1):
-        raise DataError(path, f"line {line}", f"significance {text!r}", "write 0 or 1")
-    return bool(value)
+                cell = (*line.key, row.get("protocol", ""), row.get("seed", ""))
+                if cell in seen:
+                    raise line.refused(
+                        f"the cell {', '.join(filter(None, cell))} is already in {seen[cell]}",
+                        "keep one of the two rows",
+                    )
+                seen[cell] = f"{path}, line {line.number_in_file}"
+                yield line

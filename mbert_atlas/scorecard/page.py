@@ -15,14 +15,8 @@ import pandas as pd
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.tables import (
-    PAPERS,
-    Table,
-    environment,
-    language_name,
-    lay_out,
-    readable,
-)
+from mbert_atlas.scorecard.compare import Contrasts
+from mbert_atlas.scorecard.tables import Table, environment, language_name, lay_out, readable
 
 _NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
 
@@ -69,6 +63,8 @@ def write_page(
     run_name: str,
     comparable: bool,
     provenance: Mapping[str, str],
+    titles: Mapping[str, str],
+    contrasts: Contrasts,
     names: Mapping[str, str],
     figures: Sequence[FigureLink] = (),
     cost: pd.DataFrame | None = None,
@@ -81,6 +77,8 @@ def write_page(
         run_name: preset or name of the run.
         comparable: whether the numbers may be held against the papers'; else a banner says so.
         provenance: what made the numbers (commit, versions, encoder, date, ...), shown as given.
+        titles: of the papers, by key.
+        contrasts: the papers' claims, by key.
         names: language code to English name.
         figures: files to link; one with an artifact that has no cells gets a section of its own.
         cost: what :func:`.cost.collect_cost` returns.
@@ -88,50 +86,20 @@ def write_page(
     Raises:
         AtlasError: if the disk is full.
     """
-    measured = scorecard[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
+    measured = _is_measured(scorecard)
+    cells = _list(scorecard[measured], names)
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
-        of_paper = scorecard["paper"] == paper
         links: dict[str, list[tuple[str, str]]] = {}
         for figure in figures:
             if figure.paper == paper:
                 target = Path(os.path.relpath(figure.path, output.parent)).as_posix()
                 links.setdefault(figure.artifact, []).append((figure.title, target))
-        artifacts = []
-        for artifact in dict.fromkeys([*scorecard[of_paper]["artifact"], *links]):
-            of_artifact = of_paper & (scorecard["artifact"] == artifact)
-            run, not_run = scorecard[of_artifact & measured], scorecard[of_artifact & ~measured]
-            artifacts.append(
-                _Artifact(
-                    artifact,
-                    len(run),
-                    int(of_artifact.sum()),
-                    lay_out(run, names, scorecard[of_artifact]),
-                    lay_out(not_run, names, scorecard[of_artifact]),
-                    links.get(artifact, []),
-                )
-            )
-        papers.append(
-            _Paper(
-                paper,
-                PAPERS.get(paper, paper),
-                {
-                    protocol: {
-                        str(verdict): int(count)
-                        for verdict, count in scorecard[of_paper][f"{protocol}_verdict"]
-                        .value_counts()
-                        .items()
-                    }
-                    for protocol in PROTOCOLS
-                },
-                sorted(artifacts, key=lambda one: _natural(one.key)),
-            )
-        )
-    cells = _list(scorecard[measured], names)
-    page = (
-        environment()
-        .get_template("page.html.j2")
-        .render(
+        rows = scorecard[scorecard["paper"] == paper]
+        papers.append(_paper(paper, titles[paper], rows, contrasts[paper], names, links))
+    page = environment().get_template("page.html.j2")
+    with atomic_path(output) as temporary:
+        text = page.render(
             run_name=run_name,
             comparable=comparable,
             provenance=provenance,
@@ -147,9 +115,43 @@ def write_page(
             numbers=_NUMBERS,
             cost=[] if cost is None else cost.to_dict("records"),
         )
-    )
-    with atomic_path(output) as temporary:
-        temporary.write_text(page, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _is_measured(scorecard: pd.DataFrame) -> pd.Series[bool]:
+    return scorecard[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
+
+
+def _paper(
+    key: str,
+    title: str,
+    scorecard: pd.DataFrame,
+    contrasts: Sequence[rules.Contrast],
+    names: Mapping[str, str],
+    links: Mapping[str, list[tuple[str, str]]],
+) -> _Paper:
+    artifacts = []
+    for artifact in dict.fromkeys([*scorecard["artifact"], *links]):
+        rows = scorecard[scorecard["artifact"] == artifact]
+        run, not_run = rows[_is_measured(rows)], rows[~_is_measured(rows)]
+        artifacts.append(
+            _Artifact(
+                artifact,
+                len(run),
+                len(rows),
+                lay_out(run, names, contrasts, rows),
+                lay_out(not_run, names, contrasts, rows),
+                links.get(artifact, []),
+            )
+        )
+    counts: dict[str, dict[str, int]] = {
+        protocol: {
+            str(verdict): int(count)
+            for verdict, count in scorecard[f"{protocol}_verdict"].value_counts().items()
+        }
+        for protocol in PROTOCOLS
+    }
+    return _Paper(key, title, counts, sorted(artifacts, key=lambda one: _natural(one.key)))
 
 
 def _natural(artifact: str) -> tuple[int, list[tuple[bool, int, str]]]:

@@ -1,8 +1,9 @@
-"""The stated rule: tolerances by metric, verdicts, and which claims of a paper are checked."""
+"""The stated rule: tolerances by metric, verdicts, and what a claim of a paper is."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 REPRODUCED = "reproduced"
@@ -77,44 +78,32 @@ class Contrast(NamedTuple):
     """A claim of a paper: ``condition`` differs from ``baseline``.
 
     Attributes:
+        artifact: that shows the condition.
+        condition: the condition.
+        baseline: what it is compared with.
         beside: the artifact that has the baseline; empty for the same.
     """
 
-    paper: str
     artifact: str
     condition: str
     baseline: str
     beside: str = ""
 
 
-CONTRASTS = (
-    *(
-        Contrast("efimov2022", table, condition, baseline)
-        for table in ("table2", "table3", "table4")
-        for condition, baseline in (("adjusted", "original"), ("adjusted_continual", "adjusted"))
-    ),
-    *(
-        Contrast("efimov2022", "table8", condition, "original")
-        for condition in ("adjusted", "adjusted_es", "adjusted_ru", "adjusted_vi", "adjusted_hi")
-    ),
-    Contrast("efimov2022", "table9", "adjusted_30K", "original"),
-    Contrast("efimov2022", "table9", "adjusted_100K", "original"),
-    *(
-        Contrast("tanti2021", artifact, "fine_tuned", "initial")
-        for artifact in ("table1", "figure3", "figure4")
-    ),
-    *(
-        Contrast("tanti2021", table, condition, "fine_tuned", beside)
-        for table, beside in (("table2", "table1"), ("table3", "figure3"), ("table3", "figure4"))
-        for condition in ("gradient_reversal", "entropy_maximisation")
-    ),
-)
+def star(contrasts: Sequence[Contrast], artifact: str, condition: str) -> str:
+    """Return the mark of a significant difference.
 
+    Args:
+        contrasts: the paper's.
+        artifact: of the cell.
+        condition: of the cell.
 
-def star(paper: str, artifact: str, condition: str) -> str:
-    """Return the mark of a significant difference: ``**`` if it is one to an adjusted encoder."""
-    baselines = [c.baseline for c in CONTRASTS if c[:3] == (paper, artifact, condition)]
-    return "**" if baselines[:1] == ["adjusted"] else "*"
+    Returns:
+        ``**`` if the condition's baseline is itself compared with another one in this artifact,
+        else ``*``.
+    """
+    baselines = {c.condition: c.baseline for c in reversed(contrasts) if c.artifact == artifact}
+    return "**" if baselines.get(condition) in baselines else "*"
 
 
 def is_difference(metric: str, condition: str) -> bool:

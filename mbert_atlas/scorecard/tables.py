@@ -27,27 +27,6 @@ _SYMBOLS = {
     rules.NO_REPORTED_VALUE: "–",
     rules.NOT_RUN: "○",
 }
-PAPERS = {
-    "efimov2022": (
-        "Efimov et al. (2022): The Impact of Cross-Lingual Adjustment of Contextual Word "
-        "Representations on Zero-Shot Transfer"
-    ),
-    "tanti2021": (
-        "Tanti et al. (2021): On the Language-specificity of Multilingual BERT and the Impact of "
-        "Fine-tuning"
-    ),
-    "liang2021": (
-        "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings"
-    ),
-    "liu2020": (
-        "Liu et al. (2020): A Study of Cross-Lingual Ability and Language-specific Information in "
-        "Multilingual BERT"
-    ),
-    "muller2021": (
-        "Muller et al. (2021): First Align, then Predict: Understanding the Cross-Lingual Ability "
-        "of Multilingual BERT"
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -128,7 +107,10 @@ def language_name(codes: str, names: Mapping[str, str]) -> str:
 
 
 def lay_out(
-    cells: pd.DataFrame, names: Mapping[str, str], artifact: pd.DataFrame | None = None
+    cells: pd.DataFrame,
+    names: Mapping[str, str],
+    contrasts: Sequence[rules.Contrast] = (),
+    artifact: pd.DataFrame | None = None,
 ) -> list[Table]:
     """Lay rows of one artifact of the scorecard out as the paper would.
 
@@ -138,6 +120,7 @@ def lay_out(
     Args:
         cells: rows of the scorecard, all of one paper and artifact.
         names: language code to English name.
+        contrasts: the paper's claims; they decide how a significant difference is marked.
         artifact: all rows of the artifact if ``cells`` are a part of them; they decide what goes
             across and the order of the columns.
     """
@@ -146,7 +129,7 @@ def lay_out(
         (facet for facet in ("target", "condition") if artifact[facet].nunique() > 1), "target"
     )
     return [
-        _one_table(of_kind, str(kind), across, names, artifact[artifact["kind"] == kind])
+        _one_table(of_kind, str(kind), across, names, contrasts, artifact)
         for kind, of_kind in cells.groupby("kind", sort=False)
     ]
 
@@ -163,7 +146,12 @@ def _facet_texts(cells: pd.DataFrame, kind: str, names: Mapping[str, str]) -> pd
 
 
 def _one_table(
-    cells: pd.DataFrame, kind: str, across: str, names: Mapping[str, str], artifact: pd.DataFrame
+    cells: pd.DataFrame,
+    kind: str,
+    across: str,
+    names: Mapping[str, str],
+    contrasts: Sequence[rules.Contrast],
+    artifact: pd.DataFrame,
 ) -> Table:
     texts = _facet_texts(cells, kind, names)
     varies = texts.nunique() > 1
@@ -174,7 +162,8 @@ def _one_table(
         if facet != across and not varies[facet] and texts[facet].iloc[0]
     }
     present = set(texts[across])
-    ordered = dict.fromkeys(_facet_texts(artifact, kind, names)[across])
+    of_kind = artifact[artifact["kind"] == kind]
+    ordered = dict.fromkeys(_facet_texts(of_kind, kind, names)[across])
     columns = [column for column in ordered if column in present]
     rows: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for record, row_text, column in zip(
@@ -190,7 +179,7 @@ def _one_table(
             Line(
                 version,
                 [
-                    _cell(by_column[column], version) if column in by_column else Cell()
+                    _cell(by_column[column], version, contrasts) if column in by_column else Cell()
                     for column in columns
                 ],
             )
@@ -200,9 +189,9 @@ def _one_table(
     return Table(kind, across, common, row_facets, columns, laid_out)
 
 
-def _cell(record: Mapping[str, Any], version: str) -> Cell:
+def _cell(record: Mapping[str, Any], version: str, contrasts: Sequence[rules.Contrast]) -> Cell:
     metric, condition = record["metric"], record["condition"]
-    mark = rules.star(record["paper"], record["artifact"], condition)
+    mark = rules.star(contrasts, record["artifact"], condition)
     if version == "reported":
         star = mark if record["reported_significant"] is True else ""
         return Cell(rules.printed(record["reported"], metric, condition), star)
@@ -246,10 +235,10 @@ def environment() -> Environment:
 
 
 def write_tables(
-    scorecard: pd.DataFrame,
-    paper: str,
-    artifact: str,
+    cells: pd.DataFrame,
     *,
+    title: str,
+    contrasts: Sequence[rules.Contrast],
     csv_path: Path,
     html_path: Path,
     names: Mapping[str, str],
@@ -265,9 +254,9 @@ def write_tables(
     paper prints them, with stars and the standard deviation over seeds.
 
     Args:
-        scorecard: what :func:`.compare.compare` returns.
-        paper: key of the paper.
-        artifact: key of the artifact.
+        cells: the rows of what :func:`.compare.compare` returns that are of this artifact.
+        title: goes above the page.
+        contrasts: the paper's claims.
         csv_path: where the CSV goes.
         html_path: where the page goes.
         names: language code to English name.
@@ -275,23 +264,27 @@ def write_tables(
         facts: rows of a table that goes before the numbers, each by heading; all with the same.
 
     Raises:
-        AtlasError: if the scorecard has no such artifact, or the disk is full.
+        AtlasError: if there are no rows, or the disk is full.
     """
-    cells = scorecard[(scorecard["paper"] == paper) & (scorecard["artifact"] == artifact)]
     if cells.empty:
-        known = ", ".join(dict.fromkeys(scorecard[scorecard["paper"] == paper]["artifact"]))
-        raise AtlasError(
-            f"scorecard: {paper} has no artifact {artifact!r}; there are {known or 'none'}."
-        )
-    for contrast in rules.CONTRASTS:
-        if contrast[:2] == (paper, artifact) and contrast.beside:
+        raise AtlasError(f"{title}: the scorecard has no such artifact; check its name.")
+    artifact = cells["artifact"].iloc[0]
+    for contrast in contrasts:
+        if contrast.artifact == artifact and contrast.beside:
             of_claim = cells["metric"].str.endswith(f"_minus_{contrast.baseline}")
             cells = cells[~(of_claim & (cells["condition"] == contrast.condition))]
-    tables = lay_out(cells, names)
-    with atomic_path(csv_path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        across = tables[0].across
-        facets = [facet for facet in _FACETS if facet != across]
-        columns = list(dict.fromkeys(column for table in tables for column in table.columns))
+    tables = lay_out(cells, names, contrasts)
+    _write_csv(tables, csv_path)
+    page = environment().get_template("table.html.j2")
+    with atomic_path(html_path) as temporary:
+        text = page.render(title=title, tables=tables, comparable=comparable, facts=facts)
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _write_csv(tables: Sequence[Table], path: Path) -> None:
+    facets = [facet for facet in _FACETS if facet != tables[0].across]
+    columns = list(dict.fromkeys(column for table in tables for column in table.columns))
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["kind", *facets, "version", *columns])
         for table in tables:
@@ -302,15 +295,3 @@ def write_tables(
                     numbers = dict(zip(table.columns, map(str, line.cells), strict=True))
                     row = [numbers.get(column, "") for column in columns]
                     writer.writerow([*head, line.version, *row])
-    page = (
-        environment()
-        .get_template("table.html.j2")
-        .render(
-            title=f"{artifact_name(artifact)} of {PAPERS.get(paper, paper)}",
-            tables=tables,
-            comparable=comparable,
-            facts=list(map(dict, facts)),
-        )
-    )
-    with atomic_path(html_path) as temporary:
-        temporary.write_text(page, encoding="utf-8")

@@ -18,6 +18,7 @@ from matplotlib.markers import MarkerStyle
 from matplotlib.patches import StepPatch
 
 from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.separation import separation
 from mbert_atlas.corpora import nli
 from mbert_atlas.corpora.universal_dependencies import UPOS
 from mbert_atlas.errors import AtlasError
@@ -26,7 +27,6 @@ from mbert_atlas.figures.distances import (
     distance_histograms,
     panel_titles,
     read_distances,
-    separation,
 )
 from mbert_atlas.figures.projection import (
     LABEL_LOOKS,
@@ -39,7 +39,7 @@ from mbert_atlas.figures.projection import (
     spread_labels,
 )
 from mbert_atlas.figures.style import GREY, save_figure
-from mbert_atlas.figures.transfer import transfer_plot
+from mbert_atlas.figures.transfer import read_scores, transfer_plot
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.schemas import PROJECTION, WORD_DISTANCES
 
@@ -497,7 +497,7 @@ def test_scores_of_a_condition_are_means_over_seeds_of_its_protocol_and_task(
         {**common, "protocol": "corrected", "value": 9.0, "task": "xnli"},
         {**common, "protocol": "corrected", "value": 7.0, "metric": "macro_f1_language_target"},
     ]
-    write_measurements(rows, tmp_path / "scores.csv", paper="tanti2021")
+    write_measurements(rows, tmp_path / "scores.csv", paper="somebody2020")
     found = read_condition(
         *(tmp_path / name for name in ("points.parquet", "clusters.json", "scores.csv")),
         condition="fine_tuned",
@@ -546,6 +546,33 @@ def test_transfer_plot_refuses_what_it_cannot_show() -> None:
     many = pd.concat(transfer().assign(condition=str(i)) for i in range(9))
     with pytest.raises(AtlasError, match="9 conditions are too many"):
         transfer_plot(many, title="t", value_label="v")
+
+
+def test_scores_are_read_with_gains_first_and_by_language_of_training(tmp_path: Path) -> None:
+    common = {"artifact": "table5", "condition": "adjusted", "source": "en", "seed": 1}
+    rows = [
+        {**common, "task": task, "target": "ru", "protocol": protocol, "metric": m, "value": v}
+        for task, shift in (("xnli", 0.0), ("mlqa:qa_mixed", 5.0))
+        for protocol in ("published", "corrected")
+        for m, v in (("accuracy", 70.0 + shift), ("f1", 60.0 + shift), ("p_value", 0.1))
+    ]
+    path, reported = tmp_path / "m.csv", tmp_path / "r.csv"
+    write_measurements(rows, path, paper="somebody2020")
+    pd.DataFrame(rows).assign(metric="accuracy").to_csv(reported, index=False)
+    measured, beside, label = read_scores(path, reported)
+    assert label == "accuracy, F1 (%)"
+    assert set(measured["test"]) == {"XNLI", "MLQA: one side in English"}
+    assert set(measured["protocol"]) == {"both"}  # they agree in all values
+    assert beside is not None
+    assert set(beside["metric"]) == {"accuracy"}
+    other = [{**row, "source": "de"} for row in rows if row["metric"] == "accuracy"]
+    write_measurements([*rows, *other], path)
+    found = read_scores(path, None)[0]
+    assert "XNLI, trained on de" in set(found["test"])
+    gains = [{**rows[0], "metric": "gain_over_original", "value": 1.0}]
+    write_measurements([*rows, *gains], path)
+    found, _, label = read_scores(path, None)
+    assert (found["language"].tolist(), label) == (["XNLI"], "gain (points)")
 
 
 @pytest.mark.parametrize(

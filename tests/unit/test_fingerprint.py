@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = "workflow/scripts/paper/job.py"
 TREE = {
     SCRIPT: """
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 from beside import helper
 from workflow.scripts.shared import tool
 

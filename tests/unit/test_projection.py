@@ -14,12 +14,20 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mbert_atlas.analysis.clustering import cluster_agreement
-from mbert_atlas.analysis.projection import project_sample, sample_points, stratified_sample, tsne
+from mbert_atlas.analysis.projection import (
+    cluster_sample,
+    project_sample,
+    sample_points,
+    stratified_sample,
+    tsne,
+)
 from mbert_atlas.arrays import save_arrays
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.representations.reading import read_features
 from mbert_atlas.schemas import PROJECTION
+
+SIZE = {"per_cell": 9, "per_language": 7}
 
 
 def _clouds(per_cloud: int = 30, clouds: int = 4, dims: int = 8, spread: float = 0.1) -> Any:
@@ -146,7 +154,7 @@ def test_samples_are_capped_by_cell_and_language(tmp_path: Path, unit: str) -> N
     target = read_features(_features(tmp_path / "t", unit, splits=False))
     wikipedia = read_features(_features(tmp_path / "w", unit, splits=True, seed=1))
     assert wikipedia.split is not None
-    cells, texts = sample_points(target, wikipedia, per_cell=9, per_language=7, seed=0)
+    cells, texts = sample_points(target, wikipedia, seed=0, **SIZE)
 
     def count(rows: Any) -> Counter[tuple[str, int]]:
         return Counter(
@@ -171,24 +179,22 @@ def test_samples_are_capped_by_cell_and_language(tmp_path: Path, unit: str) -> N
     assert not np.array_equal(other[1], texts)
 
 
-def _project(folder: Path, unit: str, vectors: int, **options: Any) -> tuple[Path, Path]:
-    points, clusters = folder / f"{vectors}.parquet", folder / f"{vectors}.json"
-    arguments: dict[str, Any] = {
-        "target": _features(folder / f"t{vectors}", unit, splits=False, vectors=vectors),
-        "wikipedia": _features(folder / f"w{vectors}", unit, splits=True, seed=1, vectors=vectors),
-        "points": points,
-        "clusters": clusters,
-        "per_cell": 9,
-        "per_language": 7,
-        "language_clusters": 6,
-    }
-    project_sample(**(arguments | options))
-    return points, clusters
+def _sets(folder: Path, unit: str, vectors: int) -> tuple[Path, Path]:
+    return (
+        _features(folder / f"t{vectors}", unit, splits=False, vectors=vectors),
+        _features(folder / f"w{vectors}", unit, splits=True, seed=1, vectors=vectors),
+    )
+
+
+def _project(folder: Path, unit: str, vectors: int) -> Path:
+    output = folder / f"{vectors}.parquet"
+    project_sample(*_sets(folder, unit, vectors), output, **SIZE)
+    return output
 
 
 @pytest.mark.parametrize("unit", ["text", "token"])
 def test_all_models_show_the_same_sample(tmp_path: Path, unit: str) -> None:
-    tables = [read_parquet(_project(tmp_path, unit, vectors)[0], PROJECTION) for vectors in (1, 2)]
+    tables = [read_parquet(_project(tmp_path, unit, vectors), PROJECTION) for vectors in (1, 2)]
     for name in ("dataset", "example_id", "language", "label"):
         assert tables[0][name] == tables[1][name]
     assert tables[0]["x"] != tables[1]["x"]
@@ -196,10 +202,12 @@ def test_all_models_show_the_same_sample(tmp_path: Path, unit: str) -> None:
 
 @pytest.mark.parametrize("unit", ["text", "token"])
 def test_points_and_clusters_of_a_sample(tmp_path: Path, unit: str) -> None:
-    points, clusters = _project(tmp_path, unit, 3)
-    found, table = read_json(clusters), read_parquet(points, PROJECTION).to_pandas()
+    table = read_parquet(_project(tmp_path, unit, 3), PROJECTION).to_pandas()
+    clusters = tmp_path / "clusters.json"
+    cluster_sample(tmp_path / "t3", tmp_path / "w3", clusters, language_clusters=6, **SIZE)
+    found = read_json(clusters)
     data = {name: read_features(tmp_path / f"{name[0]}3") for name in ("target", "wikipedia")}
-    rows = dict(zip(data, sample_points(**data, per_cell=9, per_language=7, seed=0), strict=True))
+    rows = dict(zip(data, sample_points(**data, seed=0, **SIZE), strict=True))
     assert table["dataset"].tolist() == [name for name in data for _ in rows[name]]
     assert sorted(found) == ["label", "language_target", "language_wikipedia"]
     for name, features in data.items():
@@ -227,30 +235,20 @@ def test_labels_that_the_sample_lacks_have_clusters_too(tmp_path: Path) -> None:
     """As many clusters as the task has labels."""
     folder = _features(tmp_path / "t", "text", splits=False, examples=12)
     assert len(set(read_features(folder).labels.tolist())) == 2
-    clusters = _project(tmp_path, "text", 4, target=folder, points=None)[1]
+    clusters, wikipedia = tmp_path / "c.json", _sets(tmp_path, "text", 4)[1]
+    cluster_sample(folder, wikipedia, clusters, language_clusters=6, **SIZE)
     assert read_json(clusters)["label"]["published"]["k"] == 3
 
 
-def test_only_what_is_asked_for_is_made(tmp_path: Path) -> None:
-    for name in ("points", "clusters"):
-        points, clusters = _project(tmp_path / name, "text", 5, **{name: None})
-        assert points.exists() == (name != "points")
-        assert clusters.exists() == (name != "clusters")
-
-
 def test_refusals(tmp_path: Path) -> None:
+    target, wikipedia = _sets(tmp_path, "text", 1)
     unsplit = _features(tmp_path / "unsplit", "text", splits=False)
+    few = _features(tmp_path / "few", "text", splits=False, examples=2)
+    output = tmp_path / "output"
     with pytest.raises(DataError, match="split test: it has no examples"):
-        _project(tmp_path, "text", 1, wikipedia=unsplit)
+        project_sample(target, unsplit, output, **SIZE)
     with pytest.raises(AtlasError, match="26 vectors cannot make 33 clusters"):
-        _project(tmp_path, "text", 2, language_clusters=33, per_cell=50)
+        cluster_sample(target, wikipedia, output, language_clusters=33, per_cell=50, per_language=7)
     with pytest.raises(AtlasError, match="too few for a t-SNE"):
-        _project(
-            tmp_path,
-            "text",
-            3,
-            clusters=None,
-            target=_features(tmp_path / "few", "text", splits=False, examples=2),
-        )
-    assert not list(tmp_path.glob("*.json"))
-    assert not list(tmp_path.glob("*.parquet"))
+        project_sample(few, wikipedia, output, **SIZE)
+    assert not output.exists()

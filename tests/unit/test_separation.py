@@ -1,5 +1,6 @@
-"""Measurements of distances: panels, protocols, and the shares of section 5.4."""
+"""Measurements of distances by panel and protocol."""
 
+import pandas as pd
 import pytest
 
 from mbert_atlas.analysis.separation import measure_separation
@@ -34,30 +35,12 @@ def paths(tmp_path):
     return found
 
 
-def test_panels_are_measured_under_each_protocol_they_stand_for(paths, tmp_path):
+def test_panels_are_measured_under_each_protocol_they_stand_for(paths):
     shown = ["original", "nli", "adjusted_nli"]
-    frame = measure_separation(paths, tmp_path / "m.csv", panels=shown, artifact="figure1")
+    frame = pd.DataFrame(measure_separation(paths, shown))
     assert set(frame["condition"]) == set(shown)
-    assert set(frame["artifact"]) == {"figure1"}
     assert set(frame["seed"]) == {3}
     cells = frame.set_index(["condition", "target", "protocol", "metric"])["value"]
     assert len(cells) == 3 * 2 * 2 * 6
     assert cells["adjusted_nli", "hi", "corrected", "top_10_dimensions_share"] == pytest.approx(30)
     assert cells["original", "ru", "published", "mean_ratio"] == 0.5
-
-
-def test_section_averages_the_models_tuned_on_nli(paths, tmp_path):
-    frame = measure_separation(
-        paths,
-        tmp_path / "m.csv",
-        panels=["original", "nli", "adjusted_nli", "qa"],
-        artifact="figure2",
-        section="section5.4",
-    )
-    section = frame[frame["artifact"] == "section5.4"].set_index(["protocol", "metric"])
-    # published: (.1 + .2 + .2 + .3) / 4 of the distance; corrected: (.1 + .3 + .2 + .4) / 4
-    for protocol, share in (("published", 20), ("corrected", 25)):
-        values = section.loc[protocol]["value"]
-        assert values["l2_share_top10_dims_percent"] == pytest.approx(share)
-        assert values["l2_share_top100_dims_percent"] == pytest.approx(2 * share)
-    assert set(section["n"]) == {4}

@@ -16,7 +16,7 @@ from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
 
 GOLD = ["entailment", "neutral", "contradiction", "neutral"] * 25
-COMMON = {"paper": "efimov2022", "artifact": "table2", "model": "mbert", "source": "en"}
+COMMON = {"paper": "somebody2020", "artifact": "table2", "model": "mbert"}
 AGAINST = {"adjusted": "original"}
 
 
@@ -47,7 +47,9 @@ def cells(tmp_path):
         for seed in (1, 2):
             right[condition, seed] = random.random(len(GOLD)) < share
             path = predictions(tmp_path / f"{condition}{seed}.parquet", right[condition, seed])
-            found.append(Cell("xnli", "nli", "xnli", "es", condition, "published", seed, path))
+            found.append(
+                Cell("xnli", "inference", "xnli", "en", "es", condition, "published", seed, path)
+            )
     return found, right
 
 
@@ -84,7 +86,7 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
         for condition, right in (("original", base), ("adjusted", better)):
             path = predictions(tmp_path / f"{task}{condition}.parquet", right)
             found += [
-                Cell(task, "nli", "xnli", "es", condition, protocol, 1, path)
+                Cell(task, "inference", "xnli", "en", "es", condition, protocol, 1, path)
                 for protocol in ("published", "corrected")
             ]
     frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
@@ -125,7 +127,9 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
         path = tmp_path / f"{condition}.parquet"
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
         found += [
-            Cell("ner", "named_entities", "wikiann", "hi", condition, protocol, seed, str(path))
+            Cell(
+                "ner", "named_entities", "wikiann", "en", "hi", condition, protocol, seed, str(path)
+            )
             for protocol in ("published", "corrected")
             for seed in (1, 2)
         ]
@@ -141,6 +145,42 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     assert "token_f1_effect_size_vs_original" not in tests
     with pytest.raises(AtlasError, match=r"dataset wikiann, language hi: 1 runs of one system"):
         measure_transfer(found[1:], tmp_path / "t.csv", against=AGAINST, **COMMON)
+
+
+def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
+    gold = [["NOUN", "NOUN", "VERB"], ["ADJ", "NOUN"]] * 5
+    # The second piece of the first word does not count; of four words one or none is wrong.
+    guesses = {
+        ("en", "original"): [["NOUN", "VERB", "NOUN"], ["ADJ", "NOUN"]] * 5,
+        ("ru+hi", "original"): [["VERB", "NOUN", "NOUN"], ["ADJ", "ADJ"]] * 5,
+        ("ru+hi", "adjusted"): gold,
+        ("en", "adjusted"): gold,
+    }
+    found = []
+    for (source, condition), tags in guesses.items():
+        columns = {
+            "dataset": ["ud"] * 10,
+            "language": ["de"] * 10,
+            "example_id": [str(number) for number in range(10)],
+            "gold": gold,
+            "prediction": tags,
+            "words": [[0, 0, 1], [0, 1]] * 5,
+        }
+        path = str(tmp_path / f"{source}{condition}.parquet")
+        write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
+        found.append(Cell("pos", "tagging", "ud", source, "de", condition, "published", 1, path))
+    frame = measure_transfer(
+        found, tmp_path / "t.csv", against=AGAINST, gains_over="original", **COMMON
+    )
+    values = frame.set_index(["source", "condition", "metric"])["value"]
+    assert values["en", "original", "accuracy"] == pytest.approx(75)
+    assert values["ru+hi", "original", "accuracy"] == pytest.approx(25)
+    assert values["ru+hi", "adjusted", "gain_over_original"] == pytest.approx(75)
+    assert values["en", "adjusted", "gain_over_original"] == pytest.approx(25)
+    right = np.array([1.0, 0.0, 1.0, 1.0] * 5)
+    expected = stats.ttest_rel(np.ones(20), right).pvalue
+    assert values["en", "adjusted", "accuracy_p_value_vs_original"] == pytest.approx(expected)
+    assert frame["n"].eq(20).all()
 
 
 def spans(dataset, language, asked, gold, prediction):
@@ -166,7 +206,9 @@ def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(t
     ]
     write_parquet(pa.concat_tables(tables), path)
     kind = "question_answering"
-    cell = Cell("mlqa", kind, "mlqa", "es", "original", "published", 1, path, normalisation="mlqa")
+    cell = Cell(
+        "mlqa", kind, "mlqa", "en", "es", "original", "published", 1, path, normalisation="mlqa"
+    )
     crossed = replace(cell, task="target", dataset="crossed", questions="target")
     asked = replace(cell, task="english", dataset="asked", questions="english")
     both = replace(cell, protocol="corrected")

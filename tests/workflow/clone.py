@@ -1,12 +1,16 @@
-"""Snakemake in a copy of the repository."""
+"""Snakemake in a copy of the repository, and what it says and leaves."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 ROOT = Path(__file__).parents[2]
+DEMO = ["--configfile", "config/demo.yaml"]
 
 
 def copy_repository(destination: Path) -> Path:
@@ -36,3 +40,23 @@ def snakemake(folder: Path, *arguments: str, timeout: float = 120) -> subprocess
         env=environment,
         check=False,
     )
+
+
+def jobs(done: subprocess.CompletedProcess) -> dict[str, int]:
+    """Number of jobs by rule in a dry run."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.search(r"Job stats:\n.*?\n-[- ]+\n(.*?)\n\n", done.stdout + done.stderr, re.S)
+    rows = [line.split() for line in found.group(1).splitlines()] if found else []
+    return {name: int(count) for name, count in rows}
+
+
+def left_to_do(folder: Path, *arguments: str) -> dict[str, int]:
+    """Number of jobs by rule that the demo in a folder still needs."""
+    planned = jobs(snakemake(folder, "all", "-n", "--profile", "local", *DEMO, *arguments))
+    return {name: count for name, count in planned.items() if name not in ("total", "all")}
+
+
+def measured(folder: Path, name: str) -> pd.DataFrame:
+    """What the demo in a folder measured for ``paper/artifact``."""
+    path = folder / "results/demo/measurements" / f"{name}.csv"
+    return pd.read_csv(path, keep_default_na=False)

@@ -6,7 +6,7 @@ localrules:
 
 
 rule split_into_pieces:
-    """A bitext whose words are word pieces: sub-word alignment (efimov2022, Table 6)."""
+    """A bitext whose words are word pieces: sub-word alignment (Efimov et al. 2022, Table 6)."""
     input:
         bitext=lambda wildcards: table(
             CONFIG.datasets[wildcards.dataset].made_from, wildcards.language

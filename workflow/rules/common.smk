@@ -1,6 +1,7 @@
 # What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -246,26 +247,83 @@ def choice_of(run):
     return f"<results>/search/{searched}.json" if searched else []
 
 
-def caption(name):
-    return f"../report/{name}.rst"
+def features_folder(wildcards):
+    """The features under a run's model; a frozen encoder's are the same for every seed."""
+    run = RUNS[wildcards.run]
+    is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
+    model = run.base if is_frozen else f"{run.id}/seed{wildcards.seed}"
+    return f"<results>/features/{wildcards.features}/{model}"
 
 
-def headline(wildcards):
+def distance_models(wildcards):
+    """Model folders of one seed by panel and protocol; protocols that share a model name both."""
+    found = {}
+    for panel, name in DISTANCES[wildcards.distances]["panels"][wildcards.language].items():
+        by_folder = {}
+        for protocol in PROTOCOLS:
+            if name in CONFIG.encoders:
+                by_folder.setdefault(encoder_folder(name), []).append(protocol)
+                continue
+            run = RUNS.get(name, wildcards.language, protocol)
+            if int(wildcards.seed) in run.seeds:
+                by_folder.setdefault(model_folder(run, wildcards.seed), []).append(protocol)
+        found |= {f"{panel}:{'+'.join(names)}": folder for folder, names in by_folder.items()}
+    return found
+
+
+def sampling(*options):
+    """Parameter: some of the options of a sample of vectors."""
+    return lambda wildcards: {name: SAMPLES[wildcards.features][name] for name in options}
+
+
+def transfer_cells(name):
+    """Every prediction file behind a table of transfer, with the cell that it belongs to."""
+    table = TRANSFER[name]
+    return [
+        {
+            "task": task,
+            "kind": run.specification["encoding"]["task"],
+            "dataset": test.dataset,
+            "source": source,
+            "language": language,
+            "condition": condition,
+            "protocol": protocol,
+            "seed": seed,
+            "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
+            "questions": getattr(dataset, "questions", "same"),
+            "normalisation": test.normalisation,
+        }
+        for task, test in table.tests.items()
+        for dataset in [CONFIG.datasets[test.dataset]]
+        for source, condition, shown in table.families(test)
+        for family, _, own in [shown.partition("/")]
+        for language in test.languages or table.languages
+        if language in dataset.languages
+        for protocol in PROTOCOLS
+        for run in [RUNS.get(family, own or language, protocol)]
+        for seed in run.seeds
+    ]
+
+
+def paper_of(wildcards):
+    """The paper of a table."""
+    return wildcards.table.partition("/")[0]
+
+
+def reported(wildcards):
+    """The numbers that the paper of a table reports."""
+    return f"resources/reported/{paper_of(wildcards)}.csv"
+
+
+def headline(artifact):
     """An artifact as the paper calls it, for the report: Table 1 for table1_udpos, Appendix A."""
-    kind, number = re.match(r"([a-z]+)([A-Z]|\d+)", wildcards.artifact).groups()
+    kind, number = re.match(r"(?:.*/)?([a-z]+)([A-Z]|\d+)", artifact).groups()
     return f"{kind.capitalize()} {number}"
 
 
-def measurement_files():
-    """The measurements of the papers that this run makes."""
-    return [path for paper in CONFIG.papers for path in MEASUREMENTS[paper]]
-
-
-# Every paper's .smk adds its own: target files by artifact, measurements behind each of its tables,
-# measurements for the scorecard.
-ARTIFACTS = {}
-TABLES = {}
-MEASUREMENTS = {}
+def claims(paper):
+    """The module with a paper's title and claims."""
+    return import_module(f"mbert_atlas.papers.{paper}.claims")
 
 
 def artifacts(paper):
@@ -279,6 +337,20 @@ def content(path):
     As a parameter it triggers by content; as an input, a fresh clone's file times would.
     """
     return sha256_of(Path(workflow.basedir) / path)
+
+
+# What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.
+ARTIFACTS = {}  # by paper: target files by artifact
+MEASUREMENTS = {}  # by paper: measurements for the scorecard
+TABLES = (
+    {}
+)  # `measurements` behind a table of numbers, and `facts`: rows of texts that go before them
+TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
+PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
+FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`
+PROBES = {}  # of some of these FEATURES: language identification as `corrected`
+SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made
+DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 
 
 wildcard_constraints:

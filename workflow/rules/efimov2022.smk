@@ -1,87 +1,163 @@
-# efimov2022, cross-lingual adjustment: its artifacts and targets; the runs behind them are in cells.smk.
+# Efimov et al. 2022, cross-lingual adjustment. Needs: predictions, word pairs, articles. Makes: Tables 1 to 9,
+# Figures 1 and 2, section 5.4.
+
+EFIMOV = CONFIG.efimov2022
 
 
-MEASUREMENTS["efimov2022"] = [
-    f"<results>/measurements/efimov2022/{artifact}.csv"
-    for artifact in ["table1", *CONFIG.efimov2022.tables, *CONFIG.efimov2022.figures]
-]
-TABLES["efimov2022"] = {
-    artifact: [f"<results>/measurements/efimov2022/{artifact}.csv"]
-    for artifact in ["table1", *CONFIG.efimov2022.tables]
+# Both figures show the same distances, so that each model is measured once.
+DISTANCES["efimov2022/words"] = {
+    "encoder": EFIMOV.model,
+    "bitext": EFIMOV.bitext,
+    "pairs": EFIMOV.pairs,
+    "panels": {
+        language: {
+            panel: name
+            for figure in EFIMOV.figures.values()
+            if language in figure.languages
+            for panel, name in figure.panels.items()
+        }
+        for language in {code for figure in EFIMOV.figures.values() for code in figure.languages}
+    },
 }
+TRANSFER |= {f"efimov2022/{name}": item for name, item in EFIMOV.tables.items()}
+PLOTS |= {f"efimov2022/{name}": claims("efimov2022").FIGURES[name] for name in EFIMOV.tables}
+TABLES |= {
+    f"efimov2022/{name}": {"measurements": [f"<results>/measurements/efimov2022/{name}.csv"]}
+    for name in ["table1", *EFIMOV.tables]
+}
+TABLES["efimov2022/table1"]["facts"] = [
+    {
+        "language": item.name,
+        "family": f"{item.family} / {item.genus}",
+        "script": item.script,
+        "word order": item.word_order,
+    }
+    for item in [LANGUAGES[code] for code in EFIMOV.languages]
+]
+MEASUREMENTS["efimov2022"] = expand(
+    "<results>/measurements/efimov2022/{artifact}.csv",
+    artifact=["table1", *EFIMOV.tables, *EFIMOV.figures],
+)
 ARTIFACTS["efimov2022"] = {
     "figure1": expand(
         "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
-        language=CONFIG.efimov2022.figures["figure1"].languages,
+        language=EFIMOV.figures["figure1"].languages,
         protocol=PROTOCOLS,
     ),
     "figure2": expand("<results>/figures/efimov2022/figure2.{protocol}.svg", protocol=PROTOCOLS),
     "table1": ["<results>/tables/efimov2022/table1.html"],
     **{
-        artifact: [
-            f"<results>/tables/efimov2022/{artifact}.html",
-            f"<results>/figures/efimov2022/{artifact}.svg",
+        name: [
+            f"<results>/tables/efimov2022/{name}.html",
+            f"<results>/figures/efimov2022/{name}.svg",
         ]
-        for artifact in CONFIG.efimov2022.tables
+        for name in EFIMOV.tables
     },
 }
 
 
-rule efimov2022_figure1:
+localrules:
+    list_languages,
+    measure_distances,
+    plot_distances,
+    plot_distance_grid,
+
+
+rule list_languages:
+    """Table 1: the articles of each Wikipedia; its other columns are facts."""
     input:
-        ARTIFACTS["efimov2022"]["figure1"],
+        [f"<results>/data/{EFIMOV.pages}/{language}.card.json" for language in EFIMOV.languages],
+    output:
+        "<results>/measurements/efimov2022/table1.csv",
+    log:
+        "<results>/logs/list_languages.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        model=EFIMOV.model,
+        protocols=PROTOCOLS,
+        code=code("efimov2022/list_languages"),
+    script:
+        "../scripts/efimov2022/list_languages.py"
 
 
-rule efimov2022_figure2:
+rule measure_distances:
+    """Figures 1 and 2: how far apart related and unrelated pairs are."""
     input:
-        ARTIFACTS["efimov2022"]["figure2"],
+        lambda wildcards: expand(
+            "<results>/distances/efimov2022/words/{language}/seed{seed}.json",
+            language=EFIMOV.figures[wildcards.artifact].languages,
+            seed=CONFIG.seeds,
+        ),
+    output:
+        "<results>/measurements/efimov2022/{artifact}.csv",
+    log:
+        "<results>/logs/measure_distances/{artifact}.log",
+    wildcard_constraints:
+        artifact=any_of(EFIMOV.figures),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        model=EFIMOV.model,
+        panels=lambda wildcards: list(EFIMOV.figures[wildcards.artifact].panels),
+        code=code("efimov2022/measure_distances"),
+    script:
+        "../scripts/efimov2022/measure_distances.py"
 
 
-rule efimov2022_table1:
+rule plot_distances:
+    """Figure 1: histograms of word pair distances, a panel per model."""
     input:
-        ARTIFACTS["efimov2022"]["table1"],
+        lambda wildcards: expand(
+            "<results>/distances/efimov2022/words/{language}/seed{seed}.parquet",
+            language=wildcards.language,
+            seed=CONFIG.seeds,
+        ),
+    output:
+        report(
+            "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
+            caption="../scripts/efimov2022/figure1.rst",
+            category="efimov2022",
+            subcategory="Figure 1",
+            labels={"language": "{language}", "protocol": "{protocol}", "kind": "figure"},
+        ),
+        "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
+    log:
+        "<results>/logs/plot_distances/{language}.{protocol}.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        panels=list(EFIMOV.figures["figure1"].panels),
+        name=lambda wildcards: LANGUAGES[wildcards.language].name,
+        code=code("efimov2022/plot_distances"),
+    script:
+        "../scripts/efimov2022/plot_distances.py"
 
 
-rule efimov2022_table2:
+rule plot_distance_grid:
+    """Figure 2: the same for every language and task, small."""
     input:
-        ARTIFACTS["efimov2022"]["table2"],
-
-
-rule efimov2022_table3:
-    input:
-        ARTIFACTS["efimov2022"]["table3"],
-
-
-rule efimov2022_table4:
-    input:
-        ARTIFACTS["efimov2022"]["table4"],
-
-
-rule efimov2022_table5:
-    input:
-        ARTIFACTS["efimov2022"]["table5"],
-
-
-rule efimov2022_table6:
-    input:
-        ARTIFACTS["efimov2022"]["table6"],
-
-
-rule efimov2022_table7:
-    input:
-        ARTIFACTS["efimov2022"]["table7"],
-
-
-rule efimov2022_table8:
-    input:
-        ARTIFACTS["efimov2022"]["table8"],
-
-
-rule efimov2022_table9:
-    input:
-        ARTIFACTS["efimov2022"]["table9"],
-
-
-rule efimov2022:
-    input:
-        artifacts("efimov2022"),
+        expand(
+            "<results>/distances/efimov2022/words/{language}/seed{seed}.parquet",
+            language=EFIMOV.figures["figure2"].languages,
+            seed=CONFIG.seeds,
+        ),
+    output:
+        report(
+            "<results>/figures/efimov2022/figure2.{protocol}.svg",
+            caption="../scripts/efimov2022/figure2.rst",
+            category="efimov2022",
+            subcategory="Figure 2",
+            labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
+        ),
+        "<results>/figures/efimov2022/figure2.{protocol}.png",
+    log:
+        "<results>/logs/plot_distance_grid/{protocol}.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        panels=list(EFIMOV.figures["figure2"].panels),
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("efimov2022/plot_distance_grid"),
+    script:
+        "../scripts/efimov2022/plot_distance_grid.py"

@@ -1,8 +1,8 @@
-# Needs: encoders and tokenised texts. Makes: memory-mapped vectors for probes and projections.
+# Needs: encoders and tokenised texts. Makes: memory-mapped vectors for probes and projections; distances.
 
 
 rule extract_features:
-    """The vectors that classifiers of a task see, of its test set and of Wikipedia, under one model."""
+    """Vectors of one or more token stores under one model, as a paper registers them."""
     input:
         model=lambda wildcards: (
             encoder_folder(wildcards.model)
@@ -10,21 +10,16 @@ rule extract_features:
             else f"<results>/runs/{wildcards.model}/model"
         ),
         stores=lambda wildcards: [
-            example_folder(
-                experiment(wildcards.task, "fine_tuned", "published"),
-                CONFIG.tanti2021.tasks[wildcards.task].test,
-            ),
-            encoded(CONFIG.tanti2021.model, CONFIG.tanti2021.tasks[wildcards.task].wikipedia),
+            store["folder"] for store in FEATURES[wildcards.features]["stores"].values()
         ],
     output:
-        target=temp(directory("<results>/features/{task}/{model}/target")),
-        wikipedia=temp(directory("<results>/features/{task}/{model}/wikipedia")),
+        temp(directory("<results>/features/{features}/{model}")),
     log:
-        "<results>/logs/extract_features/{task}/{model}.log",
+        "<results>/logs/extract_features/{features}/{model}.log",
     benchmark:
-        "<results>/benchmarks/extract_features/{task}/{model}.tsv"
+        "<results>/benchmarks/extract_features/{features}/{model}.tsv"
     wildcard_constraints:
-        task=any_of(CONFIG.tanti2021.tasks),
+        features=any_of(FEATURES),
         model=r"[^/]+(/seed\d+)?",
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -34,26 +29,34 @@ rule extract_features:
         runtime=minutes("extract_features"),
         gpu=request("extract_features").gpu,
     params:
-        pooling=lambda wildcards: CONFIG.tanti2021.tasks[wildcards.task].pooling,
-        splits=["train", "validation", "test"],  # of Wikipedia
-        languages=lambda wildcards: [tested_languages(wildcards.task), None],
+        stores=lambda wildcards: {
+            name: {key: value for key, value in store.items() if key != "folder"}
+            for name, store in FEATURES[wildcards.features]["stores"].items()
+        },
+        pooling=lambda wildcards: FEATURES[wildcards.features]["pooling"],
+        layers=lambda wildcards: FEATURES[wildcards.features]["layers"],
         code=code("extract_features"),
     script:
         "../scripts/extract_features.py"
 
 
 rule word_pair_distances:
-    """L2 distances of related and unrelated word pairs under every model of one seed (Figures 1 and 2)."""
+    """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:
-        pairs=lambda wildcards: f"<results>/tokens/{CONFIG.efimov2022.model}/pairs/{CONFIG.efimov2022.bitext}/{wildcards.language}/heldout",
-        models=lambda wildcards: list(distance_models(wildcards.language, wildcards.seed).values()),
+        pairs=lambda wildcards: (
+            f"<results>/tokens/{DISTANCES[wildcards.distances]['encoder']}/pairs/"
+            f"{DISTANCES[wildcards.distances]['bitext']}/{wildcards.language}/heldout"
+        ),
+        models=lambda wildcards: list(distance_models(wildcards).values()),
     output:
-        distances="<results>/distances/{language}/seed{seed}.parquet",
-        summary="<results>/distances/{language}/seed{seed}.json",
+        distances="<results>/distances/{distances}/{language}/seed{seed}.parquet",
+        summary="<results>/distances/{distances}/{language}/seed{seed}.json",
     log:
-        "<results>/logs/word_pair_distances/{language}/seed{seed}.log",
+        "<results>/logs/word_pair_distances/{distances}/{language}/seed{seed}.log",
     benchmark:
-        "<results>/benchmarks/word_pair_distances/{language}/seed{seed}.tsv"
+        "<results>/benchmarks/word_pair_distances/{distances}/{language}/seed{seed}.tsv"
+    wildcard_constraints:
+        distances=any_of(DISTANCES),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("word_pair_distances").threads
@@ -62,8 +65,8 @@ rule word_pair_distances:
         runtime=minutes("word_pair_distances"),
         gpu=request("word_pair_distances").gpu,
     params:
-        panels=lambda wildcards: list(distance_models(wildcards.language, wildcards.seed)),
-        pairs=CONFIG.efimov2022.pairs,
+        panels=lambda wildcards: list(distance_models(wildcards)),
+        pairs=lambda wildcards: DISTANCES[wildcards.distances]["pairs"],
         code=code("word_pair_distances"),
     script:
         "../scripts/word_pair_distances.py"

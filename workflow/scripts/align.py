@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):

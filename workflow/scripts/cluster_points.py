@@ -1,18 +1,16 @@
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.projection import project_sample
+    from mbert_atlas.analysis.projection import cluster_sample
 
-    project_sample(
-        target=Path(snakemake.input.target),
-        wikipedia=Path(snakemake.input.wikipedia),
-        points=None,
-        clusters=Path(snakemake.output[0]),
-        seed=0,  # the authors' seed of all their samples
-        language_clusters=snakemake.params.language_clusters,
+    features = Path(snakemake.input[0])
+    cluster_sample(
+        features / "target",
+        features / "wikipedia",
+        Path(snakemake.output[0]),
         **snakemake.params.sample,
     )
 

@@ -1,22 +1,23 @@
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.files import atomic_directory
     from mbert_atlas.representations.extraction import extract_features
 
-    for store, output, languages in zip(
-        snakemake.input.stores, snakemake.output, snakemake.params.languages, strict=True
-    ):
-        extract_features(
-            encoder=Path(snakemake.input.model),
-            store=Path(store),
-            output=Path(output),
-            pooling=snakemake.params.pooling,
-            splits=snakemake.params.splits,
-            languages=languages,
-        )
+    stores = snakemake.params.stores.items()
+    with atomic_directory(snakemake.output[0]) as folder:
+        for (name, options), store in zip(stores, snakemake.input.stores, strict=True):
+            extract_features(
+                encoder=Path(snakemake.input.model),
+                store=Path(store),
+                output=folder / name,
+                pooling=snakemake.params.pooling,
+                layers=snakemake.params.layers,
+                **options,
+            )
 
 
 run(main, snakemake)

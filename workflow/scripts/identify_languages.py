@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
@@ -11,13 +11,14 @@ def main(snakemake):
     hyperparameters = snakemake.params.hyperparameters
     if choice := snakemake.input.choice:
         hyperparameters = apply_choice(hyperparameters, Path(choice))
-    outputs = snakemake.output
+    outputs, probe = snakemake.output, snakemake.params.probe
+    features = Path(snakemake.input.features)
     probe_features(
-        features={name: Path(snakemake.input[name]) for name in ("wikipedia", "target")},
-        train_on="wikipedia",
+        features={name: features / name for name in (probe["train"], *probe["predict"])},
+        train_on=probe["train"],
         protocols={
             "published": Probe.of_run(hyperparameters),
-            "corrected": Probe(**snakemake.params.probe),
+            "corrected": Probe(**probe["corrected"]),
         },
         seed=int(snakemake.wildcards.seed),
         output={name: Path(outputs[name]) for name in ("published", "corrected")},

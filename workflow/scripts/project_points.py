@@ -1,18 +1,16 @@
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
     from mbert_atlas.analysis.projection import project_sample
 
+    features = Path(snakemake.input[0])
     project_sample(
-        target=Path(snakemake.input.target),
-        wikipedia=Path(snakemake.input.wikipedia),
-        points=Path(snakemake.output[0]),
-        clusters=None,
-        seed=0,  # the authors' seed of all their samples
-        perplexity=snakemake.params.perplexity,
+        features / "target",
+        features / "wikipedia",
+        Path(snakemake.output[0]),
         threads=snakemake.threads,
         **snakemake.params.sample,
     )

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from atlas_job import run
-from origins import origin
+from workflow.scripts.atlas_job import run
+from workflow.scripts.origins import origin
 
 
 def main(snakemake):

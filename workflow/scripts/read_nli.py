@@ -1,5 +1,5 @@
-from atlas_job import run
-from origins import origin, read_languages
+from workflow.scripts.atlas_job import run
+from workflow.scripts.origins import origin, read_languages
 
 
 def main(snakemake):

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from atlas_job import run
-from origins import ROOT, origin, read_languages
+from workflow.scripts.atlas_job import run
+from workflow.scripts.origins import ROOT, origin, read_languages
 
 
 def main(snakemake):

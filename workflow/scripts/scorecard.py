@@ -1,7 +1,7 @@
 import platform
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
@@ -10,10 +10,16 @@ def main(snakemake):
     import mbert_atlas
     from mbert_atlas.scorecard.compare import compare, write_scorecard
     from mbert_atlas.scorecard.page import FigureLink, write_page
+    from mbert_atlas.scorecard.rules import Contrast
 
+    contrasts = {
+        paper: [Contrast(*contrast) for contrast in declared]
+        for paper, declared in snakemake.params.contrasts.items()
+    }
     frame = compare(
         list(map(Path, snakemake.input)),
         list(map(Path, snakemake.params.reported)),
+        contrasts=contrasts,
         comparable=snakemake.params.comparable,
     )
     write_scorecard(frame, snakemake.output.csv)
@@ -28,6 +34,8 @@ def main(snakemake):
             "torch": version("torch"),
             "transformers": version("transformers"),
         },
+        titles=snakemake.params.titles,
+        contrasts=contrasts,
         names=snakemake.params.names,
         figures=[
             FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))

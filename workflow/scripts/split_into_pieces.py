@@ -1,4 +1,4 @@
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):

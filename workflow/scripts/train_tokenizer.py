@@ -1,8 +1,8 @@
 from itertools import chain, islice
 from pathlib import Path
 
-from atlas_job import run
-from pretraining_texts import texts_by_language
+from workflow.scripts.atlas_job import run
+from workflow.scripts.pretraining_texts import texts_by_language
 
 
 def main(snakemake):

@@ -1,6 +1,4 @@
-"""The measurements of tanti2021: experiments, random search, counts."""
-
-import json
+"""The measurements of the paper: experiments and counts."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,17 +6,15 @@ import pytest
 from seqeval.metrics import f1_score
 from sklearn import metrics
 
-from mbert_atlas.analysis.choice import choose_hyperparameters
-from mbert_atlas.analysis.specificity import (
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.papers.tanti2021.measures import (
     Experiment,
     count_examples,
     count_points,
     measure_clusters,
     measure_scores,
 )
-from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
-from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 AGREEMENT = {"v_measure": 0.25, "ami": 0.125, "v_measure_chance": 0.0625, "n": 40, "k": 3}
@@ -147,37 +143,3 @@ def test_examples_are_counted_by_part(tmp_path):
     found = count_examples(load_arrays(tmp_path / "wikipedia"), "wikipedia", "train")
     assert found[("wikipedia", "train")] == 14
     assert found[("wikipedia", "val")] == 2
-
-
-def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
-    draws = [{"batch_size": 16}, {"batch_size": 32}, {"batch_size": 64}]
-    labels = ("neutral", "entailment")
-    right = {1: {"en": 2, "hi": 0}, 2: {"en": 0, "hi": 4}, 3: {"en": 2, "hi": 0}}
-    paths = []
-    for number, hits in right.items():
-        rows = [
-            ("xnli-dev", code, f"{code}{n}", labels[n % 2], labels[(n + (n >= hits[code])) % 2])
-            for code, count in (("en", 2), ("hi", 4))
-            for n in range(count)
-        ]
-        paths.append(tmp_path / f"{number}.parquet")
-        classes(paths[-1], rows)
-    for languages, best in ((None, 2), (["en"], 1), (["en", "hi"], 1)):
-        output = tmp_path / "choice.json"
-        by = {"metric": "accuracy", "languages": languages}
-        choose_hyperparameters(draws, paths, unit="text", protocol="published", **by, output=output)
-        found = json.loads(output.read_text())
-        assert found["draw"] == best  # the first of equals
-        assert found["values"] == draws[best - 1]
-        assert [item["values"] for item in found["draws"]] == draws
-    classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
-    with pytest.raises(DataError, match="language en: there is no accuracy of predictions"):
-        choose_hyperparameters(
-            draws[:1],
-            [tmp_path / "hindi"],
-            unit="text",
-            protocol="corrected",
-            metric="accuracy",
-            languages=["en"],
-            output=tmp_path / "x.json",
-        )

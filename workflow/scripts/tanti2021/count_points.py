@@ -1,11 +1,11 @@
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
     from mbert_atlas.analysis.measurements import write_measurements
-    from mbert_atlas.analysis.specificity import count_points
+    from mbert_atlas.papers.tanti2021.measures import count_points
 
     write_measurements(
         [

@@ -1,4 +1,4 @@
-"""How much language a task's encoder shows: scores and clusters by experiment (tanti2021)."""
+"""How much language a task's encoder shows: scores and clusters by experiment."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from mbert_atlas.analysis.scores import ALL_LANGUAGES, class_scores, tag_scores
+from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.config.training import Selection
 from mbert_atlas.corpora.samples import held_out
-from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
+from mbert_atlas.files import read_json
 
 TOKEN_TASKS = ("udpos",)
-HEADLINES = {
+MACRO_F1 = {
     ("token", "published"): "span_macro_f1",
     ("token", "corrected"): "token_macro_f1_present",
     ("text", "published"): "macro_f1_union",
@@ -69,29 +67,17 @@ class Experiment:
         return {**common, "metric": metric, "value": value, "n": n, **more}
 
 
-def unit_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
-    """Score predictions as a protocol does: every labelled piece (published) or word (corrected).
-
-    Returns:
-        As :func:`mbert_atlas.analysis.scores.tag_scores` or ``class_scores``.
-    """
-    if unit == "text":
-        return class_scores(read_parquet(path, CLASS_PREDICTIONS))
-    table = read_parquet(path, TAG_PREDICTIONS)
-    return tag_scores(table, unit="piece" if protocol == "published" else "word")
-
-
 def measure_scores(experiments: Iterable[Experiment], artifact: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
-    ``macro_f1_*`` is the protocol's, see :data:`HEADLINES`; beside it stand accuracy, every other
-    F1 and the mean entropy (nats) of the language classifier. Scores of single languages go to
+    ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`; beside it stand accuracy, every other F1
+    and the mean entropy (nats) of the language classifier. Scores of single languages go to
     ``<artifact>_languages``. Footnote 6 takes the fine-tuned encoder's micro F1 and accuracy.
     """
     for experiment in experiments:
         unit, protocol = experiment.unit, experiment.protocol
-        headline = HEADLINES[unit, protocol]
-        for score in unit_scores(experiment.labels, unit, protocol).to_dict("records"):
+        headline = MACRO_F1[unit, protocol]
+        for score in prediction_scores(experiment.labels, unit, protocol).to_dict("records"):
             name, value, n = str(score["metric"]), float(score["value"]), int(score["n"])
             where = {"artifact": artifact}
             if score["language"] != ALL_LANGUAGES:
@@ -119,13 +105,13 @@ def measure_scores(experiments: Iterable[Experiment], artifact: str) -> Iterator
 def _language_scores(experiment: Experiment, artifact: str) -> Iterator[dict[str, Any]]:
     unit, protocol = experiment.unit, experiment.protocol
     # Every piece counts for language identification, whatever word it belongs to.
-    scores = unit_scores(experiment.languages, unit, "published")
+    scores = prediction_scores(experiment.languages, unit, "published")
     entropies = read_json(experiment.report)[protocol]["entropy"]
     for dataset in ("target", "wikipedia"):
         found = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
         for score in found.to_dict("records"):
             name, value, n = str(score["metric"]), float(score["value"]), int(score["n"])
-            if name == HEADLINES[unit, protocol]:
+            if name == MACRO_F1[unit, protocol]:
                 metric = f"macro_f1_language_{dataset}"
             elif "macro" in name or name.endswith("accuracy"):
                 metric = f"{name}_language_{dataset}"

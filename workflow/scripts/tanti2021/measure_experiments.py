@@ -1,9 +1,13 @@
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
     from mbert_atlas.analysis.measurements import write_measurements
-    from mbert_atlas.analysis.specificity import Experiment, measure_clusters, measure_scores
+    from mbert_atlas.papers.tanti2021.measures import (
+        Experiment,
+        measure_clusters,
+        measure_scores,
+    )
 
     files = snakemake.input
     scored = bool(files.labels)

@@ -1,13 +1,13 @@
 from collections import Counter
 from pathlib import Path
 
-from atlas_job import run
+from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
     from mbert_atlas.analysis.measurements import write_measurements
-    from mbert_atlas.analysis.specificity import count_examples
     from mbert_atlas.arrays import load_arrays
+    from mbert_atlas.papers.tanti2021.measures import count_examples
 
     counts = Counter()
     for cell, path in zip(snakemake.params.cells, snakemake.input, strict=True):

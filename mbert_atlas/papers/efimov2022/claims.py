@@ -1,0 +1,32 @@
+"""What the paper claims, and what its artifacts are called."""
+
+from mbert_atlas.scorecard.rules import Contrast
+
+TITLE = (
+    "Efimov et al. (2022): The Impact of Cross-Lingual Adjustment of Contextual Word "
+    "Representations on Zero-Shot Transfer"
+)
+CONTRASTS = (
+    *(
+        Contrast(table, condition, baseline)
+        for table in ("table2", "table3", "table4")
+        for condition, baseline in (("adjusted", "original"), ("adjusted_continual", "adjusted"))
+    ),
+    *(
+        Contrast("table8", condition, "original")
+        for condition in ("adjusted", "adjusted_es", "adjusted_ru", "adjusted_vi", "adjusted_hi")
+    ),
+    Contrast("table9", "adjusted_30K", "original"),
+    Contrast("table9", "adjusted_100K", "original"),
+)
+FIGURES = {
+    "table2": "Zero-shot inference before and after cross-lingual adjustment",
+    "table3": "Zero-shot named entities before and after cross-lingual adjustment",
+    "table4": "Zero-shot questions before and after cross-lingual adjustment",
+    "table5": "Gain by the number of parallel sentences",
+    "table6": "Gain by how the pieces of a word become one vector",
+    "table7": "Gain by what is pulled together",
+    "table8": "Answers in the language of training, before and after adjustment",
+    "table9": "Hindi with an extended vocabulary, before and after adjustment",
+}
+"""Titles of the figures that show a table."""

@@ -1,0 +1,117 @@
+"""What the demo shows of the paper."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from safetensors.torch import load_file
+
+from clone import DEMO, left_to_do, measured
+from mbert_atlas.analysis.question_answering import answer_scores
+from mbert_atlas.analysis.scores import tag_scores
+from mbert_atlas.encoders.loading import load_tokenizer
+from mbert_atlas.papers import load
+
+pytestmark = pytest.mark.workflow
+
+
+def test_adjustment_brings_related_words_together(demo):
+    frame = measured(demo, "efimov2022/figure1").astype({"value": float})
+    ratio = frame[frame.metric == "mean_ratio"].groupby(["protocol", "target", "condition"])
+    mean = ratio["value"].mean().unstack()
+    assert (mean["adjusted"] < mean["original"]).all(), mean
+    auc = frame[frame.metric == "separation_auc"].groupby(["protocol", "condition"])
+    area = auc["value"].mean().unstack()
+    assert (area["adjusted"] > area["original"]).all(), area
+
+
+def test_replay_keeps_what_fine_tuning_alone_forgets(demo):
+    frame = measured(demo, "efimov2022/figure1").astype({"value": float})
+    auc = frame[frame.metric == "separation_auc"].groupby(["protocol", "target", "condition"])
+    area = auc["value"].mean().unstack()
+    assert (area["adjusted_continual-nli"] > area["adjusted_nli"]).all(), area
+
+
+def test_alignment_is_close_to_the_truth(demo):
+    for language in ("ru", "hi"):
+        path = demo / f"results/demo/alignment/wikimatrix/{language}.scores.json"
+        scores = json.loads(path.read_text())
+        assert scores["sentences"] >= 100
+        assert scores["aer"] < 0.20, scores
+
+
+def test_inference_beats_guessing(demo):
+    right = []
+    for seed in (1, 2):
+        path = demo / f"results/demo/runs/nli/seed{seed}/predictions.parquet"
+        predictions = pq.read_table(path).to_pandas()
+        english = predictions[predictions.language == "en"]
+        right.append((english.gold == english.prediction).mean())
+    assert sum(right) / len(right) > 0.55, right  # three classes
+
+
+def test_entities_and_answers_are_found_in_english(demo):
+    """Well above nothing, and above a random span of some fifteen words."""
+    tagged = pq.read_table(demo / "results/demo/runs/ner/seed1/predictions.parquet")
+    scores = tag_scores(tagged, outside="O").set_index(["language", "metric"])["value"]
+    assert scores["en", "span_micro_f1"] > 60
+    answered = pq.read_table(demo / "results/demo/runs/qa/seed1/predictions.parquet")
+    scores = answer_scores(answered).set_index(["dataset", "metric"])["value"]
+    assert scores["squad-dev", "f1"] > 25
+
+
+def test_every_table_has_its_tests_and_conditions(demo):
+    paper = load([demo / "config/demo.yaml"], demo).efimov2022
+    for artifact, table in paper.tables.items():
+        frame = measured(demo, f"efimov2022/{artifact}")
+        metric = "gain_over_original" if table.gains_over else frame["metric"]
+        shown = frame[(frame["metric"] == metric) & (frame["seed"] != "")]
+        assert set(shown["task"]) == set(table.tests), artifact
+        assert set(shown["protocol"]) == {"published", "corrected"}
+        conditions = {name for name, family in table.conditions.items() if family}
+        conditions.discard(table.gains_over)
+        assert conditions <= set(shown["condition"]), artifact
+        tested = shown["condition"].isin(table.against)
+        stars = frame["metric"].str.contains("_significant_vs_")
+        assert stars.any() == tested.any(), artifact
+    extra = measured(demo, "efimov2022/table3")["metric"]
+    for what in ("p_value", "holm_p_value", "gain_low", "gain_high"):
+        assert f"token_f1_{what}_vs_original" in set(extra)
+
+
+def test_the_extended_encoder_is_the_old_one_and_more(demo):
+    encoders = demo / "results/demo/encoders"
+    folders = [encoders / name for name in ("mbert/model", "embert-hi/extended", "embert-hi/model")]
+    old, extended, new = (load_tokenizer(folder).get_vocab() for folder in folders)
+    assert old.items() < extended.items() == new.items()
+    before, start, after = (
+        load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"]
+        for folder in folders
+    )
+    assert start[: len(before)].equal(before)
+    assert len(start) == len(after) == len(new)
+    assert (after - start).abs().amax(1)[len(before) :].min() > 0
+
+
+def test_protocols_differ_where_they_should(demo):
+    table = measured(demo, "efimov2022/table2")
+    accuracy = table[table.metric == "accuracy"].astype({"value": float})
+    by = accuracy.pivot_table("value", ["condition", "target", "seed"], "protocol")
+    assert (by.loc["original", "published"] == by.loc["original", "corrected"]).all()
+    assert (by.loc["adjusted", "published"] != by.loc["adjusted", "corrected"]).any()
+
+
+def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_path):
+    overlay = tmp_path / "change.yaml"
+    overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
+    planned = left_to_do(demo, *DEMO, str(overlay))
+    assert planned["adjust"] == 4  # two languages, two seeds, one protocol
+    # On each of them three tasks, with and without replay; and translated questions in Hindi.
+    assert planned["finetune"] == 4 * 3 * 2 + 1
+    assert "pretrain" not in planned
+    assert "align" not in planned
+
+
+def test_every_figure_is_drawn(demo):
+    """Figure 1 by language and protocol, Figure 2 by protocol, eight tables."""
+    assert len(list((demo / "results/demo/figures/efimov2022").glob("*.svg"))) == 4 + 2 + 8

@@ -1,0 +1,70 @@
+"""What the demo shows of the paper."""
+
+import pytest
+
+from clone import left_to_do, measured
+
+pytestmark = pytest.mark.workflow
+
+
+def test_languages_are_identified(demo):
+    frame = measured(demo, "tanti2021/table1_xnli").astype({"value": float})
+    initial = frame[frame.condition == "initial"]
+    accuracy = initial[initial.metric == "accuracy_language_wikipedia"]
+    assert set(accuracy.protocol) == {"published", "corrected"}
+    assert accuracy["value"].min() > 95, accuracy
+
+
+def test_experiments_of_language_specificity_are_complete(demo):
+    for artifact in ("table1", "table2", "table3"):
+        for task in ("udpos", "xnli"):
+            frame = measured(demo, f"tanti2021/{artifact}_{task}").astype({"value": float})
+            frame = frame[frame.artifact == artifact]
+            score = "v_measure" if artifact == "table3" else "macro_f1"
+            for what in ("label", "language_target", "language_wikipedia"):
+                rows = frame[(frame.metric == f"{score}_{what}") & (frame.target == "")]
+                assert len(rows) == 2 * 2  # conditions, protocols; one seed
+                assert rows["value"].between(0, 100).all()
+    choices = measured(demo, "tanti2021/table5")
+    assert len(choices[choices.metric == "classifier_lr"]) == 8 * 2
+    items = measured(demo, "tanti2021/appendixA").set_index(["task", "condition", "protocol"])
+    assert items["value"].astype(int).loc["udpos", "train", "published"].item() == 1080
+    assert items["value"].astype(int).loc["udpos", "val", "published"].item() == 120
+    # The test set has a fourth language, in which nothing is evaluated.
+    assert items["value"].astype(int).loc["xnli", "test", "published"].item() == 3 * 300
+    points = measured(demo, "tanti2021/appendixB").set_index(["task", "protocol"])
+    assert points["value"].astype(int).loc["xnli", "published"].item() == 3 * 3 * 40
+
+
+def test_tagging_beats_guessing(demo):
+    tagging = measured(demo, "tanti2021/table1_udpos")
+    tuned = tagging[tagging.condition == "fine_tuned"]
+    words = tuned[(tuned.metric == "accuracy") & (tuned.target == "en")]
+    assert words["value"].astype(float).min() > 90
+
+
+def test_package_code_reruns_what_uses_it(demo):
+    module = demo / "mbert_atlas/analysis/clustering.py"
+    before = module.read_text()
+    try:
+        module.write_text(before + "\nCHANGED = 1\n")
+        planned = left_to_do(demo)
+        # The vectors are temporary, so all that reads them comes again; training does not.
+        assert planned["cluster_points"] == planned["project_points"] == 8
+        assert planned["extract_features"] == 8
+        assert "finetune" not in planned
+        assert "measure_transfer" not in planned
+        module.write_text(before + "\n# only words\n")
+        assert left_to_do(demo) == {}
+    finally:
+        module.write_text(before)
+
+
+def test_every_figure_is_drawn(demo):
+    """Two tables by task, Figures 3 to 6 by protocol."""
+    assert len(list((demo / "results/demo/figures/tanti2021").glob("*.svg"))) == 4 + 8
+
+
+def test_captions_have_the_numbers_of_the_config(report):
+    """How many points a map shows comes from the config, which says 5 tokens here."""
+    assert "at most 5 tokens of each language and label" in report.replace("\\n", " ")

@@ -1,0 +1,40 @@
+"""What the paper's targets need, at paper scale and in the presets."""
+
+import pytest
+
+from clone import DEMO, jobs, snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+def test_runs_at_paper_scale(repository):
+    planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall"))
+    # 8 searches of 20 draws, 8 experiments; in 5 of them the protocols differ.
+    assert planned["finetune"] == 8 * 20 + 5 * (8 + 5)
+    # The frozen encoder is the same for every seed.
+    assert planned["extract_features"] == 2 + 5 * (3 + 3 + 3 + 1)
+    assert planned["identify_languages"] == planned["cluster_points"] == 5 * (8 + 5)
+    assert planned["extract_wikipedia"] == 33
+
+
+def test_every_artifact_is_a_target(repository):
+    tables, figures = (1, 2, 3, 5), range(3, 7)
+    artifacts = ["appendices", *(f"table{n}" for n in tables), *(f"figure{n}" for n in figures)]
+    targets = [f"tanti2021_{artifact}" for artifact in artifacts]
+    assert jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))["lay_out_table"] == 8
+
+
+def test_one_table_needs_nothing_of_the_others(repository):
+    planned = jobs(snakemake(repository, "tanti2021_table1", "-n", "--forceall"))
+    assert planned["finetune"] == 5 * (2 * 2 + 2)  # no search, no unlearning; UDPOS twice
+    assert "adjust" not in planned
+
+
+def test_the_search_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    none = "{search: {draws: 0}}"
+    config.write_text(f"runs: {{udpos-initial: {none}, xnli-initial: {none}}}\n")
+    planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config))
+    assert planned["finetune"] == 5 * (8 + 5)
+    assert "choose_hyperparameters" not in planned
+    assert "list_choices" not in planned

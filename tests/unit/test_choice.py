@@ -1,0 +1,59 @@
+"""Which draw of a search is taken."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+from mbert_atlas.analysis.choice import choose_hyperparameters
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import CLASS_PREDICTIONS
+
+
+def classes(path, rows):
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    probabilities = [[0.5, 0.5]] * len(rows)
+    table = pa.table([*columns, probabilities], schema=CLASS_PREDICTIONS)
+    write_parquet(table, path)
+
+
+def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
+    draws = [{"batch_size": 16}, {"batch_size": 32}, {"batch_size": 64}]
+    labels = ("neutral", "entailment")
+    right = {1: {"en": 2, "hi": 0}, 2: {"en": 0, "hi": 4}, 3: {"en": 2, "hi": 0}}
+    paths = []
+    for number, hits in right.items():
+        rows = [
+            ("xnli-dev", code, f"{code}{n}", labels[n % 2], labels[(n + (n >= hits[code])) % 2])
+            for code, count in (("en", 2), ("hi", 4))
+            for n in range(count)
+        ]
+        paths.append(tmp_path / f"{number}.parquet")
+        classes(paths[-1], rows)
+    for protocol, metric, languages, best in (
+        ("published", "macro_f1_union", None, 2),
+        ("corrected", "macro_f1_present", ["en"], 1),
+    ):
+        output, choose_by = (
+            tmp_path / f"{protocol}.json",
+            {"metric": metric, "languages": languages},
+        )
+        choose_hyperparameters(
+            draws, paths, unit="text", protocol=protocol, output=output, **choose_by
+        )
+        found = json.loads(output.read_text())
+        assert found["draw"] == best  # the first of equals
+        assert found["values"] == draws[best - 1]
+        assert [item["values"] for item in found["draws"]] == draws
+    classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
+    with pytest.raises(DataError, match="language en: there is no macro_f1_present of predictions"):
+        choose_hyperparameters(
+            draws[:1],
+            [tmp_path / "hindi"],
+            unit="text",
+            protocol="corrected",
+            metric="macro_f1_present",
+            languages=["en"],
+            output=tmp_path / "x.json",
+        )
