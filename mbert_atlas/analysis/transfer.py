@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.analysis.measurements import write_measurements
-from mbert_atlas.analysis.question_answering import mean_answer_scores
+from mbert_atlas.analysis.question_answering import scores_by_question
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.analysis.significance import (
     Floats,
     compare_taggers,
+    correct_examples,
     holm,
-    mean_correct,
     paired_t_test,
 )
 from mbert_atlas.errors import AtlasError
@@ -185,10 +185,11 @@ def _examples(cell: Cell, metric: str) -> tuple[list[str], Floats]:
 @cache
 def _cached_examples(cell: Cell, metric: str) -> tuple[list[str], Floats]:
     if cell.corpus == "nli":
-        return mean_correct([_read(cell.path, "nli")], dataset=cell.dataset, language=cell.language)
+        run = _read(cell.path, "nli")
+        return correct_examples(run, dataset=cell.dataset, language=cell.language)
     contexts = "en" if cell.questions == "target" else cell.language
-    return mean_answer_scores(
-        [_read(cell.path, "question_answering")],
+    return scores_by_question(
+        _read(cell.path, "question_answering"),
         metric="exact_match" if metric == "exact_match" else "f1",
         normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
         dataset=cell.dataset,
