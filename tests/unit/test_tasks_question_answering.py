@@ -273,8 +273,6 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
         refused(good.drop_columns("context"))
     with pytest.raises(DataError, match="none of 1 examples is left"):
         refused(qa_table([("ß", "a", ["ß"])]), drop_unknown=True)
-    with pytest.raises(AtlasError, match="outputs start and end, not PER; leave"):
-        refused(good, labels=["PER"])
     for options in ({"max_length": 132}, {"doc_stride": 0, "stride_is": "step"}):
         with pytest.raises(AtlasError, match="no room for the question"):
             refused(good, **options)
