@@ -19,6 +19,12 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 
 
+def offsets_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Return where rows of these lengths begin, and where the last ends, int64, ``(n + 1,)``."""
+    # offsets[i] = lengths[0] + ... + lengths[i - 1]: rows of 2, 0 and 3 give [0, 2, 2, 5].
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
 @dataclass(frozen=True)
 class Ragged:
     """Rows of different lengths in one flat array.
@@ -37,10 +43,8 @@ class Ragged:
     ) -> Ragged:
         """Pack ``rows``, each a one-dimensional sequence, into one array of ``dtype``."""
         kept = [np.asarray(row, dtype=dtype) for row in rows]
-        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in kept], out=offsets[1:])
         values = np.concatenate(kept) if kept else np.empty(0, dtype=dtype)
-        return cls(values, offsets)
+        return cls(values, offsets_of([len(row) for row in kept]))
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -54,8 +58,7 @@ class Ragged:
         """Copy ``rows`` (int, shape ``(m,)``, repeats allowed), in that order."""
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts  # not of all rows: this runs for every batch
-        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = offsets_of(lengths)
         positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         return Ragged(self.values[positions], offsets)
 

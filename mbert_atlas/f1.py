@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-Labels = Sequence[str] | npt.NDArray[Any]
+Labels = Sequence[str] | Sequence[int] | npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -18,31 +17,21 @@ class Confusion:
     """How often each gold label met each predicted one.
 
     Attributes:
-        labels: every label that is gold or predicted, sorted.
         counts: int64, shape ``(labels, labels)``; rows are gold, columns predicted.
     """
 
-    labels: tuple[str, ...]
     counts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, gold: Labels, prediction: Labels) -> Confusion:
-        """Count two label sequences of equal length."""
-        codes, labels = pd.factorize(
-            np.concatenate([np.asarray(gold, object), np.asarray(prediction, object)]), sort=True
-        )
-        return cls.of_codes(codes[: len(gold)], codes[len(gold) :], [str(x) for x in labels])
+    def of(cls, gold: Labels, prediction: Labels, labels: Labels | None = None) -> Confusion:
+        """Count two label sequences of equal length; ``labels``: all of them, none: as met."""
+        # Here, as scikit-learn would cost every training job a second.
+        from sklearn.metrics import confusion_matrix
 
-    @classmethod
-    def of_codes(
-        cls, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], labels: Sequence[str]
-    ) -> Confusion:
-        """Count two sequences of places in ``labels``."""
-        size = len(labels)
-        flat = gold.astype(np.int64) * size + prediction
-        counts = np.bincount(flat, minlength=size * size).reshape(size, size)
-        seen = np.flatnonzero(counts.sum(0) + counts.sum(1))
-        return cls(tuple(labels[int(i)] for i in seen), counts[np.ix_(seen, seen)])
+        return cls(confusion_matrix(gold, prediction, labels=labels))
+
+    # Gold a a b and predicted a b b give the counts [[1, 1], [0, 1]]: accuracy 2/3, and F1 of a is
+    # 2 * 1 / (2 + 1), twice its place on the diagonal over the sums of its row and its column.
 
     def accuracy(self) -> float:
         """Return the share of items that are right, 0 to 1."""
@@ -55,17 +44,18 @@ class Confusion:
             classes: ``present`` takes the classes of the gold labels; ``union``, as scikit-learn
                 does by default, also those that are only predicted, each of which counts 0.
         """
-        right = np.diag(self.counts)
-        f1 = 2 * right / (self.counts.sum(0) + self.counts.sum(1))
-        return float(f1.mean() if classes == "union" else f1[self.counts.sum(1) > 0].mean())
+        gold, predicted = self.counts.sum(1), self.counts.sum(0)
+        kept = gold > 0 if classes == "present" else gold + predicted > 0
+        return float((2 * np.diag(self.counts)[kept] / (gold + predicted)[kept]).mean())
 
-    def micro_f1(self, outside: str | None = None) -> float:
+    def micro_f1(self, outside: int | None = None) -> float:
         """Return the F1 over all items, 0 to 1; without ``outside`` it equals the accuracy.
 
         Args:
-            outside: a label that is no class (``O`` of entities); right answers of it don't count.
+            outside: place of a label that is no class (``O`` of entities); right answers of it
+                don't count.
         """
-        kept = np.array([label != outside for label in self.labels])
+        kept = np.arange(len(self.counts)) != outside
         gold, predicted = self.counts.sum(1)[kept].sum(), self.counts.sum(0)[kept].sum()
         return float(2 * np.diag(self.counts)[kept].sum() / max(1, gold + predicted))
 
@@ -73,10 +63,10 @@ class Confusion:
 class SpanScorer:
     """Seqeval 1.2.2's F1 over exactly matching spans, for whole data sets at once.
 
-    tanti2021's code scores tags without a B-/I- prefix this way. Seqeval then takes the first
-    letter for the prefix and the rest for the type, and a maximal run of equal types for one span,
-    so the value is not a token score; it is here to compare with what the paper reports. On tags
-    with prefixes it is the usual entity F1.
+    The code of Tanti et al. (2021) scores tags without a B-/I- prefix this way. Seqeval then takes
+    the first letter for the prefix and the rest for the type, and a maximal run of equal types for
+    one span, so the value is not a token score; it is here to compare with what the paper reports.
+    On tags with prefixes it is the usual entity F1.
 
     Where spans begin and end depends on pairs of neighbouring tags only. Seqeval's own rules fill
     a table of all pairs, and the data are looked up in it.
@@ -86,7 +76,7 @@ class SpanScorer:
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
-        # Here, as it brings scikit-learn and scipy with it: a second of every training job.
+        # Here for the same reason as above.
         from seqeval.metrics.sequence_labeling import end_of_chunk, start_of_chunk
 
         parts = [(label[0], label[1:].split("-", maxsplit=1)[-1] or "_") for label in labels]

@@ -11,10 +11,12 @@ import json
 import lzma
 import os
 import shutil
+import tarfile
 import time
+import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
@@ -24,6 +26,7 @@ import pyarrow.parquet as pq
 from mbert_atlas.errors import AtlasError, DataError
 
 _DAY = 86400.0  # seconds
+_ROWS_PER_GROUP = 16_384  # small: a sample of a big wiki then decodes little at a time
 
 
 def _temporary_name(path: Path) -> Path:
@@ -87,8 +90,8 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def replace_directory(made: Path, path: Path) -> None:
-    """Rename the folder ``made`` to ``path``; an older folder there is moved away, then deleted.
+def replace_directory(new: Path, path: Path) -> None:
+    """Rename the folder ``new`` to ``path``; an older folder there is moved away, then deleted.
 
     Deleting it in place would, if the process is killed, leave a part of it under its name.
     """
@@ -96,7 +99,7 @@ def replace_directory(made: Path, path: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
     if path.exists():
         os.replace(path, old)
-    os.replace(made, path)
+    os.replace(new, path)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -104,6 +107,25 @@ def write_parquet(table: pa.Table, path: Path | str) -> None:
     """Write ``table`` as zstd Parquet, atomically."""
     with atomic_path(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
+
+
+def write_in_groups(
+    parts: Generator[list[Mapping[str, Any]], None, None], schema: pa.Schema, path: Path | str
+) -> None:
+    """Write rows as they come as zstd Parquet, atomically; a part stays in one row group."""
+    with (
+        closing(parts),  # whatever it has open, if the disk is full
+        atomic_path(path) as temporary,
+        pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
+    ):
+        rows: list[Mapping[str, Any]] = []
+        for part in parts:
+            rows += part
+            if len(rows) >= _ROWS_PER_GROUP:
+                writer.write_table(pa.Table.from_pylist(rows, schema))
+                rows.clear()
+        if rows:
+            writer.write_table(pa.Table.from_pylist(rows, schema))
 
 
 def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
@@ -154,19 +176,21 @@ def sha256_of(path: Path | str) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+_DAMAGE = (
+    *(EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error),
+    *(zipfile.BadZipFile, tarfile.TarError),
+)
+
+
 @contextmanager
-def _damage_in_one_sentence(path: Path) -> Iterator[None]:
+def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
+    """Turn what the archive modules say of damage, while ``place`` is read, into a DataError."""
     try:
         yield
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(
-            path, "", f"the archive is cut short or damaged ({error})", "fetch it again"
-        ) from error
-    except OSError as error:
-        if error.errno is None:  # bz2 reports damage as a bare OSError
-            raise DataError(
-                path, "", f"the archive is damaged ({error})", "fetch it again"
-            ) from error
+    except (*_DAMAGE, OSError) as error:
+        if isinstance(error, _DAMAGE) or error.errno is None:  # bz2's is a bare OSError
+            problem = f"the archive is cut short or damaged ({error})"
+            raise DataError(place, "", problem, "fetch it again") from error
         raise
 
 
@@ -189,7 +213,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         ".xz": lzma.open,
     }
     opener = openers.get(path.suffix, open)
-    with _damage_in_one_sentence(path), opener(path, "rb") as stream:
+    with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes read lines in Python; a buffer reads them in C, several times faster.
         yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))
 

@@ -1,48 +1,16 @@
-"""The table of languages: names, codes, genera, treebanks and which encoders know them."""
+"""The table of languages: names, codes, genera and which encoders know them."""
 
 from __future__ import annotations
 
 import csv
 import difflib
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mbert_atlas.errors import DataError
-
-Split = Literal["train", "dev", "test"]
-
-
-class Treebank(BaseModel):
-    """A treebank of Universal Dependencies 2.7.
-
-    Large training sets are cut into several files, so a part is a split or begins with one
-    (``train-l``); the archive of the release has them joined.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str = Field(pattern=r"^\w+$", description="name without the language, e.g. PUD")
-    parts: tuple[Annotated[str, Field(pattern=r"^(train|dev|test)(-\w+)*$")], ...] = Field(
-        min_length=1, description="its files, named by what follows `-ud-`"
-    )
-    has_text: bool = Field(description="False where the release withholds the words")
-
-
-def _treebanks(cell: object) -> object:
-    if not isinstance(cell, str):
-        return cell
-    treebanks = []
-    for item in filter(None, cell.split(";")):
-        match = re.fullmatch(r"(\w+)(!?):([\w+-]+)", item)
-        if match is None:
-            raise ValueError(f"{item!r} is not written as Name:train+dev+test or Name!:test")
-        parts = tuple(match[3].split("+"))
-        treebanks.append(Treebank(name=match[1], parts=parts, has_text=not match[2]))
-    return tuple(treebanks)
 
 
 class Language(BaseModel):
@@ -73,9 +41,6 @@ class Language(BaseModel):
     ud_code: str = Field(
         pattern=r"^[a-z]{0,3}$", description="code in its treebanks' file names, or empty"
     )
-    ud27: Annotated[tuple[Treebank, ...], BeforeValidator(_treebanks)] = Field(
-        description="its treebanks in Universal Dependencies 2.7"
-    )
     ntrex: str = Field(
         pattern=r"^([a-z]{3}(-[A-Za-z]+)?)?$", description="suffix of its file in NTREX-128"
     )
@@ -84,31 +49,6 @@ class Language(BaseModel):
     )
     in_mbert: bool = Field(description="one of multilingual BERT's 104 languages")
     in_xlmr: bool = Field(description="one of XLM-R's 100 languages")
-
-    def treebank_files(self, split: Split, *, with_text: bool = True) -> list[str]:
-        """Return the paths of its UD 2.7 files of one split, as the source register knows them.
-
-        Args:
-            split: train, dev or test.
-            with_text: leave out the treebanks whose words the release withholds.
-        """
-        return [
-            f"universal-dependencies/UD_{self.ud_name}-{treebank.name}/"
-            f"{self.ud_code}_{treebank.name.lower()}-ud-{part}.conllu"
-            for treebank in self.ud27
-            for part in treebank.parts
-            if part.split("-")[0] == split and (treebank.has_text or not with_text)
-        ]
-
-    def wikipedia_dump(self, date: str) -> str:
-        """Return the path of its Wikipedia dump of ``date`` (``YYYYMMDD`` or ``latest``).
-
-        Raises:
-            DataError: if it has no Wikipedia.
-        """
-        if not self.wiki:
-            raise DataError("languages", self.code, "it has no Wikipedia", "leave it out")
-        return f"wikipedia/{self.wiki.replace('-', '_')}wiki-{date}-pages-articles.xml.bz2"
 
 
 class Languages:
@@ -181,33 +121,5 @@ class Languages:
                 "use a code of that table or add a row",
             ) from None
 
-    def __contains__(self, code: object) -> bool:
-        return code in self._by_code
-
     def __iter__(self) -> Iterator[Language]:
         return iter(self._by_code.values())
-
-    def __len__(self) -> int:
-        return len(self._by_code)
-
-    def subset(
-        self,
-        *,
-        in_mbert: bool | None = None,
-        in_xlmr: bool | None = None,
-        codes: Iterable[str] | None = None,
-    ) -> Languages:
-        """Return the languages with these flags, or with these codes in their order, or both.
-
-        Raises:
-            DataError: if one of ``codes`` is unknown.
-        """
-        chosen = list(self) if codes is None else [self[code] for code in codes]
-        return Languages(
-            self.path,
-            [
-                language
-                for language in chosen
-                if in_mbert in (None, language.in_mbert) and in_xlmr in (None, language.in_xlmr)
-            ],
-        )

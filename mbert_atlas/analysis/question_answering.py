@@ -1,8 +1,7 @@
 """Scores of extracted answers: exact match and token F1, as SQuAD v1.1 and as MLQA define them.
 
 Both compare normalised texts. SQuAD's normalisation is made for English; MLQA's knows the articles
-of its languages and takes each Chinese character for a token. Scores of examples are shares from 0
-to 1, tables give percentages.
+of its languages and takes each Chinese character for a token. Scores are shares from 0 to 1.
 """
 
 from __future__ import annotations
@@ -12,22 +11,20 @@ import string
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 
+from mbert_atlas.analysis.scores import select
 from mbert_atlas.errors import AtlasError
 
 Floats = npt.NDArray[np.float64]
 Normalisation = Literal["squad", "mlqa"]
 Metric = Literal["exact_match", "f1"]
-ANSWER_SCORE_COLUMNS = ("dataset", "language", "question_language", "metric", "value", "n")
 
 _ENGLISH_ARTICLES = "a an the"
 _ARTICLES = {
@@ -41,7 +38,6 @@ _ARTICLES = {
 }
 _ARABIC_ARTICLE = "ال"
 _CHINESE_CHARACTER = re.compile("([\u4e00-\u9fa5])")
-_GROUP = ["dataset", "language", "question_language"]
 
 
 @dataclass(frozen=True)
@@ -116,93 +112,34 @@ def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squa
     return AnswerScores(exact, f1)
 
 
-def answer_scores(predictions: pa.Table, *, normalisation: Normalisation = "squad") -> pd.DataFrame:
-    """Average the scores of predictions by dataset, language and language of the question.
-
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.SPAN_PREDICTIONS`.
-        normalisation: see :func:`score_answers`.
-
-    Returns:
-        Columns :data:`ANSWER_SCORE_COLUMNS`, sorted: ``exact_match`` and ``f1`` in percent; ``n``
-        counts questions.
-
-    Raises:
-        AtlasError: if there are no predictions; and see :func:`score_answers`.
-    """
-    if predictions.num_rows == 0:
-        raise AtlasError("there are no predictions to score; predict first.")
-    scores = score_answers(predictions, normalisation=normalisation)
-    frame = predictions.select(_GROUP).to_pandas()
-    frame = frame.assign(exact_match=100 * scores.exact_match, f1=100 * scores.f1)
-    rows = [
-        (*key, metric, float(group[metric].mean()), len(group))
-        for key, group in frame.groupby(_GROUP)
-        for metric in ("exact_match", "f1")
-    ]
-    return pd.DataFrame(rows, columns=list(ANSWER_SCORE_COLUMNS))
-
-
-def mean_answer_scores(
-    runs: Sequence[pa.Table],
+def scores_by_question(
+    run: pa.Table,
     *,
-    metric: Metric = "f1",
-    normalisation: Normalisation = "squad",
-    dataset: str | None = None,
-    language: str | None = None,
-    question_language: str | None = None,
+    metric: Metric,
+    normalisation: Normalisation,
+    dataset: str,
+    language: str,
+    question_language: str,
 ) -> tuple[list[str], Floats]:
-    """Return the score of each question, averaged over runs with different seeds.
-
-    This is what :func:`mbert_atlas.analysis.significance.paired_t_test` compares (efimov2022,
-    section 5.1).
+    """Return the score of each question, which :func:`significance.paired_t_test` compares.
 
     Args:
-        runs: one table of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS` per seed.
+        run: table of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS`.
         metric: which score.
         normalisation: see :func:`score_answers`.
-        dataset: keep only this dataset.
-        language: keep only contexts in this language.
-        question_language: keep only questions in this language.
+        dataset: which dataset.
+        language: language of the contexts.
+        question_language: language of the questions.
 
     Returns:
-        Keys of the questions, sorted, each made of dataset, both languages and id; and the mean
-        scores, float64, shape ``(n,)``, 0 to 1.
+        Ids of the questions, sorted; and the scores, float64, shape ``(n,)``, 0 to 1.
 
     Raises:
-        AtlasError: if there are no runs or no questions, a question occurs twice in a run, or runs
-            hold different questions.
+        AtlasError: if there are no such questions, or one occurs twice.
     """
-    if not runs:
-        raise AtlasError("there are no predictions to compare; run at least one seed.")
-    wanted = dict(zip(_GROUP, (dataset, language, question_language), strict=True))
-    where = f"predictions of {', '.join(f'{name} {value}' for name, value in wanted.items())}"
-    keys: list[str] = []
-    total: Floats = np.empty(0)
-    for number, run in enumerate(runs):
-        frame = run.select([*_GROUP, "example_id"]).to_pandas()
-        kept = np.ones(len(frame), dtype=bool)
-        for column, value in wanted.items():
-            if value is not None:
-                kept &= (frame[column] == value).to_numpy()
-        scores = score_answers(run.filter(pa.array(kept)), normalisation=normalisation)
-        names = frame["dataset"] + "\t" + frame["language"] + "\t" + frame["question_language"]
-        key = (names + "\t" + frame["example_id"])[kept]
-        found = pd.Series(getattr(scores, metric), index=key.to_numpy()).sort_index()
-        if len(found) == 0 or not found.index.is_unique:
-            raise AtlasError(
-                f"{where}: {'a question occurs twice' if len(found) else 'there are none'}; "
-                "predict again."
-            )
-        if number == 0:
-            keys, total = [str(name) for name in found.index], np.zeros(len(found))
-        elif list(found.index) != keys:
-            raise AtlasError(
-                f"{where}: the seeds were evaluated on different questions; predict the same test "
-                "set with each."
-            )
-        total += found.to_numpy()
-    return keys, total / len(runs)
+    table = select(run, dataset=dataset, language=language, question_language=question_language)
+    scores: Floats = getattr(score_answers(table, normalisation=normalisation), metric)
+    return table["example_id"].to_pylist(), scores
 
 
 def _f1(prediction: list[str], gold: list[str]) -> float:

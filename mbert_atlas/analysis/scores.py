@@ -60,8 +60,8 @@ def class_scores(predictions: pa.Table) -> pd.DataFrame:
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
     rows: list[tuple[str, str, str, float, int]] = []
     for dataset, language, group in _groups(predictions):
-        confusion = Confusion.of_codes(codes[0][group], codes[1][group], labels)
-        values = {"accuracy": confusion.accuracy(), **_item_f1(confusion, None)}
+        confusion = Confusion.of(codes[0][group], codes[1][group], range(len(labels)))
+        values = _item_scores(confusion, None)
         rows += [(dataset, language, name, 100 * v, len(group)) for name, v in values.items()]
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
@@ -70,7 +70,6 @@ def tag_scores(
     predictions: pa.Table,
     *,
     outside: str | None = None,
-    spans: bool = True,
     unit: TagUnit = "word",
 ) -> pd.DataFrame:
     """Score predictions of tags.
@@ -78,14 +77,14 @@ def tag_scores(
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
         outside: label that is no class, left out of ``token_micro_f1``; none for parts of speech.
-        spans: also give ``span_macro_f1`` and ``span_micro_f1``, see :class:`SpanScorer`.
         unit: ``word`` takes the first labelled piece for the word; ``piece`` scores every labelled
             piece, so that a word which the tokenizer splits counts several times (Tanti et al.
             2021, code).
 
     Returns:
         As :func:`class_scores`, with ``token_accuracy``, ``token_macro_f1_present``,
-        ``token_macro_f1_union`` and ``token_micro_f1``; ``n`` counts words or pieces.
+        ``token_macro_f1_union`` and ``token_micro_f1``, and with ``span_macro_f1`` and
+        ``span_micro_f1``, see :class:`SpanScorer`; ``n`` counts words or pieces.
 
     Raises:
         AtlasError: if there are no predictions, or a sentence has more or fewer predictions
@@ -93,32 +92,31 @@ def tag_scores(
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
+    no_class = labels.index(outside) if outside in labels else None
     rows: list[tuple[str, str, str, float, int]] = []
     for dataset, language, group in _groups(predictions):
         mask = np.zeros(len(lengths), dtype=bool)
         mask[group] = True
         words = np.repeat(mask, lengths)
-        confusion = Confusion.of_codes(codes[0][words], codes[1][words], labels)
-        values = {"accuracy": confusion.accuracy(), **_item_f1(confusion, outside)}
-        values = {f"token_{name}": value for name, value in values.items()}
-        if spans:
-            f1 = scorer.f1(codes[0][words], codes[1][words], lengths[mask])
-            values |= {f"span_{average}_f1": value for average, value in f1.items()}
+        confusion = Confusion.of(codes[0][words], codes[1][words], range(len(labels)))
+        tokens = _item_scores(confusion, no_class)
+        spans = scorer.f1(codes[0][words], codes[1][words], lengths[mask])
+        values = {f"token_{name}": value for name, value in tokens.items()}
+        values |= {f"span_{average}_f1": value for average, value in spans.items()}
         n = int(lengths[group].sum())
         rows += [(dataset, language, name, 100 * v, n) for name, v in values.items()]
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 
 def sentence_counts(
-    predictions: pa.Table, *, unit: Literal["entity", "token"], outside: str = "O"
+    predictions: pa.Table, *, unit: Literal["entity", "token"]
 ) -> npt.NDArray[np.int64]:
     """Count by sentence what micro F1 is made of.
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
         unit: ``entity`` counts exactly matching spans, see :class:`SpanScorer`; ``token`` counts
-            words whose tag is not ``outside``.
-        outside: label that is no class.
+            words whose tag is not ``O``.
 
     Returns:
         Right, gold and predicted ones of each row, int64, shape ``(n, 3)``. F1 is twice the sum of
@@ -130,7 +128,7 @@ def sentence_counts(
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
         return SpanScorer(labels).counts(gold, predicted, lengths)
-    inside = np.array([label != outside for label in labels], dtype=bool)
+    inside = np.array([label != "O" for label in labels], dtype=bool)
     sentence = np.repeat(np.arange(len(lengths)), lengths)
     marks = ((gold == predicted) & inside[gold], inside[gold], inside[predicted])
     columns = [np.bincount(sentence[mark], minlength=len(lengths)) for mark in marks]
@@ -185,8 +183,29 @@ def _tag_codes(
     )
 
 
-def _item_f1(confusion: Confusion, outside: str | None) -> dict[str, float]:
+def select(predictions: pa.Table, **where: str) -> pa.Table:
+    """Return the predictions for examples of one kind, sorted by the examples' ids.
+
+    Args:
+        predictions: columns as in one of the prediction schemas.
+        where: wanted value of a column, such as ``dataset`` and ``language``.
+
+    Raises:
+        AtlasError: if there are none, or an example occurs twice.
+    """
+    for column, value in where.items():
+        predictions = predictions.filter(pc.equal(predictions[column], value))
+    examples = predictions["example_id"]
+    if len(examples) == 0 or pc.count_distinct(examples).as_py() < len(examples):
+        kind = ", ".join(f"{column} {value}" for column, value in where.items())
+        problem = "an example occurs twice" if len(examples) else "there are none"
+        raise AtlasError(f"predictions of {kind}: {problem}; predict again.")
+    return predictions.sort_by("example_id").combine_chunks()
+
+
+def _item_scores(confusion: Confusion, outside: int | None) -> dict[str, float]:
     return {
+        "accuracy": confusion.accuracy(),
         "macro_f1_present": confusion.macro_f1("present"),
         "macro_f1_union": confusion.macro_f1("union"),
         "micro_f1": confusion.micro_f1(outside),

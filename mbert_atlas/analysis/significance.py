@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from scipy import stats
 
-from mbert_atlas.analysis.scores import sentence_counts
+from mbert_atlas.analysis.scores import select, sentence_counts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.randomness import generator
 
@@ -37,7 +37,7 @@ class PairedTest:
         baseline: mean of the baseline.
         system: mean of the system.
         difference: mean of the differences.
-        low: lower end of the confidence interval of the difference.
+        low: lower end of the 95% confidence interval of the difference.
         high: its upper end.
         effect_size: Cohen's d_z, the mean difference over the standard deviation of differences.
         statistic: t with ``n - 1`` degrees of freedom.
@@ -55,13 +55,12 @@ class PairedTest:
     p_value: float
 
 
-def paired_t_test(baseline: Floats, system: Floats, confidence: float = 0.95) -> PairedTest:
-    """Compare two systems on the same examples (efimov2022, section 5.1).
+def paired_t_test(baseline: Floats, system: Floats) -> PairedTest:
+    """Compare two systems on the same examples (Efimov et al. 2022, section 5.1).
 
     Args:
         baseline: score of each example, float, shape ``(n,)``; a mean over seeds is one score.
         system: scores of the same examples in the same order.
-        confidence: level of the interval.
 
     Raises:
         AtlasError: if the shapes differ or there are fewer than two examples.
@@ -80,7 +79,7 @@ def paired_t_test(baseline: Floats, system: Floats, confidence: float = 0.95) ->
         p_value = 0.0 if differs else 1.0
     else:
         test = stats.ttest_rel(system, baseline)
-        interval = test.confidence_interval(confidence)
+        interval = test.confidence_interval(0.95)
         low, high = float(interval.low), float(interval.high)
         effect = mean / float(difference.std(ddof=1))
         statistic, p_value = float(test.statistic), float(test.pvalue)
@@ -97,49 +96,23 @@ def paired_t_test(baseline: Floats, system: Floats, confidence: float = 0.95) ->
     )
 
 
-def mean_correct(
-    runs: Sequence[pa.Table], *, dataset: str | None = None, language: str | None = None
-) -> tuple[list[str], Floats]:
-    """Return how often each example was right over runs with different seeds.
+def correct_examples(run: pa.Table, *, dataset: str, language: str) -> tuple[list[str], Floats]:
+    """Return which examples were right.
 
     Args:
-        runs: one table of :data:`mbert_atlas.schemas.CLASS_PREDICTIONS` per seed.
-        dataset: keep only this dataset.
-        language: keep only this language.
+        run: table of :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
+        dataset: which dataset.
+        language: which of its languages.
 
     Returns:
-        Example ids, sorted, each with its dataset and language; and the share of runs that were
-        right, float64, shape ``(n,)``.
+        Example ids, sorted; and 1 where the prediction was right, else 0, float64, shape ``(n,)``.
 
     Raises:
-        AtlasError: if there are no runs or no examples, an example occurs twice in a run, or runs
-            hold different examples.
+        AtlasError: if there are no such examples, or one occurs twice.
     """
-    if not runs:
-        raise AtlasError("there are no predictions to compare; run at least one seed.")
-    keys: list[str] = []
-    shares: Floats = np.empty(0)
-    for number, run in enumerate(runs):
-        frame = run.select(["dataset", "language", "example_id", "gold", "prediction"]).to_pandas()
-        for column, value in (("dataset", dataset), ("language", language)):
-            if value is not None:
-                frame = frame[frame[column] == value]
-        key = frame["dataset"] + "\t" + frame["language"] + "\t" + frame["example_id"]
-        right = (frame["gold"] == frame["prediction"]).set_axis(key).sort_index()
-        if len(right) == 0 or not right.index.is_unique:
-            raise AtlasError(
-                f"predictions of dataset {dataset}, language {language}: "
-                f"{'an example occurs twice' if len(right) else 'there are none'}; predict again."
-            )
-        if number == 0:
-            keys, shares = [str(k) for k in right.index], np.zeros(len(right))
-        elif list(right.index) != keys:
-            raise AtlasError(
-                f"predictions of dataset {dataset}, language {language}: the seeds were evaluated "
-                "on different examples; predict the same test set with each."
-            )
-        shares += right.to_numpy(dtype=np.float64)
-    return keys, shares / len(runs)
+    table = select(run, dataset=dataset, language=language)
+    right = pc.equal(table["gold"], table["prediction"]).to_numpy()
+    return table["example_id"].to_pylist(), right.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -151,11 +124,8 @@ class PermutationTest:
         baseline: F1 of the baseline, all seeds together.
         system: F1 of the system.
         difference: ``system - baseline``.
-        null_low: lower end of the range that holds 95% of the differences that swapping gives.
-        null_high: its upper end; no confidence interval of the observed difference.
         low: lower end of the difference's 95% confidence interval, bootstrapped over sentences.
         high: its upper end.
-        iterations: random assignments drawn.
         p_value: share of assignments, the observed one included, whose difference is at least as
             large in either direction.
     """
@@ -164,11 +134,8 @@ class PermutationTest:
     baseline: float
     system: float
     difference: float
-    null_low: float
-    null_high: float
     low: float
     high: float
-    iterations: int
     p_value: float
 
 
@@ -197,6 +164,11 @@ def permutation_test(
             f"a permutation test needs the same sentences from both systems, found "
             f"{baseline.shape} and {system.shape}; score both on one test set."
         )
+    # A sentence swapped moves its change (system - baseline) from the system to the baseline. With
+    # (right, gold, predicted) of three sentences
+    #     baseline (1,2,2) (0,1,1) (2,2,3)     system (2,2,2) (1,1,1) (2,2,2)
+    #     change   (1,0,0) (1,0,0) (0,0,-1)    swaps [1, 0, 1] @ change = (1, 0, -1)
+    # the totals (3,5,6) and (5,5,5) become (4,5,5) and (4,5,6); F1 = 2 right / (gold + predicted).
     change = (system - baseline).astype(np.float64)
     totals = baseline.sum(0, dtype=np.float64), system.sum(0, dtype=np.float64)
     random = generator(seed, "permutations")
@@ -209,7 +181,6 @@ def permutation_test(
         differences[start : start + count] = _f1(totals[1] - moved) - _f1(totals[0] + moved)
     before, after = (float(_f1(total)) for total in totals)
     extreme = np.count_nonzero(np.abs(differences) >= abs(after - before) - _ROUNDING)
-    null_low, null_high = np.quantile(differences, [0.025, 0.975])
     low, high = _bootstrap(
         *(counts.reshape(runs, -1, 3).sum(0) for counts in (baseline, system)),
         seed=seed,
@@ -220,11 +191,8 @@ def permutation_test(
         baseline=before,
         system=after,
         difference=after - before,
-        null_low=float(null_low),
-        null_high=float(null_high),
         low=low,
         high=high,
-        iterations=iterations,
         p_value=(1 + int(extreme)) / (1 + iterations),
     )
 
@@ -235,24 +203,22 @@ def compare_taggers(
     *,
     unit: Literal["entity", "token"],
     seed: int,
-    outside: str = "O",
-    dataset: str | None = None,
-    language: str | None = None,
+    dataset: str,
+    language: str,
     iterations: int = 1000,
 ) -> PermutationTest:
     """Test two taggers, each run with the same number of seeds, all seeds together.
 
-    The predictions of the seeds are concatenated (efimov2022, section 5.1); seed k of one system is
-    swapped with seed k of the other.
+    The predictions of the seeds are concatenated (Efimov et al. 2022, section 5.1); seed k of one
+    system is swapped with seed k of the other.
 
     Args:
         baseline: one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed.
         system: the same of the other system.
         unit: what F1 counts, see :func:`mbert_atlas.analysis.scores.sentence_counts`.
         seed: decides the swaps.
-        outside: label that is no class.
-        dataset: keep only this dataset.
-        language: keep only this language.
+        dataset: which dataset to compare on.
+        language: which of its languages.
         iterations: random assignments.
 
     Raises:
@@ -265,15 +231,15 @@ def compare_taggers(
             f"{title}: {len(baseline)} runs of one system and {len(system)} of the other; "
             "run both with the same seeds."
         )
-    tables = [_sorted(run, dataset, language, title) for run in [*baseline, *system]]
-    shared = ["dataset", "language", "example_id", "gold"]
+    tables = [select(run, dataset=dataset, language=language) for run in [*baseline, *system]]
+    shared = ["example_id", "gold"]
     if any(not table.select(shared).equals(tables[0].select(shared)) for table in tables):
         raise AtlasError(
             f"{title}: the runs were evaluated on different sentences or gold tags; "
             "predict the same test set with each."
         )
     # All at once, so that both systems' labels are numbered alike.
-    counts = sentence_counts(pa.concat_tables(tables), unit=unit, outside=outside)
+    counts = sentence_counts(pa.concat_tables(tables), unit=unit)
     half = len(counts) // 2
     return permutation_test(
         counts[:half], counts[half:], seed=seed, iterations=iterations, runs=len(system)
@@ -328,16 +294,3 @@ def _f1(totals: Floats) -> Floats:
     """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
     found = totals[..., 1] + totals[..., 2]
     return np.divide(2 * totals[..., 0], found, out=np.zeros_like(found), where=found > 0)
-
-
-def _sorted(run: pa.Table, dataset: str | None, language: str | None, title: str) -> pa.Table:
-    for column, value in (("dataset", dataset), ("language", language)):
-        if value is not None:
-            run = run.filter(pc.equal(run[column], value))
-    keys = ["dataset", "language", "example_id"]
-    if run.num_rows == 0 or run.group_by(keys).aggregate([]).num_rows < run.num_rows:
-        raise AtlasError(
-            f"{title}: {'a sentence occurs twice' if run.num_rows else 'there are none'}; "
-            "predict again."
-        )
-    return run.sort_by([(key, "ascending") for key in keys]).combine_chunks()

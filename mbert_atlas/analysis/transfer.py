@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.analysis.measurements import write_measurements
-from mbert_atlas.analysis.question_answering import mean_answer_scores
+from mbert_atlas.analysis.question_answering import scores_by_question
 from mbert_atlas.analysis.scores import right_words, tag_scores
 from mbert_atlas.analysis.significance import (
     Floats,
     compare_taggers,
+    correct_examples,
     holm,
-    mean_correct,
     paired_t_test,
 )
 from mbert_atlas.errors import AtlasError
@@ -68,7 +68,7 @@ class Cell:
 
 
 def _right_texts(cell: Cell, metric: str) -> Examples:
-    return mean_correct([_read(cell)], dataset=cell.dataset, language=cell.language)
+    return correct_examples(_read(cell), dataset=cell.dataset, language=cell.language)
 
 
 def _right_words(cell: Cell, metric: str) -> Examples:
@@ -77,8 +77,8 @@ def _right_words(cell: Cell, metric: str) -> Examples:
 
 def _answers(cell: Cell, metric: str) -> Examples:
     contexts = "en" if cell.questions == "target" else cell.language
-    return mean_answer_scores(
-        [_read(cell)],
+    return scores_by_question(
+        _read(cell),
         metric="exact_match" if metric == "exact_match" else "f1",
         normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
         dataset=cell.dataset,

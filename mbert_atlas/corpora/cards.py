@@ -5,35 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from mbert_atlas import __version__
 from mbert_atlas.files import sha256_of, write_json
 
 Source = Mapping[str, str] | Sequence[Mapping[str, str]] | None
-
-
-class SourceFile(BaseModel):
-    """One upstream file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    path: str = Field(description="where the file was read")
-    sha256: str = Field(description="its SHA-256 when it was read")
-
-
-class DatasetCard(BaseModel):
-    """What a reader must know about a dataset before using its numbers."""
-
-    model_config = ConfigDict(extra="forbid")
-    dataset: str = Field(description="name of the upstream dataset")
-    language: str = Field(description="language code; several are joined by spaces")
-    source_files: list[SourceFile]
-    licence: str = Field(description="licence of the upstream dataset")
-    citation: str = Field(description="how to cite the upstream dataset")
-    counts: dict[str, int] = Field(description="what was read and what was kept")
-    dropped: dict[str, int] = Field(description="items left out, by reason")
-    notes: list[str] = Field(default_factory=list, description="choices that a reader should know")
-    created_by: str = Field(description="program and version")
 
 
 def write_card(
@@ -47,8 +22,8 @@ def write_card(
     source: Source = None,
     notes: Iterable[str] = (),
     tool: str = "",
-) -> DatasetCard:
-    """Write a dataset card as JSON and return it.
+) -> None:
+    """Write a dataset card as JSON: what a reader must know before using its numbers.
 
     Args:
         card: path of the JSON file.
@@ -67,17 +42,15 @@ def write_card(
     def joined(key: str, otherwise: str) -> str:
         return "; ".join(dict.fromkeys(one[key] for one in stated if one.get(key))) or otherwise
 
-    created_by = f"mbert-atlas {__version__}" + (f", {tool}" if tool else "")
-    written = DatasetCard(
-        dataset=joined("dataset", dataset),
-        language=language,
-        source_files=[SourceFile(path=str(path), sha256=sha256_of(path)) for path in files],
-        licence=joined("licence", "not stated"),
-        citation=joined("citation", "not stated"),
-        counts=dict(counts),
-        dropped={reason: number for reason, number in dropped.items() if number},
-        notes=list(notes),
-        created_by=created_by,
-    )
-    write_json(written.model_dump(), card)
-    return written
+    content = {
+        "dataset": joined("dataset", dataset),
+        "language": language,
+        "source_files": [{"path": str(path), "sha256": sha256_of(path)} for path in files],
+        "licence": joined("licence", "not stated"),
+        "citation": joined("citation", "not stated"),
+        "counts": dict(counts),
+        "dropped": {reason: number for reason, number in dropped.items() if number},
+        "notes": list(notes),
+        "created_by": f"mbert-atlas {__version__}" + (f", {tool}" if tool else ""),
+    }
+    write_json(content, card)

@@ -48,8 +48,6 @@ class _Found:
 def read_gold(
     paths: Path | str | Sequence[Path | str],
     format: Format,
-    *,
-    swap: bool = False,
 ) -> list[GoldSentence]:
     """Read gold alignments.
 
@@ -63,7 +61,6 @@ def read_gold(
             ``<s snum=1> ... </s>``, then links ``snum source target [S|P]`` from 1, where 0 is the
             empty word and is passed over; ``awesome``: ``source ||| target``, then links from 1,
             possible ones with ``p`` for the dash.
-        swap: give the second language as the source (awesome-align's zh-en has English second).
 
     Raises:
         DataError: for a link outside its sentence, a malformed line, or files of unequal length;
@@ -99,16 +96,7 @@ def read_gold(
         _logger.warning("%s The link is dropped.", error)
     if not sentences:
         raise DataError(files[0], "", "no sentence in it", "fetch the file again")
-    return [_swapped(sentence) for sentence in sentences] if swap else sentences
-
-
-def _swapped(sentence: GoldSentence) -> GoldSentence:
-    return GoldSentence(
-        sentence.target_tokens,
-        sentence.source_tokens,
-        {(target, source) for source, target in sentence.sure},
-        {(target, source) for source, target in sentence.possible},
-    )
+    return sentences
 
 
 def _is_inside(sentence: GoldSentence, found: _Found) -> bool:

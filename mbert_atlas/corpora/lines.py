@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
+import sys
 import tarfile
 import zipfile
-import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import IO, cast
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_bytes
+from mbert_atlas.files import damage_in_one_sentence, open_bytes
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -43,81 +42,87 @@ def decoded_lines(stream: Iterable[bytes], path: Path | str) -> Iterator[tuple[i
 
 
 @contextmanager
-def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open the one member of a zip whose path matches ``pattern``.
+def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open a file, or the member of a zip or of a gzipped tar whose path matches ``pattern``.
 
     Args:
-        archive: the zip file.
+        path: the file; ``.zip``, ``.tar.gz`` and ``.tgz`` are archives, others are plain or
+            compressed as :func:`open_bytes` knows them.
         pattern: regular expression for the end of the member's path (matched from a ``/`` or from
-            the start); resource forks that macOS adds are never considered.
+            the start).
 
     Yields:
-        The member's path in the archive and a stream of its bytes.
+        What to call it in errors, and a stream of its bytes.
+
+    Raises:
+        DataError: see :func:`open_zip_member` and :func:`open_tar_member`.
+    """
+    name = Path(path).name
+    if name.endswith(".zip"):
+        with open_zip_member(path, pattern) as opened:
+            yield opened
+    elif name.endswith((".tar.gz", ".tgz")):
+        with open_bytes(path) as stream, open_tar_member(stream, path, pattern) as opened:
+            yield opened
+    else:
+        with open_bytes(path) as stream:
+            yield str(path), stream
+
+
+@contextmanager
+def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open the one member of a zip whose path matches ``pattern``; see :func:`open_member`.
+
+    Resource forks that macOS adds are never considered.
 
     Raises:
         DataError: if the archive is missing or damaged, or does not hold exactly one such member.
     """
-    archive = Path(archive)
     with open_bytes(archive):
         pass  # the checks of every other file: it exists and is not empty
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            names = [
-                name
-                for name in opened.namelist()
-                if not name.endswith("/") and not name.startswith("__MACOSX/")
-            ]
-            found = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
-            if len(found) != 1:
-                raise DataError(
-                    archive,
-                    "member " + pattern.replace("\\", ""),
-                    f"found {len(found)} such members among {_short_list(names)}",
-                    "fetch the archive again or correct the source's format and language",
-                )
-            with opened.open(found[0]) as stream:
-                yield found[0], io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-        raise DataError(
-            archive, "", f"the archive is cut short or damaged ({error})", "fetch it again"
-        ) from error
+    with damage_in_one_sentence(archive), zipfile.ZipFile(archive) as opened:
+        names = [
+            name
+            for name in opened.namelist()
+            if not name.endswith("/") and not name.startswith("__MACOSX/")
+        ]
+        found = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
+        if len(found) != 1:
+            raise DataError(
+                archive,
+                "member " + pattern.replace("\\", ""),
+                f"found {len(found)} such members among {_short_list(names)}",
+                "fetch the archive again or correct the source's format and language",
+            )
+        with opened.open(found[0]) as stream:
+            content = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
+            yield f"{archive}:{found[0]}", content
 
 
 @contextmanager
 def open_tar_member(
-    archive: Path | str | IO[bytes], place: Path | str, pattern: str
+    archive: IO[bytes], place: Path | str, pattern: str
 ) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open the first file of a gzipped tar whose path matches ``pattern``, without unpacking.
+    """Open the first file of a tar whose path matches ``pattern``; see :func:`open_member`.
 
     Args:
-        archive: the archive's path, or a stream of its bytes (an archive inside an archive).
-        place: what to call it in errors.
-        pattern: regular expression for the end of the member's path, see :func:`open_zip_member`.
-
-    Yields:
-        The member's path in the archive and a stream of its bytes. What follows it in the archive
-        is not read, so damage there goes unnoticed.
+        archive: the tar, decompressed already: the tarfile module takes a compressed archive that
+            is cut short for a shorter one.
+        place: what to call the archive in errors.
+        pattern: see :func:`open_member`. What follows the member in the archive is not read, so
+            damage there goes unnoticed.
 
     Raises:
-        DataError: if the archive is missing or damaged, or has no such file.
+        DataError: if the archive is damaged or has no such file.
     """
-    wanted = re.compile(rf"(?:^|/){pattern}$")
     names: list[str] = []
-    try:
-        with (
-            _opened_gzip(archive) as stream,
-            tarfile.open(fileobj=stream, mode="r|") as opened,
-        ):
-            for member in opened:
-                content = opened.extractfile(member) if member.isfile() else None
-                if content is not None and wanted.search(member.name):
-                    yield member.name, content
-                    return
-                names.append(member.name)
-    except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise DataError(
-            place, "", f"the archive is cut short or damaged ({error})", "fetch it again"
-        ) from error
+    with damage_in_one_sentence(place), tarfile.open(fileobj=archive, mode="r|") as opened:
+        for member in opened:
+            content = opened.extractfile(member) if member.isfile() else None
+            if content is not None and re.search(rf"(?:^|/){pattern}$", member.name):
+                yield f"{place}:{member.name}", content
+                return
+            names.append(member.name)
     raise DataError(
         place,
         "member " + pattern.replace("\\", ""),
@@ -126,15 +131,14 @@ def open_tar_member(
     )
 
 
-@contextmanager
-def _opened_gzip(archive: Path | str | IO[bytes]) -> Iterator[BinaryIO]:
-    # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
-    if isinstance(archive, Path | str):
-        with open_bytes(archive) as stream:
-            yield stream
-    else:
-        with gzip.open(archive) as inner:
-            yield cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, inner), 1 << 16))
+def require_format(format: str, known: Sequence[str], path: Path) -> None:
+    """Check the name of a source's format.
+
+    Raises:
+        DataError: if it is not a known one.
+    """
+    if format not in known:
+        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(known)}")
 
 
 def numbered_lines(
@@ -153,8 +157,8 @@ def numbered_lines(
         with open_bytes(path) as stream:
             yield from decoded_lines(stream, path)
     else:
-        with open_zip_member(path, member) as (name, content):
-            yield from decoded_lines(content, f"{path}:{name}")
+        with open_zip_member(path, member) as (place, content):
+            yield from decoded_lines(content, place)
 
 
 def parallel_lines(
@@ -194,6 +198,36 @@ def split_columns(line: str, width: int, path: Path | str, number: int) -> list[
     return columns
 
 
+def numbered_columns(
+    path: Path | str, member: str | None = None, *, least: int, most: int | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, columns) of a tab-separated file whose first line says how many it has.
+
+    Args:
+        path: see :func:`numbered_lines`.
+        member: see :func:`numbered_lines`.
+        least: columns that every line must have.
+        most: columns beyond which a line is wrong; none: any number.
+
+    Raises:
+        DataError: see :func:`numbered_lines` and :func:`split_columns`.
+    """
+    width = 0
+    with closing(numbered_lines(path, member)) as lines:
+        for number, line in lines:
+            width = width or min(max(line.count("\t") + 1, least), most or sys.maxsize)
+            yield number, split_columns(line, width, path, number)
+
+
+def manythings(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, columns) of a Tatoeba pair of manythings.org, alone or in a zip.
+
+    The columns are English, the other language and, in newer files, an attribution.
+    """
+    member = r"(?!_about)[^/]+\.txt" if path.suffix == ".zip" else None
+    return numbered_columns(path, member, least=2, most=3)
+
+
 def header_columns(
     line: str, wanted: Mapping[str, str], path: Path | str
 ) -> tuple[int, dict[str, int]]:
@@ -214,7 +248,7 @@ def header_columns(
             path,
             "line 1",
             f"the header lacks {', '.join(missing)} (it has {_short_list(names)})",
-            "check that the file is in the format that was named",
+            "check that the file is in the format that the config says",
         )
     return len(names), {ours: names.index(theirs) for ours, theirs in wanted.items()}
 

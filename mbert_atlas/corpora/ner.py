@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
-
-import pyarrow as pa
+from typing import IO, Literal, cast, get_args
 
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
     decoded_lines,
     numbered_lines,
+    open_member,
     open_tar_member,
     open_zip_member,
+    require_format,
     split_columns,
 )
-from mbert_atlas.corpora.samples import limited
+from mbert_atlas.corpora.samples import limited, sample_note, table_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
@@ -56,16 +57,14 @@ def read_ner(
     output: Path | str,
     card: Path | str,
     *,
-    code: str | None = None,
     limit: int | None = None,
     seed: int | None = None,
     source: Source = None,
 ) -> None:
     """Read the sentences of one language and split.
 
-    Tags are kept as they are. The Chinese and Japanese parts hold some ``I-`` tags that continue
-    nothing (about one in 500 words); the card counts them, and seqeval takes each for the
-    beginning of an entity, as the CoNLL script does.
+    Tags are kept as they are. The card counts ``I-`` tags that continue nothing (about one in 500
+    words in Chinese and Japanese); seqeval takes each for the beginning of an entity.
 
     Args:
         source_path: a file in one of the formats below.
@@ -77,46 +76,26 @@ def read_ner(
         output: Parquet file with the columns of ``schemas.TAGGED_SENTENCES``; ids are the numbers
             of the sentences in the file, from 1.
         card: JSON file for the dataset card.
-        code: upstream's code of the language, if it differs from ours.
         limit: most sentences to keep; all if none.
         seed: seed for a random sample of ``limit`` sentences; without one, the first are kept.
         source: dataset, licence and citation for the card.
 
     Raises:
-        DataError: for a wrong number of columns, an empty word, a tag that is not IOB2 of LOC, ORG
-            or PER, the prefix of another language, a missing member, or no sentence; names file
-            and line.
+        DataError: for a wrong number of columns, an empty word, an unknown tag, the prefix of
+            another language, a missing member, or no sentence; names file and line.
     """
     path = Path(source_path)
-    if format not in get_args(Format):
-        raise DataError(path, f"format {format}", "unknown", f"use {' or '.join(get_args(Format))}")
-    if format == "rahimi":
-        sentences = list(
-            parse_tagged(*_rahimi_lines(path, code or language, split), code or language)
-        )
-    else:
-        sentences = list(parse_tagged(numbered_lines(path), path))
-    if not sentences:
-        raise DataError(
-            path, "", "there is no sentence in it", "fetch it again or correct the format"
-        )
-    numbers = range(1, len(sentences) + 1)
-    columns = {
-        "id": [str(number) for number in numbers],
-        "language": [language for _ in numbers],
-        "split": [split for _ in numbers],
-        "forms": [sentence.forms for sentence in sentences],
-        "ner_tags": [sentence.tags for sentence in sentences],
-    }
-    table = pa.table(columns, schema=TAGGED_SENTENCES)
-    kept = limited(table, limit, seed, "ner", language, split)
+    sentences = _sentences(path, format, language, split)
+    rows = [
+        (str(number), language, split, sentence.forms, sentence.tags)
+        for number, sentence in enumerate(sentences, 1)
+    ]
+    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, "ner", language, split)
     tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
-    counts = Counter({"sentences read": len(sentences), "sentences": kept.num_rows})
-    counts["words"] = tags.total()
-    for name in TYPES:
-        counts[f"{name}: entities begun"] = tags[f"B-{name}"]
+    sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
+    counts = sizes | {f"{name}: entities begun": tags[f"B-{name}"] for name in TYPES}
     strays = sum(sentences[int(number) - 1].stray for number in kept["id"].to_pylist())
-    notes = [_sampled(limit, seed)] if kept.num_rows < len(sentences) else []
+    notes = [sample_note(limit, seed)] if kept.num_rows < len(sentences) else []
     if strays:
         counts["I- tags that continue no entity"] = strays
         notes.append("I- tags that continue no entity are kept; seqeval begins an entity there")
@@ -133,24 +112,30 @@ def read_ner(
     )
 
 
-def _sampled(limit: int | None, seed: int | None) -> str:
-    return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
+def _sentences(path: Path, format: Format, language: str, split: str) -> list[TaggedSentence]:
+    require_format(format, get_args(Format), path)
+    if format == "rahimi":
+        sentences = list(parse_tagged(*_rahimi_lines(path, language, split), language))
+    else:
+        sentences = list(parse_tagged(numbered_lines(path), path))
+    if not sentences:
+        mend = "fetch it again or correct the format"
+        raise DataError(path, "", "there is no sentence in it", mend)
+    return sentences
 
 
-def _rahimi_lines(
-    path: Path, code: str, split: str
-) -> tuple[Iterable[tuple[int, str]], Path | str]:
+def _rahimi_lines(path: Path, language: str, split: str) -> tuple[Iterable[tuple[int, str]], str]:
     """Return the numbered lines of the split, read whole, and what to call their file."""
-    if path.suffix != ".zip" and not path.name.endswith((".tar.gz", ".tgz")):
-        return numbered_lines(path), path
     member = re.escape(split)
     if path.suffix != ".zip":
-        with open_tar_member(path, path, member) as (name, content):
-            return list(decoded_lines(content, f"{path}:{name}")), f"{path}:{name}"
-    with open_zip_member(path, rf"{re.escape(code)}\.tar\.gz") as (inner, archive):
-        place = f"{path}:{inner}"
-        with open_tar_member(archive, place, member) as (name, content):
-            return list(decoded_lines(content, f"{place}:{name}")), f"{place}:{name}"
+        with open_member(path, member) as (place, content):
+            return list(decoded_lines(content, place)), place
+    with (
+        open_zip_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
+        gzip.open(packed) as unpacked,
+        open_tar_member(cast(IO[bytes], unpacked), archive, member) as (place, content),
+    ):
+        return list(decoded_lines(content, place)), place
 
 
 def parse_tagged(

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 import pyarrow as pa
 
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import header_columns, numbered_lines, split_columns
+from mbert_atlas.corpora.lines import (
+    header_columns,
+    numbered_columns,
+    numbered_lines,
+    require_format,
+    split_columns,
+)
+from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.randomness import derive_seed
@@ -67,15 +74,37 @@ def read_nli(
             ``labels_from`` of another length, or a file without a pair; names file and line.
     """
     path = Path(source_path)
-    if format not in get_args(Format):
-        raise DataError(
-            path, f"format {format}", "unknown", f"use one of {', '.join(get_args(Format))}"
-        )
+    require_format(format, get_args(Format), path)
     pairs = _READERS[format](path, language, split)
     if labels_from is not None:
         pairs = _with_labels(pairs, path, Path(labels_from))
     counts, dropped = Counter[str](), Counter[str]()
-    columns: dict[str, list[str | None]] = {name: [] for name in NLI_PAIRS.names}
+    rows = [
+        (pair.id, language, split, pair.premise, pair.hypothesis, pair.label, pair.genre)
+        for pair in _labelled(pairs, path, counts, dropped)
+    ]
+    if not rows:
+        problem = f"no pair left of {counts['pairs read']}"
+        mend = "correct the language or the format"
+        raise DataError(path, f"language {language}", problem, mend)
+    counts["pairs"] = len(rows)
+    write_parquet(table_of(rows, NLI_PAIRS), output)
+    write_card(
+        card,
+        dataset=format,
+        language=language,
+        files=[path] if labels_from is None else [path, Path(labels_from)],
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=[] if labels_from is None else [f"labels of {Path(labels_from).name}, row by row"],
+    )
+
+
+def _labelled(
+    pairs: Iterator[_Pair], path: Path, counts: Counter[str], dropped: Counter[str]
+) -> Iterator[_Pair]:
+    """Yield the pairs that have a label and two texts."""
     known: set[str] = set()
     for pair in pairs:
         counts["pairs read"] += 1
@@ -93,28 +122,7 @@ def read_nli(
             dropped["empty premise or hypothesis"] += 1
             continue
         counts[pair.label] += 1
-        row = (pair.id, language, split, pair.premise, pair.hypothesis, pair.label, pair.genre)
-        for column, value in zip(columns.values(), row, strict=True):
-            column.append(value)
-    if not columns["id"]:
-        raise DataError(
-            path,
-            f"language {language}",
-            f"no pair left of {counts['pairs read']}",
-            "correct the language or the format",
-        )
-    counts["pairs"] = len(columns["id"])
-    write_parquet(pa.table(columns, schema=NLI_PAIRS), output)
-    write_card(
-        card,
-        dataset=format,
-        language=language,
-        files=[path] if labels_from is None else [path, Path(labels_from)],
-        counts=counts,
-        dropped=dropped,
-        source=source,
-        notes=[] if labels_from is None else [f"labels of {Path(labels_from).name}, row by row"],
-    )
+        yield pair
 
 
 def _bad_label(path: Path, pair: _Pair) -> DataError:
@@ -184,10 +192,7 @@ def _taxinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
 
 
 def _xtreme(path: Path, language: str, split: str) -> Iterator[_Pair]:
-    width = 0
-    for number, line in numbered_lines(path):
-        width = width or min(max(line.count("\t") + 1, 2), 3)  # the first line says which kind
-        premise, hypothesis, *label = split_columns(line, width, path, number)
+    for number, (premise, hypothesis, *label) in numbered_columns(path, least=2, most=3):
         yield _Pair(number, str(number), premise.strip(), hypothesis.strip(), "".join(label), None)
 
 
@@ -208,7 +213,7 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path) -> Iterator[_
                 f"is labelled {pair.label}, but line {other.line} of {labels} {other.label}",
                 "use a file whose rows are parallel",
             )
-        yield _Pair(pair.line, pair.id, pair.premise, pair.hypothesis, other.label, pair.genre)
+        yield replace(pair, label=other.label)
     surplus = next(others, None)
     if surplus is not None:
         raise DataError(
@@ -242,7 +247,7 @@ def write_mixed_language(
     languages: Sequence[str] | None = None,
     source: Source = None,
 ) -> None:
-    """Write the mixed-language XNLI of efimov2022 (section 4.2): one side of each pair in English.
+    """Write the mixed-language XNLI of Efimov et al. (2022, section 4.2): one side in English.
 
     A fair coin says for each pair whether the premise or the hypothesis is replaced by the English
     one. The coin depends on the seed and the pair's id alone: neither on the order of the rows nor
@@ -263,7 +268,6 @@ def write_mixed_language(
     """
     table = read_parquet(pairs, NLI_PAIRS)
     rows = table.to_pylist()
-    english: dict[tuple[str, str], dict[str, str]] = {}
     present = list(dict.fromkeys(row["language"] for row in rows))
     wanted = [code for code in (present if languages is None else languages) if code != ENGLISH]
     for code in (ENGLISH, *wanted):
@@ -273,31 +277,8 @@ def write_mixed_language(
             )
     if not wanted:
         raise DataError(pairs, "", "it holds English only", "add a language to mix it with")
-    for row in rows:
-        if row["language"] == ENGLISH:
-            key = (row["split"], row["id"])
-            if key in english:
-                raise DataError(pairs, f"pair {row['id']}", "is there twice", "remove one of them")
-            english[key] = row
     counts, dropped = Counter[str](), Counter[str]()
-    mixed = []
-    for row in rows:
-        if row["language"] not in wanted:
-            continue
-        other = english.get((row["split"], row["id"]))
-        if other is None:
-            dropped["no English counterpart"] += 1
-            continue
-        if other["label"] != row["label"]:
-            raise DataError(
-                pairs,
-                f"pair {row['id']}",
-                f"is labelled {row['label']} in {row['language']}, but {other['label']} in English",
-                "use a dataset whose ids say which pairs are translations",
-            )
-        side = english_side(seed, row["id"])
-        counts[f"{row['language']}: {side} in English"] += 1
-        mixed.append({**row, side: other[side]})
+    mixed = list(_mixed(rows, wanted, seed, pairs, counts, dropped))
     if not mixed:
         raise DataError(pairs, "", "no pair has an English one of its id", "use a parallel dataset")
     counts["pairs"] = len(mixed)
@@ -312,6 +293,40 @@ def write_mixed_language(
         source=source,
         notes=[f"premise or hypothesis replaced by the English one, p = 0.5, seed {seed}"],
     )
+
+
+def _mixed(
+    rows: Sequence[dict[str, str]],
+    languages: Sequence[str],
+    seed: int,
+    origin: Path | str,
+    counts: Counter[str],
+    dropped: Counter[str],
+) -> Iterator[dict[str, str]]:
+    english: dict[tuple[str, str], dict[str, str]] = {}
+    for row in rows:
+        if row["language"] == ENGLISH:
+            key = (row["split"], row["id"])
+            if key in english:
+                raise DataError(origin, f"pair {row['id']}", "is there twice", "remove one of them")
+            english[key] = row
+    for row in rows:
+        if row["language"] not in languages:
+            continue
+        other = english.get((row["split"], row["id"]))
+        if other is None:
+            dropped["no English counterpart"] += 1
+            continue
+        if other["label"] != row["label"]:
+            raise DataError(
+                origin,
+                f"pair {row['id']}",
+                f"is labelled {row['label']} in {row['language']}, but {other['label']} in English",
+                "use a dataset whose ids say which pairs are translations",
+            )
+        side = english_side(seed, row["id"])
+        counts[f"{row['language']}: {side} in English"] += 1
+        yield {**row, side: other[side]}
 
 
 def english_side(seed: int, identifier: str) -> Literal["premise", "hypothesis"]:

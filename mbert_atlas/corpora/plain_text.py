@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import numbered_lines, split_columns
+from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format
+from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
@@ -39,8 +40,7 @@ def iter_texts(path: Path | str, format: Format, *, language: str = "en") -> Ite
         DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
     """
     path = Path(path)
-    if format not in get_args(Format):
-        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(get_args(Format))}")
+    require_format(format, get_args(Format), path)
     texts = _paragraphs(path) if format == "paragraphs" else _texts(path, format, language)
     return (text for text in map(str.strip, texts) if text)
 
@@ -51,11 +51,8 @@ def _texts(path: Path, format: Format, language: str) -> Iterator[str]:
             if not sentence.is_withheld:
                 yield sentence.text
     elif format == "manythings":
-        member = r"(?!_about)[^/]+\.txt" if path.suffix == ".zip" else None
-        side, width = int(language != "en"), 0
-        for number, line in numbered_lines(path, member):
-            width = width or min(max(line.count("\t") + 1, 2), 3)
-            yield split_columns(line, width, path, number)[side]
+        for _, columns in manythings(path):
+            yield columns[int(language != "en")]
     else:
         wanted = rf"[^/]+\.{re.escape(language)}" if format == "moses" else None
         for _, line in numbered_lines(path, wanted):
@@ -98,20 +95,11 @@ def read_plain_text(
         DataError: see :func:`iter_texts`; also if there is no text at all.
     """
     found = (
-        (number, path.name, position, text)
+        (f"{language}-{number}-{position}", language, number, path.name, text)
         for number, (path, format) in enumerate(files)
         for position, text in enumerate(iter_texts(path, format, language=language))
     )
-    rows = [
-        {
-            "id": f"{language}-{number}-{position}",
-            "language": language,
-            "page_id": number,
-            "title": name,
-            "text": text,
-        }
-        for number, name, position, text in islice(found, limit)
-    ]
+    rows = list(islice(found, limit))
     if not rows:
         raise DataError(files[0][0], "", "there is no text in it", "fetch it again or drop it")
     write_card(
@@ -123,4 +111,4 @@ def read_plain_text(
         dropped={},
         source=source,
     )
-    write_parquet(pa.Table.from_pylist(rows, PARAGRAPHS), output)
+    write_parquet(table_of(rows, PARAGRAPHS), output)

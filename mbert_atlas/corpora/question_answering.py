@@ -8,22 +8,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import Literal, get_args
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import open_tar_member, open_zip_member
-from mbert_atlas.corpora.samples import limited
+from mbert_atlas.corpora.lines import open_member, require_format
+from mbert_atlas.corpora.samples import limited, sample_note, table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_bytes, read_parquet, write_parquet
+from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
 Format = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"]
+"""How questions are laid out in files.
+
+``squad``: SQuAD 1.1 and XQuAD; a zip holds ``<split>-v1.1.json``. ``mlqa``: a file
+``<split>-context-<language>-question-<language>.json`` or the zip of them.
+``mlqa-translate-train``: SQuAD translated by machine, a file or the archive of
+``<language>_squad-translate-train-<split>-v1.1.json``; misplaced answers, repeated ids and empty
+answers are dropped there and counted. ``tydiqa``: gold passages of all languages, of which those
+whose ids begin with the language's name are taken. ``tydiqa-xtreme``: gold passages of one language
+as XTREME prepares them, whose ids repeat, so that the number of the question is added.
+"""
 TYDIQA_LANGUAGES = {
     "ar": "arabic",
     "bn": "bengali",
@@ -85,15 +95,8 @@ def read_question_answering(
     Contexts and answers are kept to the character; questions lose blanks at their ends.
 
     Args:
-        source_path: a JSON file, plain or compressed, or an archive in one of the formats below.
-        format: ``squad``: SQuAD 1.1 and XQuAD; a zip holds ``<split>-v1.1.json``. ``mlqa``: a file
-            ``<split>-context-<language>-question-<language>.json`` or the zip of them.
-            ``mlqa-translate-train``: SQuAD translated by machine, a file or the archive of
-            ``<language>_squad-translate-train-<split>-v1.1.json``; misplaced answers, repeated
-            ids and empty answers are dropped there and counted. ``tydiqa``: gold passages of all
-            languages, of which those whose ids begin with the language's name are taken.
-            ``tydiqa-xtreme``: gold passages of one language as XTREME prepares them, whose ids
-            repeat, so that the number of the question is added.
+        source_path: a JSON file, plain or compressed, or an archive of such files.
+        format: see :data:`Format`.
         language: code of the contexts' language.
         split: name of the split for the rows; selects the member of an archive.
         output: Parquet file with the columns of ``schemas.QA_EXAMPLES``.
@@ -105,27 +108,54 @@ def read_question_answering(
 
     Raises:
         DataError: for a file that is not in SQuAD's layout, a repeated id, a question without
-            answers, an answer that is empty or does not stand in its context at ``answer_start``,
-            a missing member, or no question; names the file and the question.
+            answers, an answer that is empty or not at its place in the context, a missing member,
+            or no question; names the file and the question.
     """
-    path, asked = Path(source_path), question_language or language
-    if format not in get_args(Format):
-        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(get_args(Format))}")
-    if asked != language and format != "mlqa":
-        raise DataError(
-            path,
-            f"question_language {asked}",
-            f"files of format {format} are in one language",
-            "use mlqa, or join two files of XQuAD with write_cross_language",
-        )
-    prefix = _tydiqa_prefix(path, language) if format == "tydiqa" else ""
-    lenient = format == "mlqa-translate-train"
+    path, asked_in = Path(source_path), question_language or language
+    require_format(format, get_args(Format), path)
     counts, dropped = Counter[str](), Counter[str]()
-    columns: dict[str, list[object]] = {name: [] for name in QA_EXAMPLES.names}
+    with open_member(path, _member(path, format, language, asked_in, split)) as (place, stream):
+        questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place)
+    usable = _usable(questions, format, language, place, counts, dropped)
+    rows = [
+        (
+            *(identifier, language, asked_in, split, context, question),
+            [answer.text for answer in answers],
+            [answer.answer_start for answer in answers],
+        )
+        for context, identifier, question, answers in usable
+    ]
+    table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
+    notes = _notes(language, asked_in)
+    if table.num_rows < len(rows):
+        notes.append(sample_note(limit, seed))
+    counts |= _sizes(table)
+    write_parquet(table, output)
+    write_card(
+        card,
+        dataset=format,
+        language=language if asked_in == language else f"{language} {asked_in}",
+        files=[path],
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=notes,
+    )
+
+
+def _usable(
+    questions: Iterable[tuple[str, _Question]],
+    format: Format,
+    language: str,
+    place: str,
+    counts: Counter[str],
+    dropped: Counter[str],
+) -> Iterator[tuple[str, str, str, list[_Answer]]]:
+    """Yield context, id, question and answers; what is wrong is an error, or is dropped."""
+    lenient = format == "mlqa-translate-train"
+    prefix = _tydiqa_prefix(place, language) if format == "tydiqa" else ""
     known: set[str] = set()
-    with _opened(path, format, language, asked, split) as (place, stream):
-        content = stream.read().removeprefix(_BYTE_ORDER_MARK)
-    for context, one in _questions(content, place):
+    for context, one in questions:
         if not one.id.startswith(prefix):
             counts["questions in other languages"] += 1
             continue
@@ -137,63 +167,28 @@ def read_question_answering(
         if identifier in known:
             problem, mend = "repeated id", "remove one of the questions"
         elif not one.answers:
-            problem, mend = (
-                "no answer",
-                "use a copy with answers (XTREME's preparation deletes some)",
-            )
+            problem = "no answer"
+            mend = "use a copy with answers (XTREME's preparation deletes some)"
         elif not answers or (len(answers) < len(one.answers) and not lenient):
             problem = "answer not at its place in the context"
         if problem and not lenient:
             raise DataError(place, f"question {one.id}", problem, mend)
-        if not problem and not question:
-            problem = "empty question"
-        if problem:
-            dropped[problem] += 1
+        if problem or not question:
+            dropped[problem or "empty question"] += 1
             continue
         known.add(identifier)
         if len(answers) < len(one.answers):
             dropped["answers not at their place, of questions with others"] += 1
-        row = (
-            *(identifier, language, asked, split, context, question),
-            [answer.text for answer in answers],
-            [answer.answer_start for answer in answers],
-        )
-        for column, value in zip(columns.values(), row, strict=True):
-            column.append(value)
-    if not columns["id"]:
-        raise DataError(
-            place,
-            f"language {language}",
-            f"no question left of {counts['questions read']}"
-            + (f" ({dict(dropped)})" if dropped else ""),
-            "correct the language or the format",
-        )
-    table = limited(
-        pa.table(columns, schema=QA_EXAMPLES), limit, seed, "qa", language, asked, split
-    )
-    counts |= _sizes(table)
-    write_parquet(table, output)
-    write_card(
-        card,
-        dataset=format,
-        language=language if asked == language else f"{language} {asked}",
-        files=[path],
-        counts=counts,
-        dropped=dropped,
-        source=source,
-        notes=_notes(language, asked, limit, seed, table.num_rows < len(columns["id"])),
-    )
+        yield context, identifier, question, answers
+    if not known:
+        left_out = f" ({dict(dropped)})" if dropped else ""
+        problem = f"no question left of {counts['questions read']}{left_out}"
+        mend = "correct the language or the format"
+        raise DataError(place, f"language {language}", problem, mend)
 
 
-def _notes(
-    language: str, asked: str, limit: int | None, seed: int | None, is_sample: bool
-) -> list[str]:
-    notes = []
-    if asked != language:
-        notes.append(f"contexts in {language}, questions in {asked}")
-    if is_sample:
-        notes.append(f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}")
-    return notes
+def _notes(language: str, asked_in: str) -> list[str]:
+    return [f"contexts in {language}, questions in {asked_in}"] if asked_in != language else []
 
 
 def _sizes(table: pa.Table) -> Counter[str]:
@@ -211,10 +206,10 @@ def _stands(answer: _Answer, context: str) -> bool:
     return bool(answer.text) and start >= 0 and context.startswith(answer.text, start)
 
 
-def _tydiqa_prefix(path: Path, language: str) -> str:
+def _tydiqa_prefix(place: str, language: str) -> str:
     if language not in TYDIQA_LANGUAGES:
         raise DataError(
-            path,
+            place,
             f"language {language}",
             "TyDi QA gold passages do not have it",
             f"choose from {' '.join(TYDIQA_LANGUAGES)}",
@@ -222,34 +217,29 @@ def _tydiqa_prefix(path: Path, language: str) -> str:
     return TYDIQA_LANGUAGES[language] + "-"
 
 
-@contextmanager
-def _opened(
-    path: Path, format: Format, language: str, asked: str, split: str
-) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open the file or the member of an archive; yield also what to call it."""
+def _member(path: Path, format: Format, language: str, asked_in: str, split: str) -> str:
+    """Return the pattern of the file in an archive; refuse other languages than the file's."""
+    if asked_in != language and format != "mlqa":
+        raise DataError(
+            path,
+            f"question_language {asked_in}",
+            f"files of format {format} are in one language",
+            "use mlqa, or join two files of XQuAD with write_cross_language",
+        )
+    in_name = re.search(r"-context-([\w-]+?)-question-([a-z]+)\.json", path.name)
+    if format == "mlqa" and in_name and in_name.groups() != (language, asked_in):
+        raise DataError(
+            path,
+            "file name",
+            f"holds contexts in {in_name[1]} and questions in {in_name[2]}, "
+            f"not in {language} and {asked_in}",
+            "correct the source's path or languages",
+        )
     names = {
-        "mlqa": rf"{split}-context-{language}-question-{asked}\.json",
+        "mlqa": rf"{split}-context-{language}-question-{asked_in}\.json",
         "mlqa-translate-train": rf"{language}_squad-translate-train-{split}-v1\.1\.json",
     }
-    member = names.get(format, rf"{split}-v1\.1\.json")
-    if path.suffix == ".zip":
-        with open_zip_member(path, member) as (name, stream):
-            yield f"{path}:{name}", stream
-    elif path.name.endswith((".tar.gz", ".tgz")):
-        with open_tar_member(path, path, member) as (name, stream):
-            yield f"{path}:{name}", stream
-    else:
-        named = re.search(r"-context-([\w-]+?)-question-([a-z]+)\.json", path.name)
-        if format == "mlqa" and named and named.groups() != (language, asked):
-            raise DataError(
-                path,
-                "file name",
-                f"holds contexts in {named[1]} and questions in {named[2]}, "
-                f"not in {language} and {asked}",
-                "correct the source's path or languages",
-            )
-        with open_bytes(path) as stream:
-            yield str(path), stream
+    return names.get(format, rf"{split}-v1\.1\.json")
 
 
 def _questions(content: bytes, place: str) -> Iterator[tuple[str, _Question]]:
@@ -271,44 +261,6 @@ def _questions(content: bytes, place: str) -> Iterator[tuple[str, _Question]]:
                 yield paragraph.context, question
 
 
-def cross_language(contexts: pa.Table, questions: pa.Table) -> pa.Table:
-    """Ask about the contexts of one language with the questions of another.
-
-    The cross-lingual directions of XQuAD in efimov2022 (section 4.2, Table 4): rows with equal
-    ids are joined; context and answers come from the first table, the question from the second.
-
-    Args:
-        contexts: table of ``schemas.QA_EXAMPLES``, in one language.
-        questions: table of the same parallel dataset in another language.
-
-    Returns:
-        Table of ``schemas.QA_EXAMPLES`` in the order of ``contexts``; questions that only one of
-        them has are left out.
-
-    Raises:
-        ValueError: if an id is repeated in a table.
-    """
-    by_id = dict(
-        zip(
-            questions["id"].to_pylist(),
-            zip(
-                questions["question"].to_pylist(),
-                questions["question_language"].to_pylist(),
-                strict=True,
-            ),
-            strict=True,
-        )
-    )
-    ids = contexts["id"].to_pylist()
-    if len(by_id) < questions.num_rows or len(set(ids)) < len(ids):
-        raise ValueError("an id is repeated, so the tables hold more than one language or split")
-    kept = [index for index, identifier in enumerate(ids) if identifier in by_id]
-    columns = contexts.take(pa.array(kept, pa.int64())).to_pydict()
-    columns["question"] = [by_id[identifier][0] for identifier in columns["id"]]
-    columns["question_language"] = [by_id[identifier][1] for identifier in columns["id"]]
-    return pa.table(columns, schema=QA_EXAMPLES)
-
-
 def write_cross_language(
     contexts: Path | str,
     questions: Path | str,
@@ -319,7 +271,11 @@ def write_cross_language(
     question_language: str,
     source: Source = None,
 ) -> None:
-    """Write :func:`cross_language` of two languages of a parallel dataset as a dataset of its own.
+    """Ask about the contexts of one language with the questions of another.
+
+    The cross-lingual directions of XQuAD in Efimov et al. (2022, section 4.2, Table 4): rows with
+    equal ids are joined, in the order of ``contexts``; context and answers come from there, the
+    question from ``questions``. Questions that only one of them has are left out.
 
     Args:
         contexts: Parquet file with the columns of ``schemas.QA_EXAMPLES``; of its rows, those in
@@ -337,7 +293,11 @@ def write_cross_language(
     """
     first = _of_language(Path(contexts), context_language)
     second = _of_language(Path(questions), question_language)
-    joined = cross_language(first, second)
+    match = pc.index_in(first["id"], second["id"])
+    joined = first.filter(pc.is_valid(match))
+    for name in ("question", "question_language"):
+        place = joined.column_names.index(name)
+        joined = joined.set_column(place, name, second[name].take(match.drop_null()))
     if not joined.num_rows:
         raise DataError(
             contexts,
@@ -358,21 +318,19 @@ def write_cross_language(
         counts=_sizes(joined),
         dropped=dropped,
         source=source,
-        notes=_notes(context_language, question_language, None, None, False),
+        notes=_notes(context_language, question_language),
     )
 
 
 def _of_language(path: Path, language: str) -> pa.Table:
     table = read_parquet(path, QA_EXAMPLES)
-    languages = zip(
-        table["language"].to_pylist(), table["question_language"].to_pylist(), strict=True
-    )
-    found = table.filter(pa.array([pair == (language, language) for pair in languages], pa.bool_()))
+    sides = (pc.equal(table[name], language) for name in ("language", "question_language"))
+    found = table.filter(pc.and_(*sides)).combine_chunks()
     if not found.num_rows:
         raise DataError(
             path, f"language {language}", "no question in it", "add it to the dataset's languages"
         )
-    if len(set(found["id"].to_pylist())) < found.num_rows:
+    if pc.count_distinct(found["id"]).as_py() < found.num_rows:
         raise DataError(
             path, f"language {language}", "ids are repeated", "use one split of one dataset"
         )

@@ -1,4 +1,4 @@
-"""The language identification set that the authors of tanti2021 released.
+"""The language identification set that Tanti et al. (2021) released.
 
 Nobody has described the archive. Their code writes a processed set as one CSV per split, with the
 columns ``row``, ``tokens`` (word pieces between blanks) and ``language``; such files are read from
@@ -14,10 +14,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import open_zip_member
+from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.wikipedia import SPLITS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
@@ -76,8 +75,7 @@ def read_released_languages(
                 "there are no examples",
                 "drop it from the dataset's languages",
             )
-    columns = [list(column) for column in zip(*rows, strict=True)]
-    write_parquet(pa.table(columns, schema=LID_EXAMPLES), output)
+    write_parquet(table_of(rows, LID_EXAMPLES), output)
     write_card(
         card,
         dataset="Wikipedia language identification, as released",
@@ -94,6 +92,7 @@ def _examples(archive: Path, split: str) -> Iterator[tuple[int, str, str]]:
     """Yield line number, pieces and language of a split."""
     member = rf"dataset_{_NAMES.get(split, split)}\.csv"
     with open_zip_member(archive, member) as (name, content):
+        name = name.removeprefix(f"{archive}:")
         reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
         mend = "take the archive of the authors' repository"
         try:

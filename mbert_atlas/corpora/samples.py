@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.randomness import generator
+
+
+def table_of(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    """Return rows, of which there must be some, as a table."""
+    return pa.table([list(column) for column in zip(*rows, strict=True)], schema=schema)
 
 
 def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -> pa.Table:
@@ -28,11 +35,17 @@ def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -
     return table.take(pa.array(sorted(drawn.tolist())))
 
 
+def sample_note(limit: int | None, seed: int | None) -> str:
+    """Return what a card says of a table that :func:`limited` has shortened."""
+    return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
+
+
 def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
     """Mark a random share of the rows, the same share of every stratum.
 
-    Each stratum is split by itself, its share rounded down as in tanti2021's appendix A: which of
-    its rows are drawn depends on the seed and on their number, not on what other strata there are.
+    Each stratum is split by itself, its share rounded down (Tanti et al. 2021, appendix A). Which
+    of its rows are drawn depends on the seed and on their number, not on what other strata there
+    are.
 
     Args:
         strata: stratum of each row, such as its language, shape ``(n,)``.

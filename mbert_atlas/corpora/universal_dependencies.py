@@ -10,17 +10,16 @@ import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import IO
-
-import pyarrow as pa
+from typing import IO, Any
 
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import decoded_lines, numbered_lines
+from mbert_atlas.corpora.lines import decoded_lines, numbered_lines, split_columns
+from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_bytes, write_parquet
+from mbert_atlas.files import damage_in_one_sentence, open_bytes, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import SENTENCES
 
@@ -48,16 +47,25 @@ class ArchiveMember:
 class Sentence:
     """A sentence with its syntactic words; ``line`` is where it begins in the file.
 
-    ``heads`` are 1-based, 0 for the root.
+    ``heads`` are 1-based, 0 for the root; ``comments`` are those of the form ``key = value``.
     """
 
     line: int
-    sentence_id: str
-    text: str
-    forms: list[str]
-    upos: list[str]
-    heads: list[int]
-    deprels: list[str]
+    comments: dict[str, str] = field(default_factory=dict)
+    forms: list[str] = field(default_factory=list)
+    upos: list[str] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)
+    deprels: list[str] = field(default_factory=list)
+
+    @property
+    def sentence_id(self) -> str:
+        """Its ``sent_id``, or nothing."""
+        return self.comments.get("sent_id", "")
+
+    @property
+    def text(self) -> str:
+        """Its text, or else its words."""
+        return self.comments.get("text") or " ".join(self.forms)
 
     @property
     def is_withheld(self) -> bool:
@@ -68,7 +76,7 @@ class Sentence:
 def treebanks_in_archive(
     archive: Path | str, language_code: str, split: str
 ) -> list[ArchiveMember]:
-    """Return the files of all treebanks of a language in a release, the rule of tanti2021 (XTREME).
+    """Return the files of all treebanks of a language in a release, as XTREME takes them.
 
     Args:
         archive: the release, ``.tgz``.
@@ -112,19 +120,14 @@ def _no_treebank(place: Path, language_code: str, split: str) -> DataError:
 def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
     """Yield (name, content) of the files of a tar in one pass; read each before the next."""
     # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
-    try:
-        with open_bytes(archive) as stream:
-            with tarfile.open(fileobj=stream, mode="r|") as opened:
-                for member in opened:
-                    content = opened.extractfile(member) if member.isfile() else None
-                    if content is not None:
-                        yield member.name, content
-            while stream.read(1 << 20):
-                pass  # the checksum is at the very end
-    except tarfile.TarError as error:
-        raise DataError(
-            archive, "", f"the archive is cut short or damaged ({error})", "fetch it again"
-        ) from error
+    with damage_in_one_sentence(archive), open_bytes(archive) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as opened:
+            for member in opened:
+                content = opened.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    yield member.name, content
+        while stream.read(1 << 20):
+            pass  # the checksum is at the very end
 
 
 def read_treebanks(
@@ -138,9 +141,9 @@ def read_treebanks(
 ) -> None:
     """Read treebank files of one language and split into one Parquet file.
 
-    Only syntactic words (integer ids) are kept, as in tanti2021: multiword tokens (``1-2``) and
-    empty nodes (``1.1``) are not. Sentences whose forms are all ``_`` (treebanks released without
-    their text) are dropped.
+    Only syntactic words (integer ids) are kept, as in Tanti et al. (2021): multiword tokens
+    (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are all ``_`` (treebanks
+    released without their text) are dropped.
 
     Args:
         files: CoNLL-U files, plain or compressed, or members of a release archive.
@@ -155,8 +158,35 @@ def read_treebanks(
         DataError: for anything that is not UD v2 CoNLL-U (names file and line), a repeated
             sentence id, or files without a sentence that can be used.
     """
-    columns: dict[str, list[object]] = {name: [] for name in SENTENCES.names}
     counts, dropped = Counter[str](), Counter[str]()
+    rows = list(_rows(files, language, split, counts, dropped))
+    if not rows:
+        raise DataError(
+            ", ".join(map(str, files)) or "no file",
+            "",
+            f"no sentence left of {counts['sentences read']} (text withheld: {dropped.total()})",
+            "choose another treebank",
+        )
+    write_parquet(table_of(rows, SENTENCES), output)
+    write_card(
+        card,
+        dataset="Universal Dependencies",
+        language=language,
+        files=dict.fromkeys(f.archive if isinstance(f, ArchiveMember) else f for f in files),
+        counts=counts,
+        dropped=dropped,
+        source=source,
+        notes=["multiword tokens and empty nodes are skipped"],
+    )
+
+
+def _rows(
+    files: Sequence[Path | ArchiveMember],
+    language: str,
+    split: str,
+    counts: Counter[str],
+    dropped: Counter[str],
+) -> Iterator[tuple[Any, ...]]:
     known: set[str] = set()
     for place, sentences in _parsed(files):
         treebank = _treebank(place)
@@ -177,30 +207,10 @@ def read_treebanks(
             counts[f"{treebank}: sentences"] += 1
             counts["sentences"] += 1
             counts["words"] += len(sentence.forms)
-            values = (
+            yield (
                 *(identifier, language, treebank, split, sentence.text),
                 *(sentence.forms, sentence.upos, sentence.heads, sentence.deprels),
             )
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-    if not counts["sentences"]:
-        raise DataError(
-            ", ".join(map(str, files)) or "no file",
-            "",
-            f"no sentence left of {counts['sentences read']} (text withheld: {dropped.total()})",
-            "choose another treebank",
-        )
-    write_parquet(pa.table(columns, schema=SENTENCES), output)
-    write_card(
-        card,
-        dataset="Universal Dependencies",
-        language=language,
-        files=dict.fromkeys(f.archive if isinstance(f, ArchiveMember) else f for f in files),
-        counts=counts,
-        dropped=dropped,
-        source=source,
-        notes=["multiword tokens and empty nodes are skipped"],
-    )
 
 
 def _parsed(
@@ -243,51 +253,29 @@ def parse_conllu(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator
             is not a tree with one root, a sentence without words or without the blank line after
             it; names file and line.
     """
-    start, comments = 0, dict[str, str]()
-    forms: list[str] = []
-    upos: list[str] = []
-    heads: list[int] = []
-    deprels: list[str] = []
+    sentence: Sentence | None = None
     number, upto = 0, 0  # upto: last word that a multiword token covers
     for number, line in lines:
-        if not start and line:
-            start = number
         if not line:
-            if start:
-                yield _finish(path, start, number, comments, forms, upos, heads, deprels, upto)
-                start, comments, upto = 0, {}, 0
-                forms, upos, heads, deprels = [], [], [], []
+            if sentence is not None:
+                _check(path, sentence, number, upto)
+                yield sentence
+            sentence, upto = None, 0
             continue
+        sentence = sentence or Sentence(number)
+        words = len(sentence.forms)
         if line[0] == "#":
-            if forms:
+            if words:
                 raise _error(path, number, "a comment inside a sentence", "end it by a blank line")
             key, _, value = line[1:].partition("=")
-            comments[key.strip()] = value.strip()
+            sentence.comments[key.strip()] = value.strip()
             continue
-        columns = line.split("\t")
-        if len(columns) != 10:
-            raise _error(
-                path,
-                number,
-                f"{len(columns)} tab-separated columns where CoNLL-U has 10",
-                "correct the line, or fetch the file again if it was cut short",
-            )
-        word_id = columns[0]
-        if word_id != str(len(forms) + 1):
-            upto = _other_row(path, number, word_id, len(forms), upto)
-            continue
-        form, tag, head = columns[1], columns[3], columns[6]
-        if not form or not columns[7]:
-            raise _error(path, number, "an empty form or relation", "write _ where there is none")
-        if tag not in UPOS and tag != _WITHHELD:
-            raise _unknown_tag(path, number, tag)
-        if not (head.isascii() and head.isdigit()):
-            raise _error(path, number, f"head {head!r} is not a number", "correct the line")
-        forms.append(form)
-        upos.append(tag)
-        heads.append(int(head))
-        deprels.append(columns[7])
-    if start:
+        columns = split_columns(line, 10, path, number)
+        if columns[0] == str(words + 1):
+            _add_word(path, number, sentence, columns)
+        else:
+            upto = _other_row(path, number, columns[0], words, upto)
+    if sentence is not None:
         raise _error(
             path,
             number,
@@ -296,38 +284,33 @@ def parse_conllu(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator
         )
 
 
-def _finish(
-    path: Path | str,
-    start: int,
-    end: int,
-    comments: dict[str, str],
-    forms: list[str],
-    upos: list[str],
-    heads: list[int],
-    deprels: list[str],
-    upto: int,
-) -> Sentence:
-    if not forms:
+def _add_word(path: Path | str, number: int, sentence: Sentence, columns: Sequence[str]) -> None:
+    form, tag, head, relation = columns[1], columns[3], columns[6], columns[7]
+    if not form or not relation:
+        raise _error(path, number, "an empty form or relation", "write _ where there is none")
+    if tag not in UPOS and tag != _WITHHELD:
+        raise _unknown_tag(path, number, tag)
+    if not (head.isascii() and head.isdigit()):
+        raise _error(path, number, f"head {head!r} is not a number", "correct the line")
+    sentence.forms.append(form)
+    sentence.upos.append(tag)
+    sentence.heads.append(int(head))
+    sentence.deprels.append(relation)
+
+
+def _check(path: Path | str, sentence: Sentence, end: int, upto: int) -> None:
+    start, heads = sentence.line, sentence.heads
+    if not heads:
         raise _error(path, end, "a sentence without words", "remove it")
-    if upto > len(forms):
+    if upto > len(heads):
         raise _error(path, end, f"a multiword token reaches to word {upto}", "correct its range")
     if heads.count(0) != 1:
         raise _error(path, start, f"the sentence has {heads.count(0)} roots, not 1", "correct it")
-    if max(heads) > len(forms):
-        raise _error(
-            path, start, f"a head is word {max(heads)} of {len(forms)} words", "correct the heads"
-        )
+    if max(heads) > len(heads):
+        problem = f"a head is word {max(heads)} of {len(heads)} words"
+        raise _error(path, start, problem, "correct the heads")
     if not _is_tree(heads):
         raise _error(path, start, "the heads run in a circle", "correct the heads")
-    return Sentence(
-        line=start,
-        sentence_id=comments.get("sent_id", ""),
-        text=comments.get("text") or " ".join(forms),
-        forms=forms,
-        upos=upos,
-        heads=heads,
-        deprels=deprels,
-    )
 
 
 def _is_tree(heads: Sequence[int]) -> bool:

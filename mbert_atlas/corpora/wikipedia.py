@@ -1,9 +1,9 @@
-"""Wikipedia dumps to paragraphs, and paragraphs to the language identification set of tanti2021."""
+"""Wikipedia dumps to paragraphs, and paragraphs to a set for language identification."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,15 @@ from tokenizers import Tokenizer
 
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.dumps import plain_articles, wikiextractor_version
+from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_path, write_parquet
+from mbert_atlas.files import write_in_groups, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 SPLITS = ("train", "validation", "dev", "test")
-_ROWS_PER_GROUP = 16_384  # small groups: a sample of a big wiki then decodes little at a time
 
 
 def extract_paragraphs(
@@ -36,7 +36,7 @@ def extract_paragraphs(
     processes: int = 1,
     source: Source = None,
 ) -> None:
-    """Extract the plain-text paragraphs of a ``pages-articles`` dump, as tanti2021 does.
+    """Extract the plain-text paragraphs of a ``pages-articles`` dump, as Tanti et al. (2021) do.
 
     A paragraph is a line of WikiExtractor's output, see :func:`dumps.plain_articles`. Templates are
     not expanded: the paper's version effectively dropped them, and it saves a pass over the dump.
@@ -57,41 +57,9 @@ def extract_paragraphs(
     """
     dump = Path(dump)
     pages, lines = Counter[str](), Counter[str]()
-    rows: list[dict[str, Any]] = []
-    with atomic_path(output) as partial:
-        with (
-            pq.ParquetWriter(partial, PARAGRAPHS, compression="zstd") as writer,
-            plain_articles(dump, pages, processes) as found,
-        ):
-            for article in found:
-                texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
-                kept = [text for text in texts if len(text) >= minimum_characters]
-                lines["short"] += sum(0 < len(text) < minimum_characters for text in texts)
-                lines["articles without a paragraph"] += not kept
-                lines["paragraphs"] += len(kept)
-                rows += (
-                    {
-                        "id": f"{language}-{article.id}-{number}",
-                        "language": language,
-                        "page_id": article.id,
-                        "title": article.title,
-                        "text": text,
-                    }
-                    for number, text in enumerate(kept)
-                )
-                if len(rows) >= _ROWS_PER_GROUP:
-                    writer.write_table(pa.Table.from_pylist(rows, PARAGRAPHS))
-                    rows.clear()
-            if rows:
-                writer.write_table(pa.Table.from_pylist(rows, PARAGRAPHS))
-        if not lines["paragraphs"]:
-            raise DataError(
-                dump,
-                "",
-                f"no paragraph of {minimum_characters} characters or more in "
-                f"{pages['articles']} articles",
-                "use a larger dump or a lower minimum",
-            )
+    write_in_groups(
+        _paragraphs(dump, language, minimum_characters, processes, pages, lines), PARAGRAPHS, output
+    )
     write_card(
         card,
         dataset="Wikipedia",
@@ -115,6 +83,40 @@ def extract_paragraphs(
     )
 
 
+def _paragraphs(
+    dump: Path,
+    language: str,
+    minimum: int,
+    processes: int,
+    pages: Counter[str],
+    lines: Counter[str],
+) -> Generator[list[Mapping[str, Any]], None, None]:
+    with plain_articles(dump, pages, processes) as articles:
+        for article in articles:
+            texts = [line.replace("\t", " ").strip() for line in article.text.split("\n")]
+            kept = [text for text in texts if len(text) >= minimum]
+            lines["short"] += sum(0 < len(text) < minimum for text in texts)
+            lines["articles without a paragraph"] += not kept
+            lines["paragraphs"] += len(kept)
+            yield [
+                {
+                    "id": f"{language}-{article.id}-{number}",
+                    "language": language,
+                    "page_id": article.id,
+                    "title": article.title,
+                    "text": text,
+                }
+                for number, text in enumerate(kept)
+            ]
+    if not lines["paragraphs"]:
+        raise DataError(
+            dump,
+            "",
+            f"no paragraph of {minimum} characters or more in {pages['articles']} articles",
+            "use a larger dump or a lower minimum",
+        )
+
+
 def sample_language_identification(
     paragraphs: Mapping[str, Path],
     tokenizer_dir: Path | str,
@@ -125,14 +127,13 @@ def sample_language_identification(
     per_language: int = 5000,
     minimum_per_language: int = 10,
     fractions: Sequence[float] = (0.7, 0.1, 0.1, 0.1),
-    drop_duplicates: bool = True,
     source: Source = None,
 ) -> None:
-    """Sample the language identification set of tanti2021: paragraphs without unknown pieces.
+    """Sample a set for language identification (Tanti et al. 2021, appendix A).
 
-    Paragraphs are looked at in random order until ``per_language`` of them pass, which is a uniform
-    sample of all that pass; a language with fewer gives all it has and the card states the
-    shortfall. Each language is split by itself, so the splits are stratified.
+    Random paragraphs pass, up to ``per_language``, that have no unknown piece and are no exact
+    repetition within their language (the paper's code keeps repetitions, so that a test example may
+    be seen in training). The card states shortfalls. Each language is split by itself.
 
     Args:
         paragraphs: language code -> Parquet file with the columns of ``schemas.PARAGRAPHS``.
@@ -140,21 +141,15 @@ def sample_language_identification(
         output: Parquet file with the columns of ``schemas.LID_EXAMPLES``.
         card: JSON file for the dataset card.
         seed: seed of the run.
-        per_language: examples wanted of each language (the paper: 5,000).
-        minimum_per_language: fewer than this is an error; below 10, a split of the paper's
-            proportions may lack the language altogether.
-        fractions: shares of train, validation, dev and test (the paper: 70/10/10/10), kept exactly
-            by the method of largest remainders.
-        drop_duplicates: leave out exact repetitions within a language, which would let a test
-            example be seen in training; the paper's code does not.
+        per_language: examples wanted of each language.
+        minimum_per_language: fewer is an error; below 10, a split may lack the language.
+        fractions: shares of train, validation, dev and test, kept by largest remainders.
         source: dataset, licence and citation for the card.
 
     Raises:
         DataError: if the tokenizer is missing or has no unknown piece, a file of paragraphs is not
             as documented, or a language has too few paragraphs that pass.
-        ValueError: if ``fractions`` are not four shares that sum to one.
     """
-    shares = _exact_shares(fractions)
     tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
     tokenizer = open_tokenizer(tokenizer_dir)
     unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
@@ -163,33 +158,26 @@ def sample_language_identification(
     for language, path in track(sorted(paragraphs.items()), "languages sampled"):
         reader = _Paragraphs(path)
         random = generator(seed, "language identification", language)
-        chosen, looked_at = _passing(
-            reader, random, per_language, tokenizer, unknown, drop_duplicates
-        )
+        chosen, looked_at = _passing(reader, random, per_language, tokenizer, unknown)
         if len(chosen) < minimum_per_language:
-            raise DataError(
-                path,
-                f"language {language}",
-                f"{len(chosen)} of {len(reader)} paragraphs pass, {minimum_per_language} wanted",
-                "take a larger dump, leave the language out, or lower minimum_per_language",
+            problem = (
+                f"{len(chosen)} of {len(reader)} paragraphs pass, {minimum_per_language} wanted"
             )
-        counts[f"{language}: paragraphs"] = len(reader)
-        counts[f"{language}: paragraphs looked at"] = looked_at.total()
-        counts[f"{language}: examples"] = len(chosen)
-        if len(chosen) < per_language:
-            counts[f"{language}: shortfall"] = per_language - len(chosen)
-        dropped += Counter(
-            {f"{language}: {why}": n for why, n in looked_at.items() if why != "examples"}
-        )
-        sizes = dict(zip(SPLITS, _split_sizes(len(chosen), shares), strict=True))
+            mend = "take a larger dump, leave the language out, or lower minimum_per_language"
+            raise DataError(path, f"language {language}", problem, mend)
+        sizes = dict(zip(SPLITS, _split_sizes(len(chosen), fractions), strict=True))
+        splits = [split for split, size in sizes.items() for _ in range(size)]
+        rows = zip(chosen, splits, strict=True)
+        tables.append(table_of(((i, language, split, t) for (i, t), split in rows), LID_EXAMPLES))
+        found = {
+            "paragraphs": len(reader),
+            "paragraphs looked at": looked_at.total(),
+            "examples": looked_at.pop("examples"),
+            "shortfall": per_language - len(chosen),
+        }
+        counts += Counter({f"{language}: {what}": number for what, number in found.items()})
         counts += Counter(sizes)
-        columns = [
-            [paragraph for paragraph, _ in chosen],
-            [language] * len(chosen),
-            [split for split, size in sizes.items() for _ in range(size)],
-            [text for _, text in chosen],
-        ]
-        tables.append(pa.table(columns, schema=LID_EXAMPLES))
+        dropped += Counter({f"{language}: {why}": number for why, number in looked_at.items()})
     write_parquet(pa.concat_tables(tables), output)
     write_card(
         card,
@@ -209,7 +197,6 @@ def _passing(
     wanted: int,
     tokenizer: Tokenizer,
     unknown: int,
-    drop_duplicates: bool,
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return (id, text) of at most ``wanted`` random paragraphs that pass, and what was met."""
     order = random.permutation(len(reader))
@@ -222,7 +209,7 @@ def _passing(
         ids, texts = reader.rows(order[met.total() :][:look_at])
         repeated = []
         for text in texts:
-            repeated.append(drop_duplicates and text in seen)
+            repeated.append(text in seen)
             seen.add(text)
         new = [text for text, known in zip(texts, repeated, strict=True) if not known]
         encodings = iter(tokenizer.encode_batch_fast(new, add_special_tokens=False))
@@ -279,16 +266,9 @@ class _Paragraphs:
         return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
 
 
-def _exact_shares(fractions: Sequence[float]) -> list[Fraction]:
-    shares = [Fraction(str(fraction)) for fraction in fractions]  # str: 0.7 means 7/10
-    if len(shares) != len(SPLITS) or sum(shares) != 1 or min(shares) < 0:
-        raise ValueError(f"want {len(SPLITS)} shares that sum to 1, got {list(fractions)}")
-    return shares
-
-
-def _split_sizes(items: int, shares: Sequence[Fraction]) -> list[int]:
+def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:
     """Share out ``items`` by the method of largest remainders; ties go to the earlier split."""
-    quotas = [items * share for share in shares]
+    quotas = [items * Fraction(str(fraction)) for fraction in fractions]  # str: 0.7 means 7/10
     sizes = [int(quota) for quota in quotas]
     by_remainder = sorted(range(len(sizes)), key=lambda split: sizes[split] - quotas[split])
     for split in by_remainder[: items - sum(sizes)]:

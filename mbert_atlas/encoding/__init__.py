@@ -25,7 +25,7 @@ ENCODINGS: dict[str, Callable[..., None]] = {
     ),
     "language_identification": encode_languages,
     "tagging": partial(encode_tags, task="tagging", tag_column="upos"),
-    # efimov2022's code labels the first piece of a word, which is what this does by default.
+    # By default it labels the first piece of a word, as the code of Efimov et al. (2022) does.
     "named_entities": partial(encode_tags, task="named_entities", tag_column="ner_tags"),
     "question_answering": encode_questions,
 }
@@ -43,7 +43,7 @@ def encode(
         output: the store's folder.
         options: ``labels``, the classes in the order of the model's outputs; ``max_length``, most
             pieces of an example, special ones included (the rest is cut); ``drop_unknown``, leave
-            out examples with [UNK] (tanti2021); ``origin``, where the table comes from, for
+            out examples with [UNK]; ``origin``, where the table comes from, for
             messages; and those of :func:`encode_classes`, :func:`encode_languages`,
             :func:`encode_tags` or :func:`encode_questions`.
 

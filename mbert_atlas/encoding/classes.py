@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,61 @@ from mbert_atlas.encoding.stores import (
     label_numbers,
     require_columns,
     row_name,
+    truncating_tokenizer,
     write_store,
 )
-from mbert_atlas.tokenizer import open_tokenizer, special_id
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """Texts or pairs as piece ids, with a label each.
+
+    Attributes:
+        rows: rows of the table that are kept, ``n`` of them.
+        input_ids: ragged int32, special pieces included.
+        labels: numbers of the labels, int32, shape ``(n,)``.
+        segment_start: place of the second text's first piece, int32, shape ``(n,)``.
+    """
+
+    rows: list[int]
+    input_ids: Ragged
+    labels: npt.NDArray[np.int32]
+    segment_start: npt.NDArray[np.int32]
+
+
+def labelled_texts(
+    table: pa.Table,
+    tokenizer_dir: Path | str,
+    description: str,
+    *,
+    text_columns: Sequence[str],
+    label_column: str,
+    labels: Sequence[str],
+    max_length: int,
+    drop_unknown: bool,
+    origin: Path | str,
+) -> LabelledTexts:
+    """Encode texts or pairs; arguments as :func:`encode_classes`."""
+    require_columns(table, ["id", "language", *text_columns, label_column], origin)
+    names = table.column(label_column).combine_chunks()
+    numbers = label_numbers(names, labels, lambda row: row_name(table, row), origin)
+    tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
+    kept: list[int] = []
+    input_ids: list[npt.NDArray[np.int32]] = []
+    segment_start: list[int] = []
+    for first_row, part in in_chunks(table, description):
+        texts = [part.column(name).to_pylist() for name in text_columns]
+        encoded = tokenizer.encode_batch_fast(
+            list(zip(*texts, strict=True)) if len(texts) == 2 else texts[0]
+        )
+        for row, encoding in enumerate(encoded, first_row):
+            ids = encoding.ids
+            if not (drop_unknown and unknown in ids):
+                kept.append(row)
+                input_ids.append(np.array(ids, dtype=np.int32))
+                segment_start.append(len(ids) - sum(encoding.type_ids))
+    starts = np.array(segment_start, dtype=np.int32)
+    return LabelledTexts(kept, Ragged.from_rows(input_ids, np.int32), numbers[kept], starts)
 
 
 def encode_classes(
@@ -52,49 +105,33 @@ def encode_classes(
         max_length: most pieces of an example, special ones included; the rest is cut.
         drop_unknown: leave out examples with [UNK].
         origin: where the table comes from, for messages.
-        segment_ids: give the second text of a pair the token type 1; tanti2021 gives it 0.
+        segment_ids: give the second text of a pair the token type 1; Tanti et al. (2021) give it 0.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
     """
-    require_columns(table, ["id", "language", *text_columns, label_column], origin)
-    names = table.column(label_column).combine_chunks()
-    numbers = label_numbers(names, labels, lambda row: row_name(table, row), origin)
-    tokenizer = open_tokenizer(tokenizer_dir)
-    tokenizer.enable_truncation(max_length, strategy="longest_first")
-    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
-    kept: list[int] = []
-    input_ids: list[npt.NDArray[np.int32]] = []
-    segment_start: list[int] = []
-    for first_row, part in in_chunks(table, f"encoding {Path(output).name}"):
-        texts = [part.column(name).to_pylist() for name in text_columns]
-        encoded = tokenizer.encode_batch_fast(
-            list(zip(*texts, strict=True)) if len(texts) == 2 else texts[0]
-        )
-        for row, encoding in enumerate(encoded, first_row):
-            ids = encoding.ids
-            if not (drop_unknown and unknown in ids):
-                kept.append(row)
-                input_ids.append(np.array(ids, dtype=np.int32))
-                segment_start.append(len(ids) - sum(encoding.type_ids))
-    arrays: dict[str, npt.NDArray[Any] | Ragged] = {
-        "input_ids": Ragged.from_rows(input_ids, np.int32),
-        "labels": numbers[kept],
-    }
+    options: dict[str, Any] = {"max_length": max_length, "drop_unknown": drop_unknown}
+    texts = labelled_texts(
+        table,
+        tokenizer_dir,
+        f"encoding {Path(output).name}",
+        text_columns=text_columns,
+        label_column=label_column,
+        labels=labels,
+        origin=origin,
+        **options,
+    )
+    arrays: dict[str, Any] = {"input_ids": texts.input_ids, "labels": texts.labels}
     if len(text_columns) == 2:
-        arrays["segment_start"] = np.array(segment_start, dtype=np.int32)
+        arrays["segment_start"] = texts.segment_start
     write_store(
         task,
         table,
-        kept,
+        texts.rows,
         arrays,
         tokenizer_dir,
         output,
         labels=labels,
-        options={
-            "max_length": max_length,
-            "drop_unknown": drop_unknown,
-            "segment_ids": segment_ids,
-        },
-        dropped={"unknown_piece": table.num_rows - len(kept)},
+        options={**options, "segment_ids": segment_ids},
+        dropped={"unknown_piece": table.num_rows - len(texts.rows)},
     )

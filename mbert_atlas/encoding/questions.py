@@ -1,4 +1,21 @@
-"""Questions with their contexts as token stores of windows."""
+"""Questions with their contexts as token stores of windows.
+
+A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special pieces. Windows
+of one context follow each other; the last one holds the rest. Parallel to the windows a store holds
+``segment_start`` (int32: place of the first context piece), ``labels`` (int32, shape
+``(windows, 2)``: the first and last piece that the first answer touches if the window holds both,
+else 0, the place of [CLS]), ``first_piece`` (int32: which piece of the context stands at
+``segment_start``) and ``example`` (int32: number of the question). Per question it holds
+``context`` (int32), ``question_language`` and ``answer_counts`` (int32); per answer ``answers``
+(UTF-8, ragged uint8); per distinct context ``context_text`` (UTF-8, ragged uint8) and its pieces'
+``piece_begin`` and ``piece_end`` (ragged int32, characters).
+
+A question that would leave the context fewer than ``doc_stride`` + 1 pieces is cut. Counted in
+``meta.json`` under ``dropped`` are these, questions that are left out because their context has no
+piece (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole,
+that touch no piece, or that differ from the context at their offset; the last two have no span in
+training.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,24 +56,7 @@ def encode_questions(
     doc_stride: int = 128,
     stride_is: StrideIs = "overlap",
 ) -> None:
-    """Write a table as a token store of windows; see :func:`mbert_atlas.encoding.encode`.
-
-    A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special pieces.
-    Windows of one context follow each other; the last one holds the rest. Parallel to the
-    windows the store holds ``segment_start`` (int32: place of the first context piece),
-    ``labels`` (int32, shape ``(windows, 2)``: the first and last piece that the first answer
-    touches if the window holds both, else 0, the place of [CLS]), ``first_piece`` (int32: which
-    piece of the context stands at ``segment_start``) and ``example`` (int32: number of the
-    question). Per question it holds ``context`` (int32), ``question_language`` and
-    ``answer_counts`` (int32); per answer ``answers`` (UTF-8, ragged uint8); per distinct
-    context ``context_text`` (UTF-8, ragged uint8) and its pieces' ``piece_begin`` and
-    ``piece_end`` (ragged int32, characters).
-
-    A question that would leave the context fewer than ``doc_stride`` + 1 pieces is cut. Counted
-    in ``meta.json`` under ``dropped`` are these, questions that are left out because their
-    context has no piece (or, with ``drop_unknown``, because of [UNK]), and first answers that
-    no window holds whole, that touch no piece, or that differ from the context at their offset;
-    the last two have no span in training.
+    """Write a table as a token store of windows; see the module's text.
 
     Args:
         table: questions with ``id``, ``language``, ``question_language``, ``context``,
@@ -67,90 +67,53 @@ def encode_questions(
         max_length: most pieces of a window, special ones included.
         drop_unknown: leave out questions with [UNK] in the question or the context.
         origin: where the table comes from, for messages.
-        doc_stride: context pieces that neighbouring windows share (``overlap``, as Hugging
-            Face's run_qa.py and with it efimov2022's code) or that lie between their beginnings
-            (``step``, as BERT's run_squad.py).
+        doc_stride: context pieces that neighbouring windows share (``overlap``, as Hugging Face's
+            run_qa.py and with it the code of Efimov et al. 2022) or that lie between their
+            beginnings (``step``, as BERT's run_squad.py).
         stride_is: which of the two.
 
     Raises:
         DataError: if a column is missing, answers and offsets differ in number, an offset lies
             outside the context or nothing is left.
-        AtlasError: if ``labels`` are others or ``max_length`` is too small for ``doc_stride``.
+        AtlasError: if ``max_length`` is too small for ``doc_stride``.
     """
-    if tuple(labels) != OUTPUTS:
-        raise AtlasError(
-            f"question answering has the outputs {' and '.join(OUTPUTS)}, not "
-            f"{', '.join(labels)}; leave its labels out."
-        )
-    longest_question = max_length - _SPECIAL - doc_stride - 1
-    if doc_stride < (stride_is == "step") or longest_question < 1:
-        raise AtlasError(
-            f"windows of {max_length} pieces with doc_stride {doc_stride} leave no room for "
-            "the question; choose a larger max_length or a doc_stride between 1 and "
-            f"{max(1, max_length - _SPECIAL - 2)}."
-        )
     require_columns(table, [*_COLUMNS, *_ANSWER_COLUMNS], origin)
-    answers = _first_answers(table, origin)
     tokenizer = open_tokenizer(tokenizer_dir)
-    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
+    cls_id, sep_id, unknown = (
+        special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]", "[UNK]")
+    )
+    windows = _Windows(cls_id, sep_id, max_length, doc_stride, stride_is)
+    answers = _first_answers(table, origin)
     distinct = table.column("context").combine_chunks().dictionary_encode()
-    context_of = distinct.indices.to_numpy()
-    texts = distinct.dictionary
-    title = f"encoding {Path(output).name}"
-    contexts = _Pieces.of(texts, tokenizer, f"{title}, contexts")
+    context_of, title = distinct.indices.to_numpy(), f"encoding {Path(output).name}"
+    contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{title}, contexts")
     questions = _Pieces.of(
         table.column("question").combine_chunks(), tokenizer, f"{title}, questions"
     )
-
-    dropped: Counter[str] = Counter()
     kept: list[int] = []  # rows of the table, one per question
-    windows = _Windows(
-        special_id(tokenizer, "[CLS]", tokenizer_dir), special_id(tokenizer, "[SEP]", tokenizer_dir)
-    )
-    for row in range(table.num_rows):
-        question = questions.ids[row]
-        context = contexts.ids[context_of[row]]
+    for row, answer in enumerate(answers):
+        question, context = questions.ids[row], contexts.ids[context_of[row]]
         if drop_unknown and (unknown in question or unknown in context):
-            dropped["question_with_unknown_piece"] += 1
-            continue
-        if len(context) == 0:
-            dropped["context_without_pieces"] += 1
-            continue
-        dropped["question_cut"] += len(question) > longest_question
-        question = question[:longest_question]
-        span = None
-        if (answer := answers[row]) is not None:
-            number = context_of[row]
-            span = contexts.touched(number, answer.begin, answer.end)
-            if answer.differs:
-                dropped["answer_differs_from_context"] += 1
+            windows.dropped["question_with_unknown_piece"] += 1
+        elif len(context) == 0:
+            windows.dropped["context_without_pieces"] += 1
+        else:
+            span = answer and contexts.touched(context_of[row], answer.begin, answer.end)
+            if answer and (answer.differs or span is None):
+                reason = "differs_from_context" if answer.differs else "without_pieces"
+                windows.dropped[f"answer_{reason}"] += 1
                 span = None
-            elif span is None:
-                dropped["answer_without_pieces"] += 1
-        room = max_length - _SPECIAL - len(question)
-        step = doc_stride if stride_is == "step" else room - doc_stride
-        held = windows.add(len(kept), question, context, room, step, span)
-        dropped["answer_in_no_window"] += span is not None and not held
-        kept.append(row)
-    questions_kept = table.take(pa.array(kept, pa.int64()))
-    gold = questions_kept.column("answer_text").combine_chunks()
+            windows.add(len(kept), question, context, span)
+            kept.append(row)
     write_store(
         "question_answering",
         table,
         [kept[example] for example in windows.example],
         {
-            "input_ids": Ragged.from_rows(windows.input_ids, np.int32),
-            "segment_start": np.array(windows.segment_start, dtype=np.int32),
-            "labels": np.array(windows.labels, dtype=np.int32).reshape(-1, 2),
-            "first_piece": np.array(windows.first_piece, dtype=np.int32),
-            "example": np.array(windows.example, dtype=np.int32),
+            **windows.arrays(),
+            **_question_arrays(table.take(pa.array(kept, pa.int64()))),
             "context": context_of[kept].astype(np.int32),
-            "question_language": np.array(
-                questions_kept.column("question_language").to_pylist(), dtype=np.str_
-            ),
-            "answer_counts": pc.list_value_length(gold).to_numpy().astype(np.int32),
-            "answers": _as_bytes(pc.list_flatten(gold).to_pylist()),
-            "context_text": _as_bytes(texts.to_pylist()),
+            "context_text": _as_bytes(distinct.dictionary.to_pylist()),
             "piece_begin": contexts.begin,
             "piece_end": contexts.end,
         },
@@ -163,8 +126,18 @@ def encode_questions(
             "doc_stride": doc_stride,
             "stride_is": stride_is,
         },
-        dropped=dropped,
+        dropped=windows.dropped,
     )
+
+
+def _question_arrays(questions: pa.Table) -> dict[str, npt.NDArray[Any] | Ragged]:
+    gold = questions.column("answer_text").combine_chunks()
+    languages = questions.column("question_language").to_pylist()
+    return {
+        "question_language": np.array(languages, dtype=np.str_),
+        "answer_counts": pc.list_value_length(gold).to_numpy().astype(np.int32),
+        "answers": _as_bytes(pc.list_flatten(gold).to_pylist()),
+    }
 
 
 @dataclass(frozen=True)
@@ -196,10 +169,22 @@ class _Pieces:
 
 
 class _Windows:
-    """What grows window by window."""
+    """What grows window by window, and what is left out on the way."""
 
-    def __init__(self, cls_id: int, sep_id: int) -> None:
+    def __init__(
+        self, cls_id: int, sep_id: int, max_length: int, doc_stride: int, stride_is: StrideIs
+    ) -> None:
         self.cls_id, self.sep_id = cls_id, sep_id
+        self.most = max_length - _SPECIAL
+        self.doc_stride, self.stride_is = doc_stride, stride_is
+        self.longest_question = self.most - doc_stride - 1
+        if doc_stride < (stride_is == "step") or self.longest_question < 1:
+            raise AtlasError(
+                f"windows of {max_length} pieces with doc_stride {doc_stride} leave no room for "
+                "the question; choose a larger max_length or a doc_stride between 1 and "
+                f"{max(1, self.most - 2)}."
+            )
+        self.dropped: Counter[str] = Counter()
         self.input_ids: list[npt.NDArray[np.int32]] = []
         self.segment_start: list[int] = []
         self.labels: list[tuple[int, int]] = []
@@ -211,18 +196,23 @@ class _Windows:
         example: int,
         question: npt.NDArray[np.int32],
         context: npt.NDArray[np.int32],
-        room: int,
-        step: int,
         span: tuple[int, int] | None,
-    ) -> bool:
-        """Add the windows of one question; return whether one of them holds the whole span."""
-        before, held = len(question) + 2, False
+    ) -> None:
+        """Add the windows of one question."""
+        # Overlaps of 1 in windows with room for 3 of the context pieces a b c d e:
+        #     [CLS] q [SEP] a b c [SEP]    first piece 0
+        #     [CLS] q [SEP] c d e [SEP]    first piece 2 = room - doc_stride; the span d e: 4, 5
+        self.dropped["question_cut"] += len(question) > self.longest_question
+        question = question[: self.longest_question]
+        room = self.most - len(question)
+        step = self.doc_stride if self.stride_is == "step" else room - self.doc_stride
+        before, is_held = len(question) + 2, False
         for first in range(0, max(1, len(context) - room + step), step):
             part = context[first : first + room]
             labels = (_CLS, _CLS)
             if span is not None and first <= span[0] and span[1] < first + len(part):
                 labels = (span[0] - first + before, span[1] - first + before)
-                held = True
+                is_held = True
             self.input_ids.append(
                 np.concatenate([[self.cls_id], question, [self.sep_id], part, [self.sep_id]])
             )
@@ -230,7 +220,20 @@ class _Windows:
             self.labels.append(labels)
             self.first_piece.append(first)
             self.example.append(example)
-        return held
+        self.dropped["answer_in_no_window"] += span is not None and not is_held
+
+    def arrays(self) -> dict[str, npt.NDArray[Any] | Ragged]:
+        """Return the arrays that are parallel to the windows."""
+        numbers = {
+            "segment_start": self.segment_start,
+            "first_piece": self.first_piece,
+            "example": self.example,
+        }
+        return {
+            "input_ids": Ragged.from_rows(self.input_ids, np.int32),
+            "labels": np.array(self.labels, dtype=np.int32).reshape(-1, 2),
+            **{name: np.array(values, dtype=np.int32) for name, values in numbers.items()},
+        }
 
 
 class _Answer(NamedTuple):

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
 from mbert_atlas.errors import DataError
@@ -91,6 +92,13 @@ def write_store(
             "dropped": counts,
         },
     )
+
+
+def truncating_tokenizer(tokenizer_dir: Path | str, max_length: int) -> tuple[Tokenizer, int]:
+    """Open a tokenizer that cuts the longer text first; return also the id of [UNK]."""
+    tokenizer = open_tokenizer(tokenizer_dir)
+    tokenizer.enable_truncation(max_length, strategy="longest_first")
+    return tokenizer, special_id(tokenizer, "[UNK]", tokenizer_dir)
 
 
 def require_columns(table: pa.Table, names: Sequence[str], origin: Path | str) -> None:

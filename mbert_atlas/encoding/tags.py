@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
-from mbert_atlas.arrays import Ragged
+from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.encoding.stores import (
     in_chunks,
     label_numbers,
     require_columns,
     row_name,
+    truncating_tokenizer,
     write_store,
 )
 from mbert_atlas.errors import DataError
-from mbert_atlas.tokenizer import open_tokenizer, special_id
 
-LabelledPieces = Literal["first", "non_continuation", "all"]
+LabelledPieces = Literal["first", "non_continuation"]
 NO_LABEL = -100
 NO_WORD = -1
 
@@ -59,9 +59,9 @@ def encode_tags(
         max_length: most pieces of a sentence, special ones included; the rest is cut.
         drop_unknown: leave out sentences with [UNK].
         origin: where the table comes from, for messages.
-        labelled_pieces: pieces of a word that carry its tag in training: the first; all that do
-            not begin with ``##``, which are several where the tokenizer splits a word at
-            punctuation or between Chinese characters (tanti2021); or all.
+        labelled_pieces: pieces of a word that carry its tag in training: the first; or all that
+            do not begin with ``##``, which are several where the tokenizer splits a word at
+            punctuation or between Chinese characters (Tanti et al. 2021).
 
     Raises:
         DataError: if a column is missing, forms and tags differ in number, a tag is not in
@@ -69,9 +69,7 @@ def encode_tags(
     """
     require_columns(table, ["id", "language", "forms", tag_column], origin)
     tags = _tag_numbers(table, tag_column, labels, origin)
-    tokenizer = open_tokenizer(tokenizer_dir)
-    tokenizer.enable_truncation(max_length, strategy="longest_first")
-    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
+    tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
     labelled_ids = _labelled_ids(tokenizer, labelled_pieces, tokenizer_dir)
 
     dropped: Counter[str] = Counter()
@@ -85,18 +83,15 @@ def encode_tags(
                 [NO_WORD if word is None else word for word in encoding.word_ids], np.int32
             )
             seen = np.unique(words[words != NO_WORD])
-            cut = bool(encoding.overflowing)
-            _count_lost_words(dropped, seen, len(tags[row]), cut)
+            _count_lost_words(dropped, seen, len(tags[row]), bool(encoding.overflowing))
             if drop_unknown and unknown in encoding.ids:
                 dropped["sentence_with_unknown_piece"] += 1
             elif len(seen) == 0:
                 dropped["sentence_without_words"] += 1
             else:
-                begins = np.concatenate([[True], words[1:] != words[:-1]])
-                labelled = (words != NO_WORD) & (begins | labelled_ids[ids])
                 kept.append(row)
                 arrays["input_ids"].append(ids)
-                arrays["labels"].append(np.where(labelled, tags[row][words], NO_LABEL))
+                arrays["labels"].append(_piece_labels(tags[row], words, labelled_ids[ids]))
                 arrays["words"].append(words)
     write_store(
         task,
@@ -113,6 +108,16 @@ def encode_tags(
         },
         dropped=dropped,
     )
+
+
+def _piece_labels(
+    tags: npt.NDArray[np.int32], words: npt.NDArray[np.int32], is_labelled: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.int32]:
+    # Pieces of the words     -1  0  0  1  -1   with the tags 7 and 4 of words 0 and 1
+    # first of its word        1  1  0  1   1   (or is_labelled)
+    # labels                -100  7  -100  4  -100
+    begins = np.concatenate([[True], words[1:] != words[:-1]])
+    return np.where((words != NO_WORD) & (begins | is_labelled), tags[words], NO_LABEL)
 
 
 def _tag_numbers(
@@ -133,17 +138,16 @@ def _tag_numbers(
         return row_name(table, pc.list_parent_indices(column)[number].as_py())
 
     numbers = label_numbers(pc.list_flatten(column), labels, place, origin)
-    offsets = np.zeros(len(column) + 1, dtype=np.int64)
-    np.cumsum(pc.list_value_length(column).to_numpy(zero_copy_only=False), out=offsets[1:])
-    return Ragged(numbers, offsets)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    return Ragged(numbers, offsets_of(lengths))
 
 
 def _labelled_ids(
     tokenizer: Tokenizer, labelled_pieces: LabelledPieces, tokenizer_dir: Path | str
 ) -> npt.NDArray[np.bool_]:
     """Return which ids are labelled where they do not begin a word, shape ``(vocabulary,)``."""
-    if labelled_pieces != "non_continuation":
-        return np.full(tokenizer.get_vocab_size(), labelled_pieces == "all")
+    if labelled_pieces == "first":
+        return np.zeros(tokenizer.get_vocab_size(), dtype=np.bool_)
     return ~continuation_ids(tokenizer, tokenizer_dir)
 
 

@@ -24,7 +24,6 @@ SNAPSHOT_PATTERNS = ("*.json", "*.txt", "*.model", "model.safetensors")
 """Top-level files of a hub model that an encoder needs; weights as safetensors only."""
 
 _Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-_Paper = Literal["tanti2021", "liang2021", "efimov2022", "liu2020", "muller2021"]
 
 
 class _Entry(BaseModel):
@@ -36,7 +35,6 @@ class _Entry(BaseModel):
     title: str = Field(min_length=1, description="what it is, in a few words")
     licence: str = Field(min_length=1, description="licence of the data as far as it is stated")
     citation: str = Field(min_length=1, description="what to cite")
-    papers: list[_Paper] = Field(min_length=1, description="papers that use it")
     notes: str = Field("", description="pitfalls, and what nobody has confirmed yet (UNVERIFIED)")
 
 
@@ -62,9 +60,6 @@ class FileEntry(_Entry):
     sha256: dict[str, _Sha256] = Field(
         default_factory=dict, description="published checksums by rest of path"
     )
-    bytes: dict[str, Annotated[int, Field(gt=0)]] = Field(
-        default_factory=dict, description="published sizes by rest of path"
-    )
     access: Literal["open", "registration", "manual"] = Field(
         "open", description="whether a program can fetch it, or a person must"
     )
@@ -76,7 +71,7 @@ class FileEntry(_Entry):
             compiled = re.compile(self.pattern)
         except re.error as error:
             raise ValueError(f"pattern is not a regular expression ({error})") from error
-        for name in (*self.examples, *self.sha256, *self.bytes):
+        for name in (*self.examples, *self.sha256):
             if compiled.fullmatch(name) is None:
                 raise ValueError(f"{name!r} does not match the pattern")
         if self.access == "open" and self.url is None:
@@ -98,11 +93,6 @@ class HubEntry(_Entry):
     repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$", description="organisation/name")
     revision: str = Field(
         pattern=r"^[0-9a-f]{40}$", description="full commit hash, since branch names move"
-    )
-    allow_patterns: list[str] = Field(
-        default_factory=lambda: list(SNAPSHOT_PATTERNS),
-        min_length=1,
-        description="top-level files to take; weights as safetensors only",
     )
 
     @property
@@ -132,12 +122,10 @@ class SourceFile:
         title: what it is.
         url: address of a download, or None if a person has to get it.
         sha256: checksum of the file at ``url``, or None if none was published.
-        size: its size in bytes, or None if unknown.
         licence: its licence.
         citation: what to cite.
         access: ``open``, ``registration`` or ``manual``.
         steps: how a person gets it; empty if access is open.
-        notes: pitfalls.
     """
 
     path: str
@@ -145,12 +133,10 @@ class SourceFile:
     title: str
     url: str | None
     sha256: str | None
-    size: int | None
     licence: str
     citation: str
     access: Literal["open", "registration", "manual"]
     steps: str
-    notes: str
 
 
 def checked_path(path: str) -> str:
@@ -277,26 +263,11 @@ class Register:
             title=entry.title,
             url=url,
             sha256=entry.sha256.get(rest, self.checksums.get(path)),
-            size=entry.bytes.get(rest),
             licence=entry.licence,
             citation=entry.citation,
             access=entry.access,
             steps=entry.steps,
-            notes=entry.notes,
         )
-
-    def hub(self, id: str) -> HubEntry:
-        """Return the hub model of that id.
-
-        Raises:
-            DataError: if there is none; names the ids that exist.
-        """
-        models = {entry.id: entry for entry in self.entries if isinstance(entry, HubEntry)}
-        if id not in models:
-            raise DataError(
-                self.path, f"id {id}", "no such hub model", f"use one of {', '.join(models)}"
-            )
-        return models[id]
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""

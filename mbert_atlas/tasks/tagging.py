@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.arrays import Ragged, TokenStore, offsets_of
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.schemas import TAG_PREDICTIONS
 from mbert_atlas.tasks.base import Batch, EncodedExamples, Indices, Task
@@ -41,8 +41,7 @@ class Tagging(Task):
         gold, words = store.ragged("labels").take(rows), store.ragged("words").take(rows)
         labelled = gold.values != NO_LABEL
         sentence = np.repeat(np.arange(len(rows)), gold.lengths)[labelled]
-        offsets = np.zeros(len(rows) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(sentence, minlength=len(rows)), out=offsets[1:])
+        offsets = offsets_of(np.bincount(sentence, minlength=len(rows))).astype(np.int32)
         names = pa.array(labels, pa.string())
         tags = (
             names.take(pa.array(numbers)) for numbers in (gold.values[labelled], outputs.values)

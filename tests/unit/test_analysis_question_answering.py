@@ -5,20 +5,16 @@ from __future__ import annotations
 import re
 import string
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbert_atlas.analysis.question_answering import (
-    ANSWER_SCORE_COLUMNS,
-    answer_scores,
     answer_tokens,
-    mean_answer_scores,
     score_answers,
+    scores_by_question,
 )
-from mbert_atlas.analysis.significance import paired_t_test
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import SPAN_PREDICTIONS
 
@@ -125,43 +121,20 @@ def test_mlqa_scores_differ_from_squads():
         score_answers(table([(["да"], "да")], "ru"), normalisation="mlqa")
 
 
-def test_scores_by_dataset_and_both_languages():
-    rows = [(["cat"], "cat"), (["cat dog"], "cat"), (["x"], "y"), (["x"], "x")]
-    predictions = table(
-        rows, language="es", question_language=["es", "es", "en", "es"], dataset=[*"aaab"]
-    )
-    frame = answer_scores(predictions)
-    assert tuple(frame.columns) == ANSWER_SCORE_COLUMNS
-    found = {tuple(row[:4]): tuple(row[4:]) for row in frame.itertuples(index=False)}
-    assert found == {
-        ("a", "es", "en", "exact_match"): (0.0, 1),
-        ("a", "es", "en", "f1"): (0.0, 1),
-        ("a", "es", "es", "exact_match"): (50.0, 2),
-        ("a", "es", "es", "f1"): (pytest.approx(100 * (1 + 2 / 3) / 2), 2),
-        ("b", "es", "es", "exact_match"): (100.0, 1),
-        ("b", "es", "es", "f1"): (100.0, 1),
-    }
-    with pytest.raises(AtlasError, match="no predictions to score"):
-        answer_scores(predictions.slice(0, 0))
+def test_a_question_without_gold_answers_is_refused():
     with pytest.raises(AtlasError, match="question q0 has no gold answer"):
-        answer_scores(table([([], "x")]))
+        score_answers(table([([], "x")]))
 
 
-def test_means_over_seeds_go_into_the_paired_test():
-    first = table([(["cat dog"], "cat"), (["x"], "x"), (["y"], "z")])
-    second = table([(["cat dog"], "cat dog"), (["x"], "x"), (["y"], "z")]).take([2, 0, 1])
-    keys, scores = mean_answer_scores([first, second], dataset="xquad", language="en")
-    assert keys == [f"xquad\ten\ten\tq{number}" for number in range(3)]
-    assert scores == pytest.approx([(2 / 3 + 1) / 2, 1, 0])
-    _, exact = mean_answer_scores([first, second], metric="exact_match")
-    assert exact.tolist() == [0.5, 1, 0]
-    assert paired_t_test(scores, np.ones(3)).n == 3
-
-    with pytest.raises(AtlasError, match="run at least one seed"):
-        mean_answer_scores([])
-    with pytest.raises(AtlasError, match="question_language de: there are none"):
-        mean_answer_scores([first], question_language="de")
-    with pytest.raises(AtlasError, match="occurs twice"):
-        mean_answer_scores([pa.concat_tables([first, first])])
-    with pytest.raises(AtlasError, match="different questions"):
-        mean_answer_scores([first, first.slice(1)])
+def test_scores_of_questions_are_sorted_by_id_and_chosen_by_all_languages():
+    run = table([(["cat dog"], "cat"), (["x"], "x"), (["y"], "z")])
+    german = table([(["x"], "x")], question_language=["de"])
+    options = {"normalisation": "squad", "dataset": "xquad", "language": "en"}
+    both = pa.concat_tables([german, run.take([2, 0, 1])])
+    keys, scores = scores_by_question(both, metric="f1", question_language="en", **options)
+    assert keys == ["q0", "q1", "q2"]
+    assert scores == pytest.approx([2 / 3, 1, 0])
+    _, exact = scores_by_question(both, metric="exact_match", question_language="en", **options)
+    assert exact.tolist() == [0, 1, 0]
+    with pytest.raises(AtlasError, match="question_language es: there are none"):
+        scores_by_question(both, metric="f1", question_language="es", **options)

@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mbert_atlas.corpora.question_answering import (
-    cross_language,
     read_question_answering,
     write_cross_language,
 )
@@ -228,45 +227,39 @@ def table(language: str, ids: str, asked: str | None = None) -> pa.Table:
     )
 
 
-def test_cross_language() -> None:
-    joined = cross_language(table("en", "abc"), table("ru", "cab"))
-    assert joined.schema.equals(QA_EXAMPLES)
-    expected = table("en", "abc", "ru").to_pylist()
-    for row in expected:
-        row["question"] = f"ru {row['id']}?"
-    assert joined.to_pylist() == expected
-    assert cross_language(table("en", "abc"), table("ru", "xc"))["id"].to_pylist() == ["c"]
-    assert cross_language(table("en", "a"), table("ru", "b")).num_rows == 0
-    with pytest.raises(ValueError, match="an id is repeated"):
-        cross_language(table("en", "aa"), table("ru", "a"))
-    with pytest.raises(ValueError, match="an id is repeated"):
-        cross_language(table("en", "a"), table("ru", "aa"))
-
-
-def test_write_cross_language(tmp_path: Path) -> None:
-    path, output, card = tmp_path / "x.parquet", tmp_path / "o.parquet", tmp_path / "c.json"
-    write_parquet(
-        pa.concat_tables([table("en", "abc"), table("ru", "cba"), table("vi", "x")]), path
+def cross(folder: Path, tables: list[pa.Table], contexts: str, questions: str) -> pa.Table:
+    path, output = folder / "x.parquet", folder / "o.parquet"
+    write_parquet(pa.concat_tables(tables), path)
+    write_cross_language(
+        path,
+        path,
+        output,
+        folder / "c.json",
+        context_language=contexts,
+        question_language=questions,
     )
-    write_cross_language(path, path, output, card, context_language="ru", question_language="en")
-    rows = pq.read_table(output).to_pylist()
-    assert [(row["id"], row["context"], row["question"]) for row in rows] == [
-        (one, f"ru {one}", f"en {one}?") for one in "cba"
-    ]
-    assert read_json(card)["counts"] == {"questions": 3, "contexts": 3, "answers": 3}
+    return pq.read_table(output)
+
+
+def test_cross_language(tmp_path: Path) -> None:
+    tables = [table("en", "abc"), table("ru", "cba"), table("vi", "xc"), table("hi", "y")]
+    joined = cross(tmp_path, tables, "ru", "en")
+    assert joined.schema.equals(QA_EXAMPLES)
+    expected = table("ru", "cba", "en").to_pylist()
+    for row in expected:
+        row["question"] = f"en {row['id']}?"
+    assert joined.to_pylist() == expected
+    card = read_json(tmp_path / "c.json")
+    assert card["counts"] == {"questions": 3, "contexts": 3, "answers": 3}
+    assert cross(tmp_path, tables, "en", "vi")["id"].to_pylist() == ["c"]
     for first, second, message in (
-        ("hi", "en", "language hi: no question in it"),
-        ("ru", "vi", "has no question in common with vi"),
+        ("de", "en", "language de: no question in it"),
+        ("ru", "hi", "has no question in common with hi"),
     ):
         with pytest.raises(DataError, match=message):
-            write_cross_language(
-                path, path, output, card, context_language=first, question_language=second
-            )
-    write_parquet(pa.concat_tables([table("en", "a"), table("en", "a")]), path)
+            cross(tmp_path, tables, first, second)
     with pytest.raises(DataError, match="ids are repeated"):
-        write_cross_language(
-            path, path, output, card, context_language="en", question_language="en"
-        )
+        cross(tmp_path, [table("en", "a"), table("en", "a")], "en", "en")
 
 
 @settings(
@@ -375,7 +368,7 @@ def test_real_cross_language(tmp_path: Path) -> None:
     for language in ("en", "ru"):
         real(tmp_path, f"xquad/xquad.{language}.json", "squad", language, "test")
         tables[language] = pq.read_table(tmp_path / "o.parquet")
-    joined = cross_language(tables["en"], tables["ru"])
+    joined = cross(tmp_path, [tables["en"], tables["ru"]], "en", "ru")
     assert joined.num_rows == 1190
     assert joined["answer_text"] == tables["en"]["answer_text"]
     assert joined["question"].to_pylist() == tables["ru"]["question"].to_pylist()

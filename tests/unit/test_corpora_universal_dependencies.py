@@ -126,7 +126,7 @@ GOOD = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\t_\n2\tb\t_\tVERB\t_\t_\t1\tdep\t_\t_\n\
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("2\tb\t_\tVERB", "2\tb\tVERB", r"line 2: 9 tab-separated columns where CoNLL-U has 10"),
+        ("2\tb\t_\tVERB", "2\tb\tVERB", r"line 2: 9 tab-separated columns where 10 were"),
         ("2\tb", "3\tb", r"line 2: id '3' where word 2 was due"),
         ("2\tb", "1\tb", r"line 2: id '1' where word 2 was due"),
         ("2\tb", "02\tb", r"line 2: id '02' where word 2 was due"),

@@ -23,7 +23,6 @@ from tokenizers.pre_tokenizers import Whitespace
 from mbert_atlas.corpora import dumps
 from mbert_atlas.corpora.wikipedia import (
     SPLITS,
-    _exact_shares,
     _Paragraphs,
     _split_sizes,
     extract_paragraphs,
@@ -368,16 +367,6 @@ def test_all_that_pass_when_more_are_wanted(
     assert card["dropped"] == {"xx: unknown piece": 100, "xx: exact duplicate": 99}
 
 
-def test_repetitions_stay_in_the_published_protocol(
-    tmp_path: Path, tokenizer_dir: Path, files: dict[str, Path]
-) -> None:
-    table, card = sample(
-        tmp_path, tokenizer_dir, {"xx": files["xx"]}, per_language=5000, drop_duplicates=False
-    )
-    assert table.num_rows == 200
-    assert card["dropped"] == {"xx: unknown piece": 100}
-
-
 def test_seed_decides_and_languages_do_not_disturb_each_other(
     tmp_path: Path, tokenizer_dir: Path, files: dict[str, Path]
 ) -> None:
@@ -436,7 +425,7 @@ shares = (
 
 @given(st.integers(0, 6000), shares)
 def test_split_sizes_keep_the_shares(items: int, fractions: list[float]) -> None:
-    sizes = _split_sizes(items, _exact_shares(fractions))
+    sizes = _split_sizes(items, fractions)
     assert sum(sizes) == items
     for size, fraction in zip(sizes, fractions, strict=True):
         assert abs(size - items * fraction) < 1 + 1e-9
@@ -445,7 +434,4 @@ def test_split_sizes_keep_the_shares(items: int, fractions: list[float]) -> None
 
 
 def test_split_sizes_of_the_paper() -> None:
-    assert _split_sizes(5000, _exact_shares([0.7, 0.1, 0.1, 0.1])) == [3500, 500, 500, 500]
-    for bad in ([0.7, 0.1, 0.1], [0.7, 0.1, 0.1, 0.2], [1.1, -0.1, 0.0, 0.0]):
-        with pytest.raises(ValueError, match="want 4 shares"):
-            _exact_shares(bad)
+    assert _split_sizes(5000, [0.7, 0.1, 0.1, 0.1]) == [3500, 500, 500, 500]

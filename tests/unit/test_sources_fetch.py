@@ -1,5 +1,7 @@
 """Fetching against a server on the loopback interface that can misbehave in known ways."""
 
+import contextlib
+import functools
 import gzip
 import hashlib
 import json
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import huggingface_hub
 import pytest
 import yaml
 
@@ -19,10 +22,8 @@ from mbert_atlas.files import sha256_of
 from mbert_atlas.sources import (
     Mirror,
     Register,
-    check_snapshot,
     fetch,
     fetch_snapshot,
-    missing_files,
     require_available,
     snapshot_path,
     write_manifest,
@@ -111,14 +112,14 @@ def upstream():
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
-    monkeypatch.setattr(download_module.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("urllib3.util.retry.time.sleep", lambda seconds: None)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
 def register(tmp_path, upstream):
     """A register whose folder `data` is on the loopback server and whose `private` is by hand."""
-    base = {"kind": "file", "licence": "CC0", "citation": "Nobody", "papers": ["tanti2021"]}
+    base = {"kind": "file", "licence": "CC0", "citation": "Nobody"}
     path = tmp_path / "sources.yaml"
     entries = [
         {
@@ -190,6 +191,10 @@ def test_a_file_that_is_there_already_is_not_asked_for_again(tmp_path, upstream,
 def test_a_broken_off_transfer_goes_on_where_it_stopped(tmp_path, upstream, register):
     upstream.files["/known.bin"] = CONTENT
     upstream.break_off = 2
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"data/known\.bin broke off .* bytes are kept"):
+            fetch("data/known.bin", tmp_path / "known.bin", register=register)
+        assert not (tmp_path / "known.bin").exists()
     fetch("data/known.bin", tmp_path / "known.bin", register=register)
     assert (tmp_path / "known.bin").read_bytes() == CONTENT
     half, quarter = len(CONTENT) // 2, len(CONTENT) // 4
@@ -233,6 +238,8 @@ def test_a_server_that_sends_the_rest_of_another_version_makes_it_start_over(tmp
 def test_a_server_that_ignores_ranges_makes_it_start_over(tmp_path, upstream, register):
     upstream.files["/known.bin"] = CONTENT
     upstream.ranges, upstream.break_off = False, 1
+    with pytest.raises(DataError, match="broke off"):
+        fetch("data/known.bin", tmp_path / "known.bin", register=register)
     fetch("data/known.bin", tmp_path / "known.bin", register=register)
     assert (tmp_path / "known.bin").read_bytes() == CONTENT
     assert len(upstream.asked) == 2
@@ -255,18 +262,6 @@ def test_a_part_that_is_too_long_is_thrown_away(tmp_path, upstream):
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
 
 
-def test_a_transfer_that_never_gets_farther_is_given_up_and_kept(tmp_path, upstream):
-    upstream.files["/file.bin"] = CONTENT
-    upstream.ranges, upstream.break_off = False, 100
-    with pytest.raises(DataError, match=r"broke off 3 times without getting farther.*are kept"):
-        download(
-            upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="f", attempts=3
-        )
-    assert len(upstream.asked) == 4  # the first one gained half of it
-    assert not (tmp_path / "file.bin").exists()
-    assert (tmp_path / ".file.bin.part").stat().st_size == len(CONTENT) // 2
-
-
 def test_a_busy_server_is_asked_again(tmp_path, upstream):
     upstream.files["/file.bin"] = b"data"
     upstream.statuses = [503, 429]
@@ -282,10 +277,9 @@ def test_a_missing_file_is_not_asked_for_again(tmp_path, upstream, register):
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path, upstream):
-    with pytest.raises(DataError, match="broke off 2 times"):
-        download("http://127.0.0.1:9/x", tmp_path / "x", sha256=None, name="x", attempts=2)
-    with pytest.raises(DataError, match="unusable address"):
-        download("http://[/x", tmp_path / "x", sha256=None, name="x")
+    for address in ("http://127.0.0.1:9/x", "http://[/x"):
+        with pytest.raises(DataError, match=r"the download of x broke off.*correct the address"):
+            download(address, tmp_path / "x", sha256=None, name="x")
 
 
 def test_a_wrong_checksum_names_both_sums_and_leaves_nothing(tmp_path, upstream, register):
@@ -321,6 +315,8 @@ def test_compression_on_the_way_is_refused(tmp_path, upstream):
 def test_a_server_without_etag_or_with_a_weak_one_still_works(tmp_path, upstream):
     upstream.files["/file.bin"] = CONTENT
     upstream.etag, upstream.break_off = 'W/"weak"', 1
+    with pytest.raises(DataError, match="broke off"):
+        download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
     assert [asked for _, asked in upstream.asked] == [None, None]  # it had to start over
@@ -329,10 +325,10 @@ def test_a_server_without_etag_or_with_a_weak_one_still_works(tmp_path, upstream
 def test_a_full_disk_is_one_sentence(tmp_path, upstream, monkeypatch):
     upstream.files["/file.bin"] = CONTENT
 
-    def full(self, response, total):
+    def full(*args, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(download_module.ResumingDownloader, "_blocks", full)
+    monkeypatch.setattr(download_module, "track", full)
     with pytest.raises(AtlasError, match=r"file\.bin: no space left while writing"):
         download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     assert not (tmp_path / "file.bin").exists()
@@ -380,7 +376,7 @@ def test_a_file_that_the_manifest_does_not_list_is_an_error(tmp_path, register):
     with pytest.raises(DataError, match=r"MANIFEST\.tsv, data/a\.bin: .*not in the manifest"):
         fetch("data/a.bin", tmp_path / "a.bin", register=register, mirror=mirror)
     with pytest.raises(DataError, match=r"MANIFEST\.tsv"):
-        missing_files(["data/a.bin"], register=register, mirror=mirror)
+        require_available(["data/a.bin"], register=register, mirror=mirror)
 
 
 @pytest.mark.parametrize("name", ["data/a.bin", "data/a.bin.xz"])
@@ -491,12 +487,11 @@ def test_all_missing_files_are_named_at_once(tmp_path, register):
     snapshot = snapshot_path("org/name", REVISION)
     paths = ["data/a", "data/b", "data/c", "data/d", "private/corpus.zip", snapshot]
     places = {"register": register, "mirror": mirror, "downloads": downloads}
-    assert missing_files(paths, **places) == ["data/d", "private/corpus.zip", snapshot]
     with pytest.raises(DataError) as caught:
         require_available(paths, **places, offline=True)
     message = str(caught.value)
     assert "3 needed files are missing and offline is set" in message
-    assert all(f"{path} (" in message for path in missing_files(paths, **places))
+    assert all(f"{path} (" in message for path in ("data/d", "private/corpus.zip", snapshot))
     assert f"https://huggingface.co/org/name/tree/{REVISION}" in message
     with pytest.raises(DataError) as caught:
         require_available(paths, **places)
@@ -506,7 +501,7 @@ def test_all_missing_files_are_named_at_once(tmp_path, register):
     require_available(["data/a", "data/c", "data/d"], **places)
     require_available(["data/a"], **places, offline=True)
     with pytest.raises(DataError, match="no source is registered"):
-        missing_files(["dota/a"], **places)
+        require_available(["dota/a"], **places)
 
 
 # ------------------------------------------------------------------ hub snapshots
@@ -566,32 +561,34 @@ def hub(monkeypatch, tmp_path):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}", files, asked
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    download = functools.partial(huggingface_hub.snapshot_download, endpoint=address)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    yield files, asked
     server.shutdown()
     thread.join()
     server.server_close()
 
 
 def test_a_snapshot_is_fetched_without_pickles_and_code(tmp_path, hub):
-    endpoint, _, asked = hub
-    folder = fetch_snapshot("org/name", REVISION, tmp_path / "model", endpoint=endpoint)
+    _, requests = hub
+    folder = fetch_snapshot("org/name", REVISION, tmp_path / "model")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == SNAPSHOT
-    assert not any("pytorch_model" in path or "run.py" in path for path in asked)
+    assert not any("pytorch_model" in path or "run.py" in path for path in requests)
     assert left_in(tmp_path) == ["model"]
 
 
 def test_a_snapshot_without_safetensors_is_refused(tmp_path, hub):
-    endpoint, files, _ = hub
+    files, _ = hub
     del files["model.safetensors"]
     with pytest.raises(DataError, match=r"not a whole encoder, without model\.safetensors"):
-        fetch_snapshot("org/name", REVISION, tmp_path / "model", endpoint=endpoint)
+        fetch_snapshot("org/name", REVISION, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
 def test_an_unknown_repository_is_one_sentence(tmp_path, hub):
-    endpoint, _, _ = hub
     with pytest.raises(DataError, match=r"org/other, revision .*: the hub did not give it \("):
-        fetch_snapshot("org/other", REVISION, tmp_path / "model", endpoint=endpoint)
+        fetch_snapshot("org/other", REVISION, tmp_path / "model")
 
 
 def test_a_snapshot_comes_from_the_mirror(tmp_path):
@@ -652,28 +649,21 @@ def test_a_snapshot_needs_a_pinned_revision_and_a_network(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("missing", "message"),
     [
-        ("config.json", None, "without config.json"),
-        ("tokenizer.json", None, "without tokenizer.json or vocab.txt"),
-        ("pytorch_model.bin", b"", r"pytorch_model\.bin: pickled weights and code"),
-        ("modeling_own.py", b"", "pickled weights and code"),
+        (["config.json"], "without config.json"),
+        (["vocab.txt"], None),
+        (["tokenizer.json", "vocab.txt"], r"without tokenizer\.json or vocab\.txt"),
+        (["config.json", "model.safetensors"], r"without config\.json and model\.safetensors"),
     ],
 )
-def test_snapshots_are_checked(tmp_path, name, content, message):
-    for file, text in SNAPSHOT.items():
-        (tmp_path / file).write_bytes(text)
-    check_snapshot(tmp_path)
-    (tmp_path / "vocab.txt").unlink()
-    check_snapshot(tmp_path)
-    if content is None:
-        (tmp_path / name).unlink()
-    else:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=message):
-        check_snapshot(tmp_path)
-    with pytest.raises(DataError, match=r"without config\.json and model\.safetensors and tok"):
-        check_snapshot(tmp_path / "nowhere")
+def test_snapshots_are_checked(tmp_path, missing, message):
+    path = snapshot_path("org/name", REVISION)
+    files = {f"{path}/{name}": text for name, text in SNAPSHOT.items() if name not in missing}
+    mirror = make_mirror(tmp_path / "mirror", files)
+    expected = pytest.raises(DataError, match=message) if message else contextlib.nullcontext()
+    with expected:
+        fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=mirror)
 
 
 # ------------------------------------------------------------------ the real mirror

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.sources import FileEntry, HubEntry, Register, snapshot_path
+from mbert_atlas.sources import Register, snapshot_path
+from mbert_atlas.sources.register import FileEntry, HubEntry
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -35,7 +36,6 @@ def entry(**changes):
         "examples": ["a.txt"],
         "licence": "CC0",
         "citation": "Nobody",
-        "papers": ["tanti2021"],
     }
     return {key: value for key, value in {**base, **changes}.items() if value is not None}
 
@@ -49,7 +49,6 @@ def hub(**changes):
         "revision": REVISION,
         "licence": "MIT",
         "citation": "Nobody",
-        "papers": ["liu2020"],
         **changes,
     }
 
@@ -105,7 +104,7 @@ def test_every_upstream_of_the_papers_is_there(register):
         "cc100/ur_rom.txt.xz",
         "embert/EMBERT_hin_step_500k.tgz",
         "tatoeba-laser/tatoeba.yor-eng.yor",
-        "tanti2021/wiki_lang_id_v1.0.zip",
+        "wikipedia-language-identification/wiki_lang_id_v1.0.zip",
     ]
     assert all(register.locate(path).url for path in paths)
     by_hand = [
@@ -116,8 +115,6 @@ def test_every_upstream_of_the_papers_is_there(register):
     ]
     assert all(register.locate(path).url is None for path in by_hand)
     assert all(register.locate(path).steps for path in by_hand)
-    assert register.hub("mbert").repository == "google-bert/bert-base-multilingual-cased"
-    assert register.hub("xlm-roberta-base").revision.startswith("e73636d4")
 
 
 def test_urls_are_filled_from_the_pattern(register):
@@ -139,13 +136,11 @@ def test_lindat_is_asked_through_its_rest_address_and_checked(register):
         assert "/server/api/core/bitstreams/handle/11234/" in source.url
         assert "xmlui" not in source.url
         assert source.sha256
-    assert register.locate("universal-dependencies/ud-treebanks-v2.5.tgz").size == 355216681
 
 
 def test_checksums_come_from_the_entry_or_the_list(register):
     squad = register.locate("squad/train-v1.1.json")
     assert squad.sha256.startswith("35276639")
-    assert squad.size == 30288272
     treebank = register.locate(
         "universal-dependencies/UD_Afrikaans-AfriBooms/af_afribooms-ud-test.conllu"
     )
@@ -201,11 +196,11 @@ def test_the_longest_folder_wins_and_else_the_first(tmp_path):
 
 
 def test_hub_models_have_a_mirror_path(register):
-    assert register.hub("mbert").path == (
+    paths = {entry.id: entry.path for entry in register.entries if isinstance(entry, HubEntry)}
+    assert set(paths) == {"mbert", "xlm-roberta-base"}
+    assert paths["mbert"] == (
         "hf/google-bert--bert-base-multilingual-cased@3f076fdb1ab68d5b2880cb87a0886f315b8146f8"
     )
-    with pytest.raises(DataError, match="id bert: no such hub model; use one of mbert, xlm-rob"):
-        register.hub("bert")
     with pytest.raises(DataError, match="revision 'main': not a full commit hash"):
         snapshot_path("org/name", "main")
     with pytest.raises(DataError, match="write it as org/name"):
@@ -225,9 +220,7 @@ def test_hub_models_have_a_mirror_path(register):
         ({"examples": []}, r"sources\.0\.file\.examples"),
         ({"sha256": {"a.txt": "abc"}}, r"sources\.0\.file\.sha256"),
         ({"sha256": {"b.csv": "0" * 64}}, "'b.csv' does not match"),
-        ({"bytes": {"a.txt": 0}}, r"sources\.0\.file\.bytes"),
         ({"folder": "../up"}, r"sources\.0\.file\.folder"),
-        ({"papers": ["smith1999"]}, r"sources\.0\.file\.papers"),
         ({"licence": ""}, r"sources\.0\.file\.licence"),
         ({"colour": "red"}, r"sources\.0\.file\.colour \(id thing\): Extra inputs"),
         ({"kind": "tape"}, r"sources\.0 \(id thing\)"),

@@ -197,7 +197,6 @@ def labelled_by_hand(tokenizer, words, tags, how, limit):
             owners.append(number)
             wanted = {
                 "first": place == 0,
-                "all": True,
                 "non_continuation": not piece.startswith("##"),
             }[how]
             labels.append(TAGS.index(tag) if wanted else -100)
@@ -205,7 +204,7 @@ def labelled_by_hand(tokenizer, words, tags, how, limit):
 
 
 @settings(max_examples=40, deadline=None)
-@given(sentences=SENTENCES, how=st.sampled_from(["first", "all", "non_continuation"]))
+@given(sentences=SENTENCES, how=st.sampled_from(["first", "non_continuation"]))
 def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, how):
     folder = tmp_path_factory.mktemp("tagging")
     words = [[word for word, _ in sentence] for sentence in sentences]

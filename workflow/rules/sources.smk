@@ -59,7 +59,7 @@ rule fetch_file:
         "<results>/logs/fetch/{path}.log",
     wildcard_constraints:
         path=r"(?!hf/).+",
-    retries: 2
+    retries: 5
     conda:
         "../../envs/mbert-atlas.yaml"
     script:
@@ -72,7 +72,7 @@ rule fetch_encoder:
         directory("<downloads>/hf/{snapshot}"),
     log:
         "<results>/logs/fetch/hf/{snapshot}.log",
-    retries: 2
+    retries: 5
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

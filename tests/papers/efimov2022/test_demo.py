@@ -2,12 +2,13 @@
 
 import json
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file
 
 from clone import DEMO, left_to_do, measured
-from mbert_atlas.analysis.question_answering import answer_scores
+from mbert_atlas.analysis.question_answering import score_answers
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.papers import load
@@ -56,8 +57,8 @@ def test_entities_and_answers_are_found_in_english(demo):
     scores = tag_scores(tagged, outside="O").set_index(["language", "metric"])["value"]
     assert scores["en", "span_micro_f1"] > 60
     answered = pq.read_table(demo / "results/demo/runs/qa/seed1/predictions.parquet")
-    scores = answer_scores(answered).set_index(["dataset", "metric"])["value"]
-    assert scores["squad-dev", "f1"] > 25
+    english = answered.filter(pc.equal(answered["dataset"], "squad-dev"))
+    assert score_answers(english).f1.mean() > 0.25
 
 
 def test_every_table_has_its_tests_and_conditions(demo):
