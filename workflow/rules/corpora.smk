@@ -179,7 +179,7 @@ rule read_question_answering:
 
 
 rule mix_languages:
-    """XNLI with one side of each pair in English (efimov2022, section 4.2)."""
+    """XNLI with one side of each pair in English (Efimov et al. 2022, section 4.2)."""
     input:
         lambda wildcards: table(CONFIG.datasets[wildcards.dataset].made_from),
     output:
@@ -223,7 +223,7 @@ rule cross_questions:
 
 
 rule sample_language_identification:
-    """Paragraphs sampled per language and split, those with [UNK] left out (tanti2021, App. A)."""
+    """Paragraphs sampled per language and split, those with [UNK] left out (Tanti et al. 2021)."""
     input:
         paragraphs=lambda wildcards: [
             table(CONFIG.datasets[wildcards.dataset].paragraphs, language)
@@ -253,7 +253,7 @@ rule sample_language_identification:
 
 
 rule read_released_languages:
-    """The language identification set that the authors of tanti2021 released, instead of a sample."""
+    """The language identification set that Tanti et al. (2021) released, instead of a sample."""
     input:
         lambda wildcards: all_source_files(wildcards.dataset),
     output:
