@@ -1,7 +1,7 @@
 """The papers: one folder each, found and not listed.
 
 A paper's ``config.py`` holds the model ``Section`` of its section of the config, and
-``check_name(config)``, which says whether that section fits the rest.
+``check(config)``, which says whether that section fits the rest.
 """
 
 from __future__ import annotations

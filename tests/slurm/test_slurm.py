@@ -16,7 +16,10 @@ import yaml
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
 
-_TARGET = "results/tiny/measurements/efimov2022/table2.csv"
+# A few minutes of one paper's Table 2, beside that paper's tests.
+(_PRESET,) = Path(__file__).parents[1].glob("papers/*/slurm.yaml")
+_PAPER = _PRESET.parent.name
+_TARGET = f"results/tiny/measurements/{_PAPER}/table2.csv"
 _SEED1 = "results/tiny/runs/nli/seed1/predictions.parquet"
 _SEED2 = "results/tiny/runs/nli/seed2/predictions.parquet"
 # Jobs here take 10 to 20 s: SLURM is asked after 5 s and after 20 s, so that none waits for long.
@@ -110,7 +113,7 @@ class _Workflow:
         return found
 
 
-_CONFIG = ["--configfile", "config/demo.yaml", "tests/slurm/tiny.yaml"]
+_CONFIG = ["--configfile", "config/demo.yaml", f"tests/papers/{_PAPER}/slurm.yaml"]
 
 
 @pytest.fixture(scope="module")
