@@ -43,9 +43,8 @@ def word_pairs(
 ) -> None:
     """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
-    Long sentences leave, links of words that have several, links of words with the same spelling.
-    Sentences without a pair stay in ``output``, so that a reader can sample sentences before or
-    after it drops them; ``heldout`` has only sentences with pairs.
+    Out go long sentences, links of words that have several, and links of words with one spelling.
+    Sentences without a pair stay in ``output``; ``heldout`` has only sentences with pairs.
 
     Args:
         bitext: Parquet file of schema ``BITEXT``.
@@ -57,7 +56,7 @@ def word_pairs(
         seed: decides which.
         language: code of the target language.
         maximum_words: longest sentence on either side.
-        drop_identical: whether links of words with the same spelling leave.
+        drop_identical: whether links of words with one spelling leave.
 
     Raises:
         DataError: if the files disagree or at most ``held_out`` sentences have a pair left.
@@ -69,26 +68,22 @@ def word_pairs(
     with_pairs = np.flatnonzero(pairs)
     if len(with_pairs) <= held_out:
         raise _too_few(pharaoh, len(with_pairs), held_out)
-    aside = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
-    rows = np.setdiff1d(np.flatnonzero(usable), aside)
-    for path, part in ((output, rows), (heldout, aside)):
+    apart = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
+    rows = np.setdiff1d(np.flatnonzero(usable), apart)
+    for path, part in ((output, rows), (heldout, apart)):
         write_parquet(_select(table, kept, part), path)
     counts = {
         "sentences read": len(table),
         "links read": len(links),
         "sentences": len(rows),
-        "sentences with pairs": len(with_pairs) - len(aside),
+        "sentences with pairs": len(with_pairs) - len(apart),
         "pairs": int(pairs[rows].sum()),
-        "held-out sentences": len(aside),
-        "held-out pairs": int(pairs[aside].sum()),
+        "held-out sentences": len(apart),
+        "held-out pairs": int(pairs[apart].sum()),
     }
+    files, dataset = [bitext, pharaoh], "word pairs"
     write_card(
-        card,
-        dataset="word pairs",
-        language=language,
-        files=[bitext, pharaoh],
-        counts=counts,
-        dropped=dropped,
+        card, dataset=dataset, language=language, files=files, counts=counts, dropped=dropped
     )
 
 

@@ -139,10 +139,10 @@ def sample_language_identification(
         tokenizer_dir: folder of an encoder, with its ``tokenizer.json``.
         output: Parquet file with the columns of ``schemas.LID_EXAMPLES``.
         card: JSON file for the dataset card.
-        seed: seed of the run.
+        seed: decides what is drawn.
         per_language: examples wanted of each.
         minimum_per_language: fewer is an error; below 10, a split may lack the language.
-        fractions: shares of train, validation, dev and test, kept by largest remainders.
+        fractions: shares of train, validation, dev and test.
         source: dataset, licence and citation for the card.
 
     Raises:
@@ -152,8 +152,7 @@ def sample_language_identification(
     unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
     tables, counts, dropped = list[pa.Table](), Counter[str](), Counter[str]()
     for language, path in track(sorted(paragraphs.items()), "languages sampled"):
-        reader = _Paragraphs(path)
-        random = generator(seed, "language identification", language)
+        reader, random = _Paragraphs(path), generator(seed, "language identification", language)
         chosen, looked_at = _passing(reader, random, per_language, tokenizer, unknown)
         if len(chosen) < minimum_per_language:
             raise _too_few(path, language, len(chosen), len(reader), minimum_per_language)
@@ -166,7 +165,7 @@ def sample_language_identification(
         }
         counts += Counter({f"{language}: {what}": number for what, number in found.items()})
         counts += Counter(tables[-1]["split"].to_pylist())
-        dropped += Counter({f"{language}: {why}": number for why, number in looked_at.items()})
+        dropped.update({f"{language}: {why}": number for why, number in looked_at.items()})
     write_parquet(pa.concat_tables(tables), output)
     write_card(
         card,
