@@ -59,6 +59,7 @@ class Ragged:
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts  # not of all rows: this runs for every batch
         offsets = offsets_of(lengths)
+        # Rows 2 and 0 of the offsets [0, 2, 2, 5] lie at 2 3 4 and 0 1: 0 1 2 + 2, and 3 4 - 3.
         positions = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         return Ragged(self.values[positions], offsets)
 

@@ -132,6 +132,9 @@ class SpanScorer:
         self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return one number per span that tells it from all others, and its type."""
+        # With one place outside after each sentence, the sentences "B-PER I-PER" and "O" are
+        #     tags    B-PER I-PER out O   out    and     before  out B-PER I-PER out O
+        # A span ends before place 2, where I-PER meets out, and begins at the last start, 0.
         outside, words = len(self._types) - 1, np.arange(len(codes))
         tags = np.full(len(codes) + len(lengths), outside)
         tags[words + np.repeat(np.arange(len(lengths)), lengths)] = codes

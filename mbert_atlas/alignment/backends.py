@@ -1,7 +1,7 @@
 """Word alignment of a bitext: one interface, three programs that estimate the same model.
 
 The model is fast_align's (Dyer et al. 2013) with the flags of Cao et al. (2020), ``-d -o -v`` and
-``-r`` for the reverse direction; efimov2022 keeps the intersection of the two directions.
+``-r`` for the reverse direction; Efimov et al. (2022) keep the intersection of the two directions.
 
 ``numpy`` (the default)
     :mod:`mbert_atlas.alignment.diagonal`, part of this package.
@@ -52,9 +52,10 @@ from mbert_atlas.alignment.diagonal import (
     align_by,
     build_grid,
 )
-from mbert_atlas.alignment.metrics import Gold, score
+from mbert_atlas.alignment.metrics import score
 from mbert_atlas.alignment.pharaoh import Links, read_pharaoh, write_pharaoh
-from mbert_atlas.arrays import Ragged
+from mbert_atlas.arrays import Ragged, offsets_of
+from mbert_atlas.corpora.gold_alignment import GoldSentence
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet, write_json
 from mbert_atlas.schemas import BITEXT
@@ -80,7 +81,7 @@ def align(
     bitext: Path | str,
     output: Path | str,
     *,
-    gold: Sequence[Gold] = (),
+    gold: Sequence[GoldSentence] = (),
     scores: Path | str | None = None,
     backend: Backend = "numpy",
     symmetrisation: Symmetrisation = "intersection",
@@ -119,14 +120,10 @@ def align(
     source, target = sides[0][0], sides[1][0]
     if not np.any((source.lengths > 0) & (target.lengths > 0)):
         raise DataError(bitext, "", "no sentence pair has words on both sides", "remake the bitext")
-    types = sides[0][1], sides[1][1]
     _logger.info("aligning %d sentence pairs by %s", len(source), backend)
-    if backend == "fast_align":
-        both = _by_fast_align(source, target, fast_align, threads)
-    elif backend == "systran":
-        both = _by_systran(source, target, types, threads)
-    else:
-        both = align_both(build_grid(source, target, *types, threads=threads), threads)
+    both = _both_directions(
+        source, target, (sides[0][1], sides[1][1]), backend, threads, fast_align
+    )
     links = symmetrise(*both, symmetrisation)
     written = links.between(0, len(table))
     write_pharaoh(written, output)
@@ -140,6 +137,21 @@ def align(
     if scores is not None:
         write_json(result, scores)
     return result
+
+
+def _both_directions(
+    source: Ragged,
+    target: Ragged,
+    types: tuple[int, int],
+    backend: Backend,
+    threads: int,
+    fast_align: Path | str,
+) -> tuple[Links, Links]:
+    if backend == "fast_align":
+        return _by_fast_align(source, target, fast_align, threads)
+    if backend == "systran":
+        return _by_systran(source, target, types, threads)
+    return align_both(build_grid(source, target, *types, threads=threads), threads)
 
 
 def symmetrise(forward: Links, reverse: Links, how: Symmetrisation) -> Links:
@@ -162,6 +174,8 @@ def one_to_one(links: Links) -> Links:
     return links.take(alone)
 
 
+# A link is one number, row << 36 | source << 18 | target: the link 3-5 of sentence 2 is
+# 2 << 36 | 3 << 18 | 5, and sets of links become sets of numbers, sorted by row, source and target.
 def _keys(links: Links) -> npt.NDArray[np.int64]:
     return (links.row << _WORD_BITS | links.source) << _WORD_BITS | links.target
 
@@ -173,7 +187,7 @@ def _from_keys(keys: npt.NDArray[np.int64], rows: int) -> Links:
 
 
 def _gold_scores(
-    both: tuple[Links, Links], start: int, gold: Sequence[Gold], chosen: Symmetrisation
+    both: tuple[Links, Links], start: int, gold: Sequence[GoldSentence], chosen: Symmetrisation
 ) -> dict[str, Any]:
     if not gold:
         return {"aer": None, "precision": None, "recall": None, "sentences": 0}
@@ -189,8 +203,7 @@ def _word_ids(column: pa.ChunkedArray, more: list[Sequence[str]]) -> tuple[Ragge
     """Return word ids of the sentences of a column and of ``more``, and the number of words."""
     lists = pa.concat_arrays([*column.chunks, pa.array(map(list, more), column.type)])
     encoded = lists.flatten().dictionary_encode()
-    offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum(pc.list_value_length(lists).fill_null(0).to_numpy(), out=offsets[1:])
+    offsets = offsets_of(pc.list_value_length(lists).fill_null(0).to_numpy())
     return Ragged(encoded.indices.to_numpy(), offsets), len(encoded.dictionary)
 
 
@@ -307,9 +320,9 @@ def _read_model(path: Path, grid: Grid, tension: float, reverse: bool) -> Model:
     null = np.zeros(grid.source_types if reverse else grid.target_types)
     from_empty = conditioning == empty
     null[generated[from_empty]] = probability[from_empty]
-    given, made = ids[conditioning[~from_empty]], generated[~from_empty]
+    given, other = ids[conditioning[~from_empty]], generated[~from_empty]
     from_word = probability[~from_empty]
-    left, right = (made, given) if reverse else (given, made)
+    left, right = (other, given) if reverse else (given, other)
     pair = np.zeros(len(grid.pair_source))
     place = pd.Index(grid.pair_source * grid.target_types + grid.pair_target).get_indexer(
         left * grid.target_types + right

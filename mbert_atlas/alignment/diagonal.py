@@ -242,6 +242,8 @@ def _number_pairs(
 ) -> tuple[npt.NDArray[np.int32], IntArray]:
     """Return the number of each cell's word pair and, per number, the pair's key."""
 
+    # The pair of source word 1 and target word 2 of 10 has the key 1 * 10 + 2; equal keys of all
+    # cells get one number each, in the order in which they come: 12 31 12 become 0 1 0.
     def keys_of(block: Block) -> IntArray:
         left = source[block.source].reshape(block.sentences, 1, block.source_words)
         right = target[block.target].reshape(block.sentences, block.target_words, 1)
@@ -305,6 +307,8 @@ def _prior(block: Block, tension: float, reverse: bool) -> FloatArray:
 
 def _expectations(grid: Grid, model: Model, reverse: bool) -> tuple[FloatArray, FloatArray, float]:
     """Return expected counts of word pairs, of words from nothing, and of the feature."""
+    # P(g linked to c) = t(g|c) prior(c, g) / (sum of that over c + p0 t(g|empty word)): weights of
+    # .2 and .6 for two words c, and .2 for the empty one, add .2, .6 and .2 to the counts.
     axis = 1 if reverse else 2
     counts, null_counts = np.zeros_like(model.pair), np.zeros_like(model.null)
     feature = 0.0

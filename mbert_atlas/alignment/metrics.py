@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from mbert_atlas.alignment.pharaoh import Links
-
-
-class Gold(Protocol):
-    """A hand-aligned sentence pair; links count words from 0.
-
-    :class:`mbert_atlas.corpora.gold_alignment.GoldSentence` is one.
-    """
-
-    @property
-    def source_tokens(self) -> Sequence[str]:
-        """Source words."""
-        ...
-
-    @property
-    def target_tokens(self) -> Sequence[str]:
-        """Target words."""
-        ...
-
-    @property
-    def sure(self) -> Iterable[tuple[int, int]]:
-        """Links that must be found."""
-        ...
-
-    @property
-    def possible(self) -> Iterable[tuple[int, int]]:
-        """Links that may be found; the sure ones are among them."""
-        ...
+from mbert_atlas.corpora.gold_alignment import GoldSentence
 
 
 @dataclass(frozen=True)
@@ -59,7 +32,7 @@ class AlignmentScores:
     sure_links: int
 
 
-def score(links: Links, gold: Sequence[Gold]) -> AlignmentScores:
+def score(links: Links, gold: Sequence[GoldSentence]) -> AlignmentScores:
     """Score links against hand-made ones, all sentences together.
 
     Raises:

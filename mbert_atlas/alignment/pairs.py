@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mbert_atlas.alignment.pharaoh import Links, read_pharaoh
-from mbert_atlas.arrays import Ragged, save_arrays
-from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
+from mbert_atlas.corpora.cards import write_card
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
@@ -39,101 +39,110 @@ def word_pairs(
     seed: int,
     language: str,
     maximum_words: int = 64,
-    one_to_one: bool = True,
     drop_identical: bool = True,
-    source: Source = None,
 ) -> None:
-    """Select word pairs as the loader of efimov2022 (Cao et al. 2020) does.
+    """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
-    Long sentences leave, then links of words that have several, then links of words with the same
-    spelling. Sentences without a pair stay in ``output`` with empty lists, so that a reader can
-    sample sentences before or after it drops them; ``heldout`` has only sentences with pairs.
+    Out go long sentences, links of words that have several, and links of words with one spelling.
+    Sentences without a pair stay in ``output``; ``heldout`` has only sentences with pairs.
 
     Args:
         bitext: Parquet file of schema ``BITEXT``.
         pharaoh: its links, line by line.
-        output: Parquet file of schema ``WORD_PAIRS`` to write: sentences for adjustment, in the
-            order of the bitext.
-        heldout: likewise, sentences that adjustment never sees.
+        output: Parquet file of schema ``WORD_PAIRS``, for adjustment.
+        heldout: likewise, for sentences that adjustment never sees.
         card: dataset card (JSON) of both files.
         held_out: sentences in ``heldout``.
         seed: decides which.
         language: code of the target language.
         maximum_words: longest sentence on either side.
-        one_to_one: whether links of words with several links leave.
-        drop_identical: whether links of words with the same spelling leave.
-        source: what the source register states of the bitext.
+        drop_identical: whether links of words with one spelling leave.
 
     Raises:
-        DataError: if the files disagree, a link names a word that is not there, or fewer than
-            ``held_out + 1`` sentences have a pair left.
+        DataError: if the files disagree or at most ``held_out`` sentences have a pair left.
     """
     table = read_parquet(bitext, BITEXT)
     links = read_pharaoh(pharaoh, len(table)).sorted()
-    words, lengths = zip(
-        *(_flat(table[f"{side}_tokens"]) for side in ("source", "target")), strict=True
+    kept, usable, dropped = _selected(table, links, maximum_words, drop_identical, pharaoh)
+    pairs = np.bincount(kept.row, minlength=len(table))
+    with_pairs = np.flatnonzero(pairs)
+    if len(with_pairs) <= held_out:
+        raise _too_few(pharaoh, len(with_pairs), held_out)
+    apart = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
+    rows = np.setdiff1d(np.flatnonzero(usable), apart)
+    for path, part in ((output, rows), (heldout, apart)):
+        write_parquet(_select(table, kept, part), path)
+    counts = {
+        "sentences read": len(table),
+        "links read": len(links),
+        "sentences": len(rows),
+        "sentences with pairs": len(with_pairs) - len(apart),
+        "pairs": int(pairs[rows].sum()),
+        "held-out sentences": len(apart),
+        "held-out pairs": int(pairs[apart].sum()),
+    }
+    files, dataset = [bitext, pharaoh], "word pairs"
+    write_card(
+        card, dataset=dataset, language=language, files=files, counts=counts, dropped=dropped
     )
+
+
+def _selected(
+    table: pa.Table, links: Links, maximum_words: int, drop_identical: bool, origin: Path | str
+) -> tuple[Links, npt.NDArray[np.bool_], dict[str, int]]:
+    """Return the links that stay, which sentences may have some, and what is left out."""
+    sides = [_flat(table[f"{side}_tokens"]) for side in ("source", "target")]
+    lengths = [length for _, length in sides]
+    _require_inside(links, lengths, origin)
+    long = np.maximum(*lengths) > maximum_words
+    empty = (np.minimum(*lengths) == 0) & ~long
+    usable = ~long & ~empty
+    several, identical = _unwanted(links, [words for words, _ in sides], lengths)
+    identical &= drop_identical & ~several
+    inside = usable[links.row]
+    dropped = {
+        f"sentences longer than {maximum_words} words": long,
+        "sentences with an empty side": empty,
+        "links in dropped sentences": ~inside,
+        "links of words with several links": several & inside,
+        "links of words with the same spelling": identical & inside,
+    }
+    counts = {reason: int(np.count_nonzero(which)) for reason, which in dropped.items()}
+    return links.take(~(several | identical) & inside), usable, counts
+
+
+def _too_few(origin: Path | str, sentences: int, held_out: int) -> DataError:
+    problem = "no aligned word pair is left"
+    if sentences:
+        problem = f"only {sentences} sentences have an aligned word pair, {held_out} are held out"
+    return DataError(origin, "", problem, "take more sentences or loosen the filters")
+
+
+def _require_inside(links: Links, lengths: Sequence[IntArray], origin: Path | str) -> None:
     outside = (links.source >= lengths[0][links.row]) | (links.target >= lengths[1][links.row])
     if outside.any():
         row = int(links.row[outside][0])
         raise DataError(
-            pharaoh,
+            origin,
             f"line {row + 1}",
             f"a link beyond the {lengths[0][row]} and {lengths[1][row]} words of the sentence pair",
             "align the bitext again; the two must be line-parallel",
         )
-    long = np.maximum(*lengths) > maximum_words
-    empty = np.minimum(*lengths) == 0
+
+
+def _unwanted(
+    links: Links, words: Sequence[pa.Array], lengths: Sequence[IntArray]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return which links are of a word with several links, and of words with the same spelling."""
+    # Sentences of 2 and 3 source words: word 1 of the second is place 2 + 1 among all words. With
+    # the links 0-0 0-1 of the first and 1-0 of the second, source places are 0 0 3: 0 has several.
     place = [
-        (np.cumsum(length) - length)[links.row] + word
+        offsets_of(length)[links.row] + word
         for length, word in zip(lengths, (links.source, links.target), strict=True)
     ]
-    several = np.zeros(len(links), dtype=np.bool_)
-    if one_to_one:
-        several = (np.bincount(place[0])[place[0]] > 1) | (np.bincount(place[1])[place[1]] > 1)
-    identical = np.zeros(len(links), dtype=np.bool_)
-    if drop_identical:
-        same = pc.equal(words[0].take(pa.array(place[0])), words[1].take(pa.array(place[1])))
-        identical = same.to_numpy(zero_copy_only=False)
-    kept = links.take(~(several | identical | (long | empty)[links.row]))
-    pairs = np.bincount(kept.row, minlength=len(table))
-    with_pairs = np.flatnonzero(pairs)
-    if len(with_pairs) <= held_out:
-        problem = (
-            f"only {len(with_pairs)} sentences have an aligned word pair, {held_out} are held out"
-            if len(with_pairs)
-            else "no aligned word pair is left"
-        )
-        raise DataError(pharaoh, "", problem, "take more sentences or loosen the filters")
-    aside = np.sort(generator(seed, "held out").choice(with_pairs, held_out, replace=False))
-    rows = np.setdiff1d(np.flatnonzero(~(long | empty)), aside)
-    write_parquet(_select(table, kept, rows), output)
-    write_parquet(_select(table, kept, aside), heldout)
-    write_card(
-        card,
-        dataset="word pairs",
-        language=language,
-        files=[bitext, pharaoh],
-        counts={
-            "sentences read": len(table),
-            "links read": len(links),
-            "sentences": len(rows),
-            "sentences with pairs": len(with_pairs) - len(aside),
-            "pairs": int(pairs[rows].sum()),
-            "held-out sentences": len(aside),
-            "held-out pairs": int(pairs[aside].sum()),
-        },
-        dropped={
-            f"sentences longer than {maximum_words} words": int(long.sum()),
-            "sentences with an empty side": int((empty & ~long).sum()),
-            "links in dropped sentences": int((long | empty)[links.row].sum()),
-            "links of words with several links": int((several & ~long[links.row]).sum()),
-            "links of words with the same spelling": int(
-                (identical & ~several & ~long[links.row]).sum()
-            ),
-        },
-        source=source,
-    )
+    several = (np.bincount(place[0])[place[0]] > 1) | (np.bincount(place[1])[place[1]] > 1)
+    same = pc.equal(words[0].take(pa.array(place[0])), words[1].take(pa.array(place[1])))
+    return several, same.to_numpy(zero_copy_only=False).copy()
 
 
 def encode_word_pairs(
@@ -150,17 +159,14 @@ def encode_word_pairs(
     ``<side>_ids``, piece ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
     the pieces [start, end) of each word, [CLS] being piece 0 (both are 0 for a word without pieces
     or not wholly inside ``maximum_length``); ``<side>_pairs``, the words of each pair.
-    ``meta.json`` holds ``tokenizer_sha256``, ``maximum_length``, ``units``, ``counts`` and
-    ``dropped``.
 
     Args:
         table: Parquet file of schema ``WORD_PAIRS``.
         tokenizer_dir: folder with ``tokenizer.json``.
         output: folder to write.
         maximum_length: pieces of a sentence with [CLS] and [SEP]; the rest is cut off.
-        units: what the table's tokens are: words to tokenise, or pieces of this tokenizer
-            (:func:`mbert_atlas.alignment.pieces.piece_bitext`), each of which is looked up. As
-            words, pieces would be split again (``##ing`` at its signs).
+        units: what the table's tokens are: words to tokenise, or pieces of this tokenizer (see
+            :func:`piece_bitext`), which are looked up, as ``##ing`` would be split at its signs.
 
     Raises:
         DataError: if the tokenizer cannot be used, no pair is left, or a piece is not one.
@@ -168,52 +174,47 @@ def encode_word_pairs(
     tokenizer = load_word_tokenizer(tokenizer_dir)
     rows = read_parquet(table, WORD_PAIRS)
     arrays: dict[str, Ragged] = {}
-    cut, vanished, indices = [], [], []
+    lost, cut, indices = [], [], []
     for side in ("source", "target"):
         column = rows[f"{side}_tokens"]
-        if units == "words":
-            pieces, words, lengths = tokenise_words(tokenizer, column, side)
-        else:
-            pieces, words, lengths = _look_up(tokenizer, column, table)
-        ids, start, end, lost = _spans(pieces, words, lengths, maximum_length)
+        split = tokenise_words if units == "words" else _look_up
+        ids, start, end, vanished = _spans(*split(tokenizer, column, side), maximum_length)
         index, pair_count = _flat(rows[f"{side}_index"])
         word = np.repeat(start.offsets[:-1], pair_count) + index.to_numpy().astype(np.int64)
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
-        vanished.append(lost[word])
-        cut.append((end.values == 0)[word] & ~lost[word])
+        lost.append(vanished[word])
+        cut.append((end.values == 0)[word])
         indices.append((index.to_numpy().astype(np.int32), pair_count))
-    gone = vanished[0] | vanished[1]
-    beyond = (cut[0] | cut[1]) & ~gone
-    kept = ~(gone | beyond)
+    gone = lost[0] | lost[1]
+    kept = ~(cut[0] | cut[1])
     if not kept.any():
-        raise DataError(
-            table, "", "no aligned word pair is left", "take more sentences or loosen the filters"
-        )
-    offsets = np.concatenate([[0], np.cumsum(kept)])[
-        np.concatenate([[0], np.cumsum(indices[0][1])]).astype(np.int64)
-    ]
+        raise _too_few(table, 0, 0)
+    offsets = offsets_of(kept)[offsets_of(indices[0][1])]
     for side, (index_values, _) in zip(("source", "target"), indices, strict=True):
         arrays[f"{side}_pairs"] = Ragged(index_values[kept], offsets)
-    save_arrays(
-        output,
-        arrays,
-        {
-            "tokenizer_sha256": tokenizer_digest(tokenizer_dir),
-            "maximum_length": maximum_length,
-            "units": units,
-            "counts": {
-                "sentences": len(rows),
-                "sentences with pairs": int(np.count_nonzero(np.diff(offsets))),
-                "pairs": int(kept.sum()),
-                "source pieces": len(arrays["source_ids"].values),
-                "target pieces": len(arrays["target_ids"].values),
-            },
-            "dropped": {
-                "pairs of words without pieces": int(gone.sum()),
-                "pairs of words beyond maximum_length": int(beyond.sum()),
-            },
-        },
-    )
+    dropped = {
+        "pairs of words without pieces": int(gone.sum()),
+        "pairs of words beyond maximum_length": int((~kept & ~gone).sum()),
+    }
+    meta = {
+        "tokenizer_sha256": tokenizer_digest(tokenizer_dir),
+        "maximum_length": maximum_length,
+        "units": units,
+        "counts": _counts(arrays),
+        "dropped": dropped,
+    }
+    save_arrays(output, arrays, meta)
+
+
+def _counts(arrays: Mapping[str, Ragged]) -> dict[str, int]:
+    pairs = arrays["source_pairs"]
+    return {
+        "sentences": len(pairs),
+        "sentences with pairs": int(np.count_nonzero(pairs.lengths)),
+        "pairs": len(pairs.values),
+        "source pieces": len(arrays["source_ids"].values),
+        "target pieces": len(arrays["target_ids"].values),
+    }
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
@@ -282,17 +283,13 @@ def tokenise_words(
             )
         )
         lengths += [len(e) for e in encodings]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     nothing = [np.empty(0, np.int32)]
-    return (
-        Ragged(np.concatenate(ids or nothing), offsets),
-        np.concatenate(words or nothing),
-        (_flat(column)[1]),
-    )
+    pieces = Ragged(np.concatenate(ids or nothing), offsets_of(lengths))
+    return pieces, np.concatenate(words or nothing), _flat(column)[1]
 
 
 def _look_up(
-    tokenizer: Tokenizer, column: pa.ChunkedArray, origin: Path | str
+    tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
     """Return what :func:`tokenise_words` does for tokens that are pieces already."""
     flat, lengths = _flat(column)
@@ -300,13 +297,13 @@ def _look_up(
     numbers = [tokenizer.token_to_id(piece) for piece in encoded.dictionary.to_pylist()]
     if None in numbers:
         raise DataError(
-            origin,
-            f"piece {encoded.dictionary[numbers.index(None)].as_py()!r}",
+            "word pairs",
+            f"{side} piece {encoded.dictionary[numbers.index(None)].as_py()!r}",
             "the tokenizer has no such piece",
             "split the bitext into pieces with the tokenizer of this encoder",
         )
     first, last = tokenizer.encode([], is_pretokenized=True).ids
-    offsets = np.concatenate([[0], np.cumsum(lengths + 2)]).astype(np.int64)
+    offsets = offsets_of(lengths + 2)
     inside = np.ones(int(offsets[-1]), dtype=np.bool_)
     inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
     ids = np.empty(len(inside), dtype=np.int32)
@@ -328,9 +325,11 @@ def _spans(
     """
     sentence = np.repeat(np.arange(len(pieces)), pieces.lengths)
     position = np.arange(len(sentence)) - pieces.offsets[sentence]
-    first_word = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    first_word = offsets_of(lengths)
     inside = words >= 0
     word = first_word[sentence[inside]] + words[inside]
+    # Pieces      [CLS] a  ##b c [SEP]   their words      -1  0  0  1  -1
+    # positions   0     1  2   3 4       starts 1 3, ends 3 4: word 0 is the pieces [1, 3).
     # A word's pieces follow each other, so the last write of its end is that of its last piece.
     start, end = np.zeros((2, int(first_word[-1])), dtype=np.int32)
     end[word] = position[inside] + 1
@@ -340,6 +339,5 @@ def _spans(
     start[cut] = end[cut] = 0
     last = pieces.lengths[sentence] - 1
     kept = (position < maximum_length - 1) | (position == last)
-    offsets = np.concatenate([[0], np.cumsum(np.minimum(pieces.lengths, maximum_length))])
-    ids = Ragged(pieces.values[kept], offsets.astype(np.int64))
+    ids = Ragged(pieces.values[kept], offsets_of(np.minimum(pieces.lengths, maximum_length)))
     return ids, Ragged(start, first_word), Ragged(end, first_word), vanished

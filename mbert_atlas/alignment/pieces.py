@@ -1,4 +1,4 @@
-"""Bitext in word pieces: alignment of the sub-words themselves (efimov2022, Table 6)."""
+"""Bitext in word pieces: alignment of the sub-words themselves (Efimov et al. 2022, Table 6)."""
 
 from __future__ import annotations
 

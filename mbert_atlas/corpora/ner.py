@@ -26,6 +26,12 @@ from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
 Format = Literal["rahimi", "panx"]
+"""How sentences are laid out in files.
+
+``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or the file
+named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``. ``panx``: lines
+``word<TAB>tag``, plain or compressed (XTREME).
+"""
 OUTSIDE = "O"
 TYPES = ("LOC", "ORG", "PER")
 TAGS = (OUTSIDE, *(f"{part}-{name}" for name in TYPES for part in "BI"))
@@ -63,14 +69,12 @@ def read_ner(
 ) -> None:
     """Read the sentences of one language and split.
 
-    Tags are kept as they are. The card counts ``I-`` tags that continue nothing (about one in 500
+    Tags are kept. The card counts ``I-`` tags that continue nothing (about one in 500
     words in Chinese and Japanese); seqeval takes each for the beginning of an entity.
 
     Args:
         source_path: a file in one of the formats below.
-        format: ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a
-            file, or the file named by ``split`` in ``<language>.tar.gz``, alone or inside
-            ``panx_dataset.zip``. ``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME).
+        format: see :data:`Format`.
         language: our language code.
         split: name of the split for the rows; selects the member of an archive.
         output: Parquet file with the columns of ``schemas.TAGGED_SENTENCES``; ids are the numbers

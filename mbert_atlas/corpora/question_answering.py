@@ -112,18 +112,13 @@ def read_question_answering(
             or no question; names the file and the question.
     """
     path, asked_in = Path(source_path), question_language or language
-    require_format(format, get_args(Format), path)
     counts, dropped = Counter[str](), Counter[str]()
     with open_member(path, _member(path, format, language, asked_in, split)) as (place, stream):
         questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place)
     usable = _usable(questions, format, language, place, counts, dropped)
     rows = [
-        (
-            *(identifier, language, asked_in, split, context, question),
-            [answer.text for answer in answers],
-            [answer.answer_start for answer in answers],
-        )
-        for context, identifier, question, answers in usable
+        (identifier, language, asked_in, split, context, question, *answers)
+        for context, identifier, question, *answers in usable
     ]
     table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
     notes = _notes(language, asked_in)
@@ -150,8 +145,8 @@ def _usable(
     place: str,
     counts: Counter[str],
     dropped: Counter[str],
-) -> Iterator[tuple[str, str, str, list[_Answer]]]:
-    """Yield context, id, question and answers; what is wrong is an error, or is dropped."""
+) -> Iterator[tuple[str, str, str, list[str], list[int]]]:
+    """Yield context, id, question, answers and their places; the wrong is refused or dropped."""
     lenient = format == "mlqa-translate-train"
     prefix = _tydiqa_prefix(place, language) if format == "tydiqa" else ""
     known: set[str] = set()
@@ -179,7 +174,8 @@ def _usable(
         known.add(identifier)
         if len(answers) < len(one.answers):
             dropped["answers not at their place, of questions with others"] += 1
-        yield context, identifier, question, answers
+        texts, starts = [a.text for a in answers], [a.answer_start for a in answers]
+        yield context, identifier, question, texts, starts
     if not known:
         left_out = f" ({dict(dropped)})" if dropped else ""
         problem = f"no question left of {counts['questions read']}{left_out}"
@@ -219,6 +215,7 @@ def _tydiqa_prefix(place: str, language: str) -> str:
 
 def _member(path: Path, format: Format, language: str, asked_in: str, split: str) -> str:
     """Return the pattern of the file in an archive; refuse other languages than the file's."""
+    require_format(format, get_args(Format), path)
     if asked_in != language and format != "mlqa":
         raise DataError(
             path,

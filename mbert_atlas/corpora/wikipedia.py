@@ -131,44 +131,32 @@ def sample_language_identification(
 ) -> None:
     """Sample a set for language identification (Tanti et al. 2021, appendix A).
 
-    Random paragraphs pass, up to ``per_language``, that have no unknown piece and are no exact
-    repetition within their language (the paper's code keeps repetitions, so that a test example may
-    be seen in training). The card states shortfalls. Each language is split by itself.
+    Random paragraphs without an unknown piece, up to ``per_language``; exact repetitions within a
+    language, which the paper's code keeps, are left out. Each language is split by itself.
 
     Args:
         paragraphs: language code -> Parquet file with the columns of ``schemas.PARAGRAPHS``.
         tokenizer_dir: folder of an encoder, with its ``tokenizer.json``.
         output: Parquet file with the columns of ``schemas.LID_EXAMPLES``.
         card: JSON file for the dataset card.
-        seed: seed of the run.
-        per_language: examples wanted of each language.
+        seed: decides what is drawn.
+        per_language: examples wanted of each.
         minimum_per_language: fewer is an error; below 10, a split may lack the language.
-        fractions: shares of train, validation, dev and test, kept by largest remainders.
+        fractions: shares of train, validation, dev and test.
         source: dataset, licence and citation for the card.
 
     Raises:
-        DataError: if the tokenizer is missing or has no unknown piece, a file of paragraphs is not
-            as documented, or a language has too few paragraphs that pass.
+        DataError: if a file cannot be used, or too few paragraphs of a language pass.
     """
-    tokenizer_file = Path(tokenizer_dir) / "tokenizer.json"
-    tokenizer = open_tokenizer(tokenizer_dir)
+    tokenizer, tokenizer_file = open_tokenizer(tokenizer_dir), Path(tokenizer_dir, "tokenizer.json")
     unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
-    tables: list[pa.Table] = []
-    counts, dropped = Counter[str](), Counter[str]()
+    tables, counts, dropped = list[pa.Table](), Counter[str](), Counter[str]()
     for language, path in track(sorted(paragraphs.items()), "languages sampled"):
-        reader = _Paragraphs(path)
-        random = generator(seed, "language identification", language)
+        reader, random = _Paragraphs(path), generator(seed, "language identification", language)
         chosen, looked_at = _passing(reader, random, per_language, tokenizer, unknown)
         if len(chosen) < minimum_per_language:
-            problem = (
-                f"{len(chosen)} of {len(reader)} paragraphs pass, {minimum_per_language} wanted"
-            )
-            mend = "take a larger dump, leave the language out, or lower minimum_per_language"
-            raise DataError(path, f"language {language}", problem, mend)
-        sizes = dict(zip(SPLITS, _split_sizes(len(chosen), fractions), strict=True))
-        splits = [split for split, size in sizes.items() for _ in range(size)]
-        rows = zip(chosen, splits, strict=True)
-        tables.append(table_of(((i, language, split, t) for (i, t), split in rows), LID_EXAMPLES))
+            raise _too_few(path, language, len(chosen), len(reader), minimum_per_language)
+        tables.append(_with_splits(chosen, language, fractions))
         found = {
             "paragraphs": len(reader),
             "paragraphs looked at": looked_at.total(),
@@ -176,19 +164,34 @@ def sample_language_identification(
             "shortfall": per_language - len(chosen),
         }
         counts += Counter({f"{language}: {what}": number for what, number in found.items()})
-        counts += Counter(sizes)
-        dropped += Counter({f"{language}: {why}": number for why, number in looked_at.items()})
+        counts += Counter(tables[-1]["split"].to_pylist())
+        dropped.update({f"{language}: {why}": number for why, number in looked_at.items()})
     write_parquet(pa.concat_tables(tables), output)
     write_card(
         card,
         dataset="Wikipedia language identification",
         language=" ".join(sorted(paragraphs)),
-        files=[*(path for _, path in sorted(paragraphs.items())), tokenizer_file],
+        files=[*(paragraphs[code] for code in sorted(paragraphs)), tokenizer_file],
         counts=counts,
         dropped=dropped,
         source=source,
         notes=[f"seed {seed}", "drops are counted among the paragraphs looked at"],
     )
+
+
+def _too_few(path: Path, language: str, passing: int, all_: int, wanted: int) -> DataError:
+    problem = f"{passing} of {all_} paragraphs pass, {wanted} wanted"
+    mend = "take a larger dump, leave the language out, or lower minimum_per_language"
+    return DataError(path, f"language {language}", problem, mend)
+
+
+def _with_splits(
+    chosen: Sequence[tuple[str, str]], language: str, fractions: Sequence[float]
+) -> pa.Table:
+    sizes = zip(SPLITS, _split_sizes(len(chosen), fractions), strict=True)
+    splits = [split for split, size in sizes for _ in range(size)]
+    rows = zip(chosen, splits, strict=True)
+    return table_of(((i, language, split, text) for (i, text), split in rows), LID_EXAMPLES)
 
 
 def _passing(

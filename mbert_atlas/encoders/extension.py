@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,7 @@ def extend_vocabulary(
         encoder: encoder folder with a WordPiece tokenizer, with a language-model head or without.
         texts: texts of the language, read once.
         output: encoder folder to write: all weights of ``encoder`` and, behind the old rows of the
-            embeddings (and of the head), the new ones. Meant to be pretrained further, see
-            :func:`mbert_atlas.training.pretraining.continue_pretraining`.
+            embeddings (and of the head), the new ones. Meant to be pretrained further.
         seed: decides the rows that are drawn.
 
     Returns:
@@ -70,16 +69,11 @@ def extend_vocabulary(
         )
     lowercase = bool((tokenizer.get("normalizer") or {}).get("lowercase", False))
     words = count_words(islice(texts, specification.texts), lowercase=lowercase)
-    learnt = learn_pieces(
-        words, specification.vocabulary_size, limit_alphabet=specification.alphabet_size
-    )[len(SPECIAL_TOKENS) :]
-    counts = count_pieces(words, learnt)
-    lacking = sorted(set(learnt) - set(old), key=lambda piece: (-counts[piece], piece))
+    learnt, lacking = _learn(words, specification, old)
     added = lacking[: specification.pieces]
     if not added:
-        raise DataError(
-            encoder, "tokenizer.json", "the texts give no new piece", "take more or other texts"
-        )
+        problem, mend = "the texts give no new piece", "take more or other texts"
+        raise DataError(encoder, "tokenizer.json", problem, mend)
     vocabulary = old | {piece: size + number for number, piece in enumerate(added)}
     new = _new_rows(specification, encoder, weights[_key(weights)], added, old, seed)
     extended = {name: _extend(name, tensor, new) for name, tensor in weights.items()}
@@ -91,8 +85,8 @@ def extend_vocabulary(
         _write_tokenizer(tokenizer, encoder, folder)
     load_tokenizer(output)  # must open before anyone relies on it
     result = {
-        "learnt": len(learnt),
-        "known": len(learnt) - len(lacking),
+        "learnt": learnt,
+        "known": learnt - len(lacking),
         "added": len(added),
         "words": words.total(),
         "pieces_before": count_pieces(words, old).total(),
@@ -100,6 +94,16 @@ def extend_vocabulary(
     }
     _logger.info("%s: %s", output, result)
     return result
+
+
+def _learn(
+    words: Counter[str], specification: Extension, old: Collection[str]
+) -> tuple[int, list[str]]:
+    """Return how many pieces were learnt, and those that are new, the most frequent first."""
+    size, alphabet = specification.vocabulary_size, specification.alphabet_size
+    learnt = learn_pieces(words, size, limit_alphabet=alphabet)[len(SPECIAL_TOKENS) :]
+    counts = count_pieces(words, learnt)
+    return len(learnt), sorted(set(learnt) - set(old), key=lambda name: (-counts[name], name))
 
 
 def count_pieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:

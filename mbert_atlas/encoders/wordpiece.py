@@ -24,7 +24,6 @@ def train_wordpiece(
     *,
     limit_alphabet: int = 1000,
     lowercase: bool = False,
-    minimum_frequency: int = 2,
 ) -> None:
     """Train a WordPiece vocabulary as BERT's and write its tokenizer folder.
 
@@ -38,17 +37,12 @@ def train_wordpiece(
         vocabulary_size: largest number of pieces, special tokens included.
         limit_alphabet: most characters kept, by frequency; words with others become [UNK].
         lowercase: lower-case and strip accents; the papers' models are cased.
-        minimum_frequency: occurrences that a pair of pieces needs to be merged.
 
     Raises:
         AtlasError: if there is no text or the alphabet does not fit the vocabulary.
     """
-    pieces = learn_pieces(
-        count_words(texts, lowercase=lowercase),
-        vocabulary_size,
-        limit_alphabet=limit_alphabet,
-        minimum_frequency=minimum_frequency,
-    )
+    words = count_words(texts, lowercase=lowercase)
+    pieces = learn_pieces(words, vocabulary_size, limit_alphabet=limit_alphabet)
     _write(pieces, Path(output_dir), lowercase)
 
 
@@ -64,11 +58,7 @@ def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str
 
 
 def learn_pieces(
-    words: Counter[str],
-    vocabulary_size: int,
-    *,
-    limit_alphabet: int = 1000,
-    minimum_frequency: int = 2,
+    words: Counter[str], vocabulary_size: int, *, limit_alphabet: int = 1000
 ) -> list[str]:
     """Train WordPiece on counted words; see :func:`train_wordpiece`.
 
@@ -91,7 +81,7 @@ def learn_pieces(
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # the words come split
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,
-        min_frequency=minimum_frequency,
+        min_frequency=2,
         limit_alphabet=len(alphabet),
         initial_alphabet=alphabet,
         special_tokens=pieces,  # numbered as listed, before the trainer meets its hash table
@@ -102,9 +92,7 @@ def learn_pieces(
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
-def tokenizer_from_vocabulary(
-    vocabulary: Path | str, output_dir: Path | str, *, lowercase: bool = False
-) -> None:
+def tokenizer_from_vocabulary(vocabulary: Path | str, output_dir: Path | str) -> None:
     """Write the tokenizer folder of a published ``vocab.txt`` (one piece a line, id = line).
 
     Raises:
@@ -126,7 +114,7 @@ def tokenizer_from_vocabulary(
             raise DataError(
                 vocabulary, "", f"the special token {token} is missing", "take a BERT vocabulary"
             )
-    _write(pieces, Path(output_dir), lowercase)
+    _write(pieces, Path(output_dir), lowercase=False)
 
 
 def _most_frequent_characters(words: Counter[str], limit: int) -> list[str]:

@@ -94,18 +94,9 @@ def encode_classes(
     shape ``(n,)``), the place of the second text's first piece. Of a pair that is too long the
     longer text is cut first.
 
-    Args:
-        table: examples with ``id``, ``language``, the text columns and the label column.
-        tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder.
-        task: name of the task.
-        text_columns: one column, or two that are encoded as a pair.
-        label_column: the column with the label.
-        labels: the classes, in the order of the model's outputs.
-        max_length: most pieces of an example, special ones included; the rest is cut.
-        drop_unknown: leave out examples with [UNK].
-        origin: where the table comes from, for messages.
-        segment_ids: give the second text of a pair the token type 1; Tanti et al. (2021) give it 0.
+    The table has ``id``, ``language``, the label column and one text column, or two that are
+    encoded as a pair. ``segment_ids`` gives the second text of a pair the token type 1; Tanti et
+    al. (2021) give it 0.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.

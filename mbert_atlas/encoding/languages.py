@@ -35,15 +35,8 @@ def encode_languages(
     int32 of shape ``(n,)`` for texts; for tokens ragged int32, parallel to ``input_ids``, -100 at
     special pieces and those that begin with ``##`` (code of Tanti et al. 2021).
 
-    Args:
-        table: texts with ``id``, ``language``, ``split`` and ``text``.
-        tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder.
-        labels: the languages, in the order of the model's outputs.
-        max_length: most pieces of a text, special ones included; the rest is cut.
-        drop_unknown: leave out texts with [UNK].
-        origin: where the table comes from, for messages.
-        unit: what has a language: texts or tokens.
+    The table has ``id``, ``language``, ``split`` and ``text``; what has a language are texts or
+    tokens (``unit``).
 
     Raises:
         DataError: if a column is missing, a language is not in ``labels`` or nothing is left.

@@ -58,19 +58,11 @@ def encode_questions(
 ) -> None:
     """Write a table as a token store of windows; see the module's text.
 
-    Args:
-        table: questions with ``id``, ``language``, ``question_language``, ``context``,
-            ``question``, ``answer_text`` and ``answer_start``.
-        tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder.
-        labels: the model's outputs; always ``start`` and ``end``.
-        max_length: most pieces of a window, special ones included.
-        drop_unknown: leave out questions with [UNK] in the question or the context.
-        origin: where the table comes from, for messages.
-        doc_stride: context pieces that neighbouring windows share (``overlap``, as Hugging Face's
-            run_qa.py and with it the code of Efimov et al. 2022) or that lie between their
-            beginnings (``step``, as BERT's run_squad.py).
-        stride_is: which of the two.
+    The table has ``id``, ``language``, ``question_language``, ``context``, ``question``,
+    ``answer_text`` and ``answer_start``; the labels are always ``start`` and ``end``.
+    ``doc_stride`` counts context pieces that neighbouring windows share (``overlap``, as Hugging
+    Face's run_qa.py and with it the code of Efimov et al. 2022) or that lie between their
+    beginnings (``step``, as BERT's run_squad.py).
 
     Raises:
         DataError: if a column is missing, answers and offsets differ in number, an offset lies
@@ -83,15 +75,13 @@ def encode_questions(
         special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]", "[UNK]")
     )
     windows = _Windows(cls_id, sep_id, max_length, doc_stride, stride_is)
-    answers = _first_answers(table, origin)
     distinct = table.column("context").combine_chunks().dictionary_encode()
     context_of, title = distinct.indices.to_numpy(), f"encoding {Path(output).name}"
     contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{title}, contexts")
-    questions = _Pieces.of(
-        table.column("question").combine_chunks(), tokenizer, f"{title}, questions"
-    )
+    texts = table.column("question").combine_chunks()
+    questions = _Pieces.of(texts, tokenizer, f"{title}, questions")
     kept: list[int] = []  # rows of the table, one per question
-    for row, answer in enumerate(answers):
+    for row, answer in enumerate(_first_answers(table, origin)):
         question, context = questions.ids[row], contexts.ids[context_of[row]]
         if drop_unknown and (unknown in question or unknown in context):
             windows.dropped["question_with_unknown_piece"] += 1
@@ -99,35 +89,21 @@ def encode_questions(
             windows.dropped["context_without_pieces"] += 1
         else:
             span = answer and contexts.touched(context_of[row], answer.begin, answer.end)
-            if answer and (answer.differs or span is None):
-                reason = "differs_from_context" if answer.differs else "without_pieces"
-                windows.dropped[f"answer_{reason}"] += 1
-                span = None
-            windows.add(len(kept), question, context, span)
+            windows.add(len(kept), question, context, answer, span)
             kept.append(row)
-    write_store(
-        "question_answering",
-        table,
-        [kept[example] for example in windows.example],
-        {
-            **windows.arrays(),
-            **_question_arrays(table.take(pa.array(kept, pa.int64()))),
-            "context": context_of[kept].astype(np.int32),
-            "context_text": _as_bytes(distinct.dictionary.to_pylist()),
-            "piece_begin": contexts.begin,
-            "piece_end": contexts.end,
-        },
-        tokenizer_dir,
-        output,
-        labels=labels,
-        options={
-            "max_length": max_length,
-            "drop_unknown": drop_unknown,
-            "doc_stride": doc_stride,
-            "stride_is": stride_is,
-        },
-        dropped=windows.dropped,
-    )
+    rows = [kept[example] for example in windows.example]
+    arrays = {
+        **windows.arrays(),
+        **_question_arrays(table.take(pa.array(kept, pa.int64()))),
+        "context": context_of[kept].astype(np.int32),
+        "context_text": _as_bytes(distinct.dictionary.to_pylist()),
+        "piece_begin": contexts.begin,
+        "piece_end": contexts.end,
+    }
+    options: dict[str, Any] = {"max_length": max_length, "drop_unknown": drop_unknown}
+    options |= {"doc_stride": doc_stride, "stride_is": stride_is}
+    task, where, dropped = "question_answering", (tokenizer_dir, output), windows.dropped
+    write_store(task, table, rows, arrays, *where, labels=labels, options=options, dropped=dropped)
 
 
 def _question_arrays(questions: pa.Table) -> dict[str, npt.NDArray[Any] | Ragged]:
@@ -196,9 +172,14 @@ class _Windows:
         example: int,
         question: npt.NDArray[np.int32],
         context: npt.NDArray[np.int32],
+        answer: _Answer | None,
         span: tuple[int, int] | None,
     ) -> None:
-        """Add the windows of one question."""
+        """Add the windows of one question, whose answer touches the pieces ``span``."""
+        if answer and (answer.differs or span is None):
+            reason = "differs_from_context" if answer.differs else "without_pieces"
+            self.dropped[f"answer_{reason}"] += 1
+            span = None
         # Overlaps of 1 in windows with room for 3 of the context pieces a b c d e:
         #     [CLS] q [SEP] a b c [SEP]    first piece 0
         #     [CLS] q [SEP] c d e [SEP]    first piece 2 = room - doc_stride; the span d e: 4, 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.encoding.stores import (
@@ -49,19 +49,10 @@ def encode_tags(
     pieces). Words that the cut at ``max_length`` removes and words that the tokenizer gives no
     piece are left out and counted; a sentence without any word left is dropped.
 
-    Args:
-        table: sentences with ``id``, ``language``, ``forms`` and the tags.
-        tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder.
-        task: name of the task.
-        tag_column: the column with the tags.
-        labels: the tags, in the order of the model's outputs.
-        max_length: most pieces of a sentence, special ones included; the rest is cut.
-        drop_unknown: leave out sentences with [UNK].
-        origin: where the table comes from, for messages.
-        labelled_pieces: pieces of a word that carry its tag in training: the first; or all that
-            do not begin with ``##``, which are several where the tokenizer splits a word at
-            punctuation or between Chinese characters (Tanti et al. 2021).
+    The table has ``id``, ``language``, ``forms`` and the tags in ``tag_column``. Pieces of a word
+    that carry its tag in training are the first, or (``labelled_pieces``) all that do not begin
+    with ``##``, which are several where the tokenizer splits a word at punctuation or between
+    Chinese characters (Tanti et al. 2021).
 
     Raises:
         DataError: if a column is missing, forms and tags differ in number, a tag is not in
@@ -71,43 +62,39 @@ def encode_tags(
     tags = _tag_numbers(table, tag_column, labels, origin)
     tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
     labelled_ids = _labelled_ids(tokenizer, labelled_pieces, tokenizer_dir)
-
     dropped: Counter[str] = Counter()
     kept: list[int] = []
     arrays: dict[str, list[npt.NDArray[Any]]] = {"input_ids": [], "labels": [], "words": []}
-    for first_row, part in in_chunks(table, f"encoding {Path(output).name}"):
-        encoded = tokenizer.encode_batch(part.column("forms").to_pylist(), is_pretokenized=True)
-        for row, encoding in enumerate(encoded, first_row):
-            ids = np.array(encoding.ids, dtype=np.int32)
-            words = np.array(
-                [NO_WORD if word is None else word for word in encoding.word_ids], np.int32
-            )
-            seen = np.unique(words[words != NO_WORD])
-            _count_lost_words(dropped, seen, len(tags[row]), bool(encoding.overflowing))
-            if drop_unknown and unknown in encoding.ids:
-                dropped["sentence_with_unknown_piece"] += 1
-            elif len(seen) == 0:
-                dropped["sentence_without_words"] += 1
-            else:
-                kept.append(row)
-                arrays["input_ids"].append(ids)
-                arrays["labels"].append(_piece_labels(tags[row], words, labelled_ids[ids]))
-                arrays["words"].append(words)
-    write_store(
-        task,
-        table,
-        kept,
-        {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()},
-        tokenizer_dir,
-        output,
-        labels=labels,
-        options={
-            "max_length": max_length,
-            "drop_unknown": drop_unknown,
-            "labelled_pieces": labelled_pieces,
-        },
-        dropped=dropped,
-    )
+    for row, encoding in _encoded(table, tokenizer, f"encoding {Path(output).name}"):
+        ids = np.array(encoding.ids, dtype=np.int32)
+        words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
+        seen = np.unique(words[words != NO_WORD])
+        _count_lost_words(dropped, seen, len(tags[row]), bool(encoding.overflowing))
+        if drop_unknown and unknown in encoding.ids:
+            dropped["sentence_with_unknown_piece"] += 1
+        elif len(seen) == 0:
+            dropped["sentence_without_words"] += 1
+        else:
+            kept.append(row)
+            arrays["input_ids"].append(ids)
+            arrays["labels"].append(_piece_labels(tags[row], words, labelled_ids[ids]))
+            arrays["words"].append(words)
+    options = {
+        "max_length": max_length,
+        "drop_unknown": drop_unknown,
+        "labelled_pieces": labelled_pieces,
+    }
+    ragged = {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()}
+    where = (tokenizer_dir, output)
+    write_store(task, table, kept, ragged, *where, labels=labels, options=options, dropped=dropped)
+
+
+def _encoded(
+    table: pa.Table, tokenizer: Tokenizer, description: str
+) -> Iterator[tuple[int, Encoding]]:
+    for first_row, part in in_chunks(table, description):
+        forms = part.column("forms").to_pylist()
+        yield from enumerate(tokenizer.encode_batch(forms, is_pretokenized=True), first_row)
 
 
 def _piece_labels(

@@ -52,16 +52,14 @@ def random_rows(seed, sentences=80):
     return rows
 
 
-def in_loops(rows, maximum_words, one_to_one, drop_identical):
+def in_loops(rows, maximum_words, drop_identical):
     """Kept (id, links) by plain loops."""
     result = []
     for number, (source, target, links) in enumerate(rows):
         if not source or not target or len(source) > maximum_words or len(target) > maximum_words:
             continue
-        kept = sorted(links)
-        if one_to_one:
-            sources, targets = Counter(i for i, _ in links), Counter(j for _, j in links)
-            kept = [(i, j) for i, j in kept if sources[i] == 1 and targets[j] == 1]
+        sources, targets = Counter(i for i, _ in links), Counter(j for _, j in links)
+        kept = [(i, j) for i, j in sorted(links) if sources[i] == 1 and targets[j] == 1]
         if drop_identical:
             kept = [(i, j) for i, j in kept if source[i] != target[j]]
         result.append((f"s{number}", kept))
@@ -77,13 +75,12 @@ def pairs_of(path):
     ]
 
 
-@pytest.mark.parametrize("one_to_one", [True, False])
 @pytest.mark.parametrize("drop_identical", [True, False])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_equal_to_loops(files, seed, one_to_one, drop_identical):
+def test_equal_to_loops(files, seed, drop_identical):
     rows = random_rows(seed)
     write(files, rows)
-    options = {"maximum_words": 6, "one_to_one": one_to_one, "drop_identical": drop_identical}
+    options = {"maximum_words": 6, "drop_identical": drop_identical}
     word_pairs(**files, held_out=7, seed=seed, language="xx", **options)
     expected = in_loops(rows, *options.values())
     train, heldout = pairs_of(files["output"]), pairs_of(files["heldout"])

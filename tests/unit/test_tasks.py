@@ -258,7 +258,7 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
 
 
 def test_joining_words_gives_the_pieces_of_words(tokenizer_dir):
-    # Tanti et al. (2021) tokenise the space-joined sentence; word by word must give the same pieces.
+    # Tanti et al. (2021) tokenise the joined sentence; word by word must give the same pieces.
     tokenizer = load_tokenizer(tokenizer_dir)
     words = ["un-able", "cats,", "你好", "a b", "the"]
     together = tokenizer(words, is_split_into_words=True)["input_ids"]
