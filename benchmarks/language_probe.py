@@ -1,4 +1,4 @@
-"""Language identification in isolation (Tanti et al. 2021), ours against the obvious implementation.
+"""Language identification in isolation (Tanti et al. 2021) against the obvious implementation.
 
 The obvious one does in every epoch what the authors' code does: it passes each minibatch, by 32
 texts, through the frozen encoder in training mode and backwards through it too, as its parameters
