@@ -59,15 +59,6 @@ def require_tokenizer(store: Path, digest: str | None, encoder: Path) -> None:
         )
 
 
-def pad(rows: Ragged, padding: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return ragged ids as a rectangle and its mask (true on real tokens), ``(n, longest)``."""
-    lengths = rows.lengths
-    mask = np.arange(lengths.max(initial=0)) < lengths[:, None]
-    ids = np.full(mask.shape, padding, dtype=np.int64)
-    ids[mask] = rows.values
-    return ids, mask
-
-
 def padding_id(model: Any) -> int:
     """Return the id that the encoder pads with (some derive positions from it)."""
     return int(getattr(model.config, "pad_token_id", None) or 0)
@@ -111,8 +102,8 @@ def iterate_hidden_states(
     model.eval()
     batches = micro_batches(chosen, ids.lengths, token_budget)
     for batch in track(batches, description):
-        part = ids.take(batch)
-        padded, mask = pad(part, padding_id(model))
+        lengths, padded = ids.lengths[batch], ids.padded(batch, padding_id(model))
+        mask = np.arange(padded.shape[1]) < lengths[:, None]
         inputs = {"input_ids": padded, "attention_mask": mask.astype(np.int64)}
         if segment_start is not None:
             second = np.arange(padded.shape[1]) >= segment_start[batch][:, None]
@@ -129,7 +120,7 @@ def iterate_hidden_states(
         )
         yield EncodedBatch(
             rows=batch,
-            lengths=torch.from_numpy(part.lengths).to(device),
+            lengths=torch.from_numpy(lengths).to(device),
             layers=states,
             pooler=getattr(output, "pooler_output", None),
         )

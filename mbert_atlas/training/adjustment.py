@@ -24,7 +24,6 @@ from mbert_atlas.arrays import Ragged, TokenStore, create_array
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import (
     group_by,
-    pad,
     padding_id,
     require_tokenizer,
     span_vectors,
@@ -196,9 +195,9 @@ class AlignedSentences:
         n = len(indices)
         source, target = self.source_ids.take(indices), self._target_ids.take(indices)
         offsets = np.concatenate([source.offsets, source.offsets[-1] + target.offsets[1:]])
-        ids, mask = pad(
-            Ragged(np.concatenate([source.values, target.values]), offsets), self._padding
-        )
+        both = Ragged(np.concatenate([source.values, target.values]), offsets)
+        ids = both.padded(np.arange(2 * n), self._padding)
+        mask = np.arange(ids.shape[1]) < both.lengths[:, None]
         starts, ends = self.start.take(indices), self.end.take(indices)
         pair_source = self._pair_source.take(indices)
         rows = np.arange(n)

@@ -85,7 +85,10 @@ def test_every_import_is_a_direct_dependency(folder: str) -> None:
             else:
                 continue
             for module in {module.partition(".")[0] for module in modules}:
-                if module in sys.stdlib_module_names or module in ours | {"mbert_atlas", "workflow"}:
+                if module in sys.stdlib_module_names or module in ours | {
+                    "mbert_atlas",
+                    "workflow",
+                }:
                     continue
                 if not {_name(item) for item in by_module.get(module, [])} & _direct():
                     unlisted.add(f"{path.relative_to(ROOT)} imports {module}")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toy_representations import CLS, SEP, SUFFIX, VOCABULARY, toy_encoder, toy_tokenizer_digest
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
-from mbert_atlas.encoders.hidden_states import group_by, pad
+from mbert_atlas.encoders.hidden_states import group_by
 from mbert_atlas.encoders.hooks import Hook, shift
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
@@ -65,9 +65,8 @@ def test_pooling_equals_a_loop(how: Aggregation, seed: int, words: int, batch: i
 
 
 def test_padding_and_grouping() -> None:
-    ids, mask = pad(Ragged.from_rows([[1, 2, 3], [], [4]], np.int32), padding=9)
-    assert ids.tolist() == [[1, 2, 3], [9, 9, 9], [4, 9, 9]]
-    assert mask.sum(1).tolist() == [3, 0, 1]
+    rows = Ragged.from_rows([[1, 2, 3], [], [4]], np.int32)
+    assert rows.padded(np.arange(3), 9).tolist() == [[1, 2, 3], [9, 9, 9], [4, 9, 9]]
     groups = group_by(np.array([2, 0, 2, 0, 0]), 4)
     assert [groups[row].tolist() for row in range(4)] == [[1, 3, 4], [], [0, 2], []]
 
