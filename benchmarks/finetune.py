@@ -2,6 +2,8 @@
 
 Same model, weights, data, epochs, batch size, learning rate and precision, in one run, taking
 turns; prints examples and tokens per second, their ratio, and the loss of the same batch in both.
+Also printed is the share of this loop's steps that is forward and backward passes alone, over the
+same number of pieces without padding: all that is left to save is the rest.
 
     python benchmarks/finetune.py            # on a CPU: a small BERT on 2 threads
     python benchmarks/finetune.py            # where a GPU is found: a BERT of mBERT's size, bf16
@@ -36,8 +38,10 @@ from transformers import (
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.batching import epoch_batches
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_tokenizer
+from mbert_atlas.encoders.precision import autocast
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
 from mbert_atlas.tasks.text_classification import TextExamples
@@ -73,6 +77,7 @@ def main() -> None:
             "this loop": OurTraining(model, rows, labels, options, gpu),
         }
         report_equal_loss(contenders, options.batch_size)
+        contenders["bare passes"] = BarePasses(contenders["this loop"].model, lengths, options)
         for contender in contenders.values():
             contender.run(warm_up=True)
         seconds: dict[str, list[Seconds]] = {name: [] for name in contenders}
@@ -209,6 +214,35 @@ class OurTraining:
             return objective.loss(model, batch, objective.weight(batch)).item()
 
 
+class BarePasses:
+    """Forward and backward passes of the same steps, each over rows of equal length."""
+
+    def __init__(self, model: EncoderWithHead, lengths: np.ndarray, options: Any) -> None:
+        self.model, self.epochs = copy.deepcopy(model).train(), options.epochs
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.model.to(self.device)
+        self.batches = []
+        for rows in epoch_batches(lengths, options.batch_size, "bucketed", options.seed, 0):
+            shape = (len(rows), round(lengths[rows].mean()))
+            ids = torch.randint(len(SPECIAL_TOKENS), model.encoder.config.vocab_size, shape)
+            labels = torch.randint(LABELS, (len(rows),))
+            self.batches.append(
+                {"input_ids": ids.to(self.device), "labels": labels.to(self.device)}
+            )
+
+    def run(self, warm_up: bool = False) -> Seconds:
+        """Take the passes of all epochs (of two steps to warm up); return the seconds."""
+        return timed(lambda: self.passes(2 if warm_up else None))
+
+    def passes(self, count: int | None) -> None:
+        """Compute and drop the gradients of the first steps, or all."""
+        for batch in self.batches[:count] * self.epochs:
+            with autocast("auto", self.device):
+                loss = CrossEntropy().loss(self.model, batch, len(batch["labels"]))
+            loss.backward()
+            self.model.zero_grad()
+
+
 class Seconds(NamedTuple):
     """Wall and processor time of one run."""
 
@@ -246,6 +280,9 @@ def report_speed(
     turns = list(zip(seconds["Trainer"], seconds["this loop"], strict=True))
     wall = statistics.median(theirs.wall / ours.wall for theirs, ours in turns)
     processor = statistics.median(theirs.processor / ours.processor for theirs, ours in turns)
+    pairs = zip(seconds["bare passes"], seconds["this loop"], strict=True)
+    share = statistics.median(bare.processor / ours.processor for bare, ours in pairs)
+    print(f"share of this loop's processor time that is bare passes: {share:.2f}")
     print(
         f"ratio of examples per second, median over {options.repeats} turns: {wall:.2f} "
         f"(of processor time: {processor:.2f})"

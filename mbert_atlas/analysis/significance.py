@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy import stats
 
 from mbert_atlas.analysis.scores import select, sentence_counts
 from mbert_atlas.errors import AtlasError
@@ -78,6 +77,8 @@ def paired_t_test(baseline: Floats, system: Floats) -> PairedTest:
         effect = statistic = math.copysign(math.inf, mean) if differs else 0.0
         p_value = 0.0 if differs else 1.0
     else:
+        from scipy import stats  # as costly to import as all else that a measuring job needs
+
         test = stats.ttest_rel(system, baseline)
         interval = test.confidence_interval(0.95)
         low, high = float(interval.low), float(interval.high)

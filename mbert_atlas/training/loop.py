@@ -102,7 +102,8 @@ def train(
             if time.monotonic() - last_save >= optimisation.checkpoint_seconds:
                 run.save()
                 last_save = time.monotonic()
-    run.accelerator.free_memory()
+    if run.device.type == "cuda":
+        run.accelerator.free_memory()  # for predictions; elsewhere it only goes through all objects
     model.eval()
     for method in methods:
         method.finish(model, run.log)

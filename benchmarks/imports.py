@@ -1,0 +1,76 @@
+"""What a job pays before its first line of work: CPU seconds of its imports, all threads together.
+
+Each kind of job is a fresh process that imports what Snakemake and the job's script import, in
+turns with one that imports torch alone; printed are medians and ratios to torch.
+
+    python benchmarks/imports.py
+    python benchmarks/imports.py --repeats 9 finetune plot_transfer
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = ROOT / "workflow/scripts"
+TORCH = "torch alone"
+JOBS = [
+    "finetune",
+    "adjust",
+    "pretrain",
+    "extract_features",
+    "word_pair_distances",
+    "identify_languages",
+    "measure_transfer",
+    "plot_transfer",
+    "scorecard",
+]
+# What comes before a script: Snakemake's lines at its head, and what atlas_job does.
+PREAMBLE = """import snakemake.logging, snakemake.iocontainers
+import gc
+gc.set_threshold(100_000, 20, 100)"""
+LATER = {"finetune": "import pandas"}  # by pyarrow, when predictions are written
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("jobs", nargs="*", default=JOBS, help="names of scripts")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    programs = {TORCH: "import torch"} | {job: imports(job) for job in options.jobs}
+    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    for turn in range(options.repeats + 1):
+        for name, program in programs.items():
+            spent = processor_seconds(program)
+            if turn > 0:  # the first warms the disk's cache
+                seconds[name].append(spent)
+    for name, spent in seconds.items():
+        ratio = statistics.median(a / b for a, b in zip(spent, seconds[TORCH], strict=True))
+        print(f"{name:>20}: {statistics.median(spent):5.2f} s, {ratio:.2f} times torch")
+
+
+def imports(script: str) -> str:
+    """Return a program with all imports of a script, those within its functions included."""
+    tree = ast.parse((SCRIPTS / f"{script}.py").read_text(encoding="utf-8"))
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join([PREAMBLE, *map(ast.unparse, found), LATER.get(script, "")])
+
+
+def processor_seconds(program: str) -> float:
+    """Return the CPU seconds, user and system, of a Python process that runs a program."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", program], cwd=SCRIPTS, env=environment, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+if __name__ == "__main__":
+    main()
