@@ -241,6 +241,26 @@ def unit_of(family):
     return "token" if task in ("tagging", "named_entities") else "text"
 
 
+def method_inputs(run):
+    """The files that the methods of a fine-tuning run need, by name."""
+    found = {}
+    if "replay" in run.specification:  # what the adjustment before it was made from
+        found["replay_pairs"] = pairs_folder(RUNS[run.start])
+        found["replay_encoder"] = encoder_folder(run.base)
+    if "language_data" in run.specification:
+        found["confusion_texts"] = encoded(run.base, run.specification["language_data"])
+    return found
+
+
+def choose_by(search, protocol):
+    """The metric and the languages that tell the best draw of a search."""
+    run = RUNS[next(iter(RUNS.draws(search)))]
+    found = CONFIG.runs[run.family].search.choose_by.model_dump()[protocol]
+    languages = found["languages"] or []
+    filled = [code.replace("{language}", run.language or "") for code in languages]
+    return {"unit": unit_of(run.family), **found, "languages": filled or None}
+
+
 def choice_of(run):
     """What the search has chosen for a run, where it is to be taken."""
     searched = run.specification.get("search")
@@ -344,7 +364,7 @@ ARTIFACTS = {}  # by paper: target files by artifact
 MEASUREMENTS = {}  # by paper: measurements for the scorecard
 TABLES = (
     {}
-)  # `measurements` behind a table of numbers, and `facts`: rows of texts that go before them
+)  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers
 TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
 PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
 FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`

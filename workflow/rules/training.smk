@@ -2,17 +2,6 @@
 # Resumable state lies in results/<run>/state, which Snakemake does not own: a killed job goes on from it.
 
 
-def method_inputs(run):
-    """The files that the methods of a fine-tuning run need, by name."""
-    found = {}
-    if "replay" in run.specification:  # what the adjustment before it was made from
-        found["replay_pairs"] = pairs_folder(RUNS[run.start])
-        found["replay_encoder"] = encoder_folder(run.base)
-    if "language_data" in run.specification:
-        found["confusion_texts"] = encoded(run.base, run.specification["language_data"])
-    return found
-
-
 rule encode_examples:
     """A dataset's examples as token ids for one way of encoding a task."""
     input:
@@ -103,15 +92,6 @@ rule finetune:
         code=code("finetune"),
     script:
         "../scripts/finetune.py"
-
-
-def choose_by(search, protocol):
-    """The metric and the languages that tell the best draw of a search."""
-    run = RUNS[next(iter(RUNS.draws(search)))]
-    found = CONFIG.runs[run.family].search.choose_by.model_dump()[protocol]
-    languages = found["languages"] or []
-    filled = [code.replace("{language}", run.language or "") for code in languages]
-    return {"unit": unit_of(run.family), **found, "languages": filled or None}
 
 
 rule choose_hyperparameters:

@@ -1,6 +1,7 @@
 """What a fine-tuning may do beside learning its task.
 
-A method is a class in a module of its own and an entry here; nothing else knows it by name.
+A method is a class in a module of its own and an entry here; what data it needs, `method_inputs` in
+``workflow/rules/common.smk`` says. Nothing else knows it by name.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def methods_of(
 
     Args:
         hyperparameters: of the run, as plain values.
-        specification: see :class:`mbert_atlas.runs.Run`.
+        specification: see :class:`mbert_atlas.planning.runs.Run`.
         inputs: files and folders that methods need, by name.
     """
     return [
