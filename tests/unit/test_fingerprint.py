@@ -235,18 +235,20 @@ def main(folder):
     read_nli(folder / "a.jsonl", "multinli", "en", "train", folder / "o.parquet", folder / "o.json")
 """
 FINETUNE = """
+from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoding import encode
 from mbert_atlas.files import read_parquet
-from mbert_atlas.training.finetune import Optimisation, finetune
+from mbert_atlas.training.finetune import finetune
+from mbert_atlas.training.job import FinetuningJob
 
 def main(folder):
     table = read_parquet(folder / "sentences.parquet")
-    labels = ["DET", "NOUN"]
-    encode("tagging", table, folder / "encoder", folder / "train", labels=labels)
-    finetune(task="tagging", encoder=folder / "encoder", train=folder / "train",
+    encode("tagging", table, folder / "encoder", folder / "train", labels=["DET", "NOUN"])
+    job = FinetuningJob(task="tagging", encoder=folder / "encoder", train=folder / "train",
         evaluate={"ud": folder / "train"}, optimisation=Optimisation(batch_size=2, epochs=1),
         seed=1, output_model=folder / "model", output_predictions=folder / "predictions.parquet",
         state_dir=folder / "state")
+    finetune(job)
 """
 
 
