@@ -11,6 +11,17 @@ class MiniatureSizes(ConfigModel):
     """How much of everything the miniature holds."""
 
     wikipedia_pages: int = Field(60, ge=1, description="articles of each language's encyclopedia")
+    stories: int = Field(
+        20000, ge=1, description="short texts to pretrain on, the same in every language"
+    )
+    foreign_words: float = Field(
+        0.2,
+        ge=0,
+        lt=1,
+        description="share of nouns, verbs and adjectives that stand in a foreign word in running "
+        "texts, as loans and names do in Wikipedia: the anchors by which an encoder can tell that "
+        "languages speak of one world",
+    )
     bitext_sentences: int = Field(
         3000, ge=1, description="translations of each language with English, noise not counted"
     )

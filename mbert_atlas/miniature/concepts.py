@@ -6,7 +6,13 @@ of the miniature has its own words for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+from random import Random
 from typing import NamedTuple
+
+from mbert_atlas.randomness import derive_seed
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -166,3 +172,40 @@ CONCEPTS = (
     *CONNECTIVES,
     *GRAMMATICAL,
 )
+
+_LIKING = 10.0
+"""How much more often a word stands in company that it likes; it likes a quarter of all."""
+SCENES = tuple(f"scene {number}" for number in range(10))
+
+
+class Teller(Random):
+    """A source of randomness that prefers some words in the company of others.
+
+    Scenes, verbs and nouns like words at random, but for ever: so that apple and pear are told
+    apart by what is done to them, where, and what else is there.
+
+    Attributes:
+        scene: where the tale takes place.
+    """
+
+    scene = SCENES[0]
+
+    def pick(self, options: Sequence[str], *company: str) -> str:
+        """Draw one of ``options`` as the scene and ``company`` like it."""
+        return self.choices(options, cum_weights=_weights(tuple(options), (self.scene, *company)))[0]
+
+
+@cache
+def _weights(options: tuple[str, ...], company: tuple[str, ...]) -> list[float]:
+    """Return cumulative weights: ``_LIKING`` to the power of how many of the company like a word.
+
+    ``("apple", "pear"), ("scene 1", "eat")``: both like apple, none pear -> ``[100, 101]``.
+    """
+    liked = (sum(likes(one, word) for one in company) for word in options)
+    return list(accumulate(_LIKING**number for number in liked))
+
+
+@cache
+def likes(one: str, word: str) -> bool:
+    """Say whether a word or scene likes the company of another word."""
+    return derive_seed(0, "likes", one, word) % 4 == 0

@@ -1,18 +1,31 @@
-"""Pages of a small encyclopedia, and the MediaWiki export file that holds them."""
+"""Pages of a small encyclopedia, drawn once and told in every language, as a MediaWiki export."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from xml.sax.saxutils import escape, quoteattr
 
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NAMES, NOUNS, adjectives_of
-from mbert_atlas.miniature.language import Language, Sentence
-from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning, draw_owner
+from mbert_atlas.miniature.concepts import (
+    HYPONYMS,
+    KIND,
+    LOCATIONS,
+    NAMES,
+    NOUNS,
+    SCENES,
+    Teller,
+    adjectives_of,
+)
+from mbert_atlas.miniature.language import NAMESPACES, Language, Sentence
+from mbert_atlas.miniature.meanings import Meaning, Thing, draw_owner
+from mbert_atlas.miniature.stories import draw_paragraph
 
 _TIMESTAMP = "2020-04-20T12:00:00Z"
-_SHORTEST, _LONGEST = 110, 420
+_LONG = (3, 6)
+"""Sentences of a paragraph, at least and at most, but for what follows from the last."""
+_TOLD = 0.9
+"""Share of the paragraphs after the first that a language tells."""
 _PICTURES = ("jpg", "png", "svg")
 
 
@@ -35,10 +48,70 @@ class Page:
     paragraphs: tuple[str, ...] = ()
 
 
-def draw_pages(rng: Random, language: Language, count: int) -> list[Page]:
-    """Draw ``count`` articles, and the redirects, templates and categories around them."""
-    topics = draw_topics(rng, language, count)
-    _, template, category = language.namespaces
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What an article says, before any language tells it.
+
+    Attributes:
+        topic: what it is about.
+        sections: for each, the noun of its heading (None in the lead) and its paragraphs.
+    """
+
+    topic: Thing
+    sections: tuple[tuple[str | None, tuple[tuple[Meaning, ...], ...]], ...]
+
+
+def draw_outlines(rng: Teller, count: int) -> list[Outline]:
+    """Draw ``count`` articles: nouns and names first, then described ones."""
+    topics: dict[tuple[object, ...], Thing] = {}
+    plain = [
+        Thing(noun) if noun in NAMES else Thing(noun, "indefinite", True)
+        for noun in (*NOUNS, *sorted(NAMES))
+    ]
+    rng.shuffle(plain)
+    while len(topics) < count:
+        if plain:
+            topic = plain.pop()
+        else:
+            noun = rng.choice(NOUNS)
+            owner = replace(draw_owner(rng), plural=False) if rng.random() < 0.5 else None
+            adjective = rng.choice(adjectives_of(noun))
+            topic = Thing(noun, "definite" if owner else "indefinite", False, adjective, owner=owner)
+        topics.setdefault((topic.noun, topic.adjective, topic.owner), topic)
+    return [_outline(rng, topic) for topic in topics.values()]
+
+
+def _outline(rng: Teller, topic: Thing) -> Outline:
+    rng.scene = rng.choice(SCENES)
+    sections: list[tuple[str | None, tuple[tuple[Meaning, ...], ...]]] = [
+        (None, (draw_paragraph(rng, topic.noun, rng.randint(*_LONG), opening=True),))
+    ]
+    for _ in range(rng.randint(2, 3)):
+        paragraphs = [
+            draw_paragraph(rng, topic.noun, rng.randint(*_LONG)) for _ in range(rng.randint(1, 2))
+        ]
+        if rng.random() < 0.5:
+            paragraphs.append(draw_paragraph(rng, topic.noun, 1))
+        sections.append((rng.choice(NOUNS), tuple(paragraphs)))
+    return Outline(topic, tuple(sections))
+
+
+def tell_pages(
+    rng: Random,
+    language: Language,
+    outlines: Sequence[Outline],
+    foreign: Callable[[str], str | None] | None = None,
+) -> list[Page]:
+    """Tell articles in a language, with the redirects, templates and categories around them.
+
+    Args:
+        rng: source of randomness for markup, redirects, and which paragraphs are left out: pages
+            are comparable, not translations.
+        language: the language.
+        outlines: what the articles say.
+        foreign: see :meth:`mbert_atlas.miniature.language.Language.sentence`.
+    """
+    _, template, category = NAMESPACES
     pages = [
         Page(
             f"{template}:Infobox", 10, '{| class="infobox"\n! {{{name}}}\n|-\n| {{{number|}}}\n|}'
@@ -48,11 +121,12 @@ def draw_pages(rng: Random, language: Language, count: int) -> list[Page]:
     for kind in HYPONYMS:
         heading = language.title(Thing(kind, "indefinite", True))
         pages.append(Page(f"{category}:{heading}", 14, f"{heading}.\n\n[[{category}:Wiki]]"))
-    titles = list(topics)
+    titles = [language.title(outline.topic) for outline in outlines]
     taken = set(titles)
-    for title, topic in topics.items():
-        paragraphs, wikitext = _Article(rng, language, topic, titles).written()
+    for title, outline in zip(titles, outlines, strict=True):
+        paragraphs, wikitext = _Article(rng, language, titles, foreign).written(title, outline)
         pages.append(Page(title, 0, wikitext, paragraphs=tuple(paragraphs)))
+        topic = outline.topic
         other = (
             language.title(replace(topic, determiner="this")) if topic.determiner else title.upper()
         )
@@ -62,96 +136,59 @@ def draw_pages(rng: Random, language: Language, count: int) -> list[Page]:
     return pages
 
 
-def draw_topics(rng: Random, language: Language, count: int) -> dict[str, Thing]:
-    """Draw what the articles are about, by title; nouns and names first, then described ones."""
-    plain = [
-        Thing(noun) if noun in NAMES else Thing(noun, "indefinite", True)
-        for noun in (*NOUNS, *sorted(NAMES))
-    ]
-    rng.shuffle(plain)
-    topics: dict[str, Thing] = {}
-    while len(topics) < count:
-        if plain:
-            topic = plain.pop()
-        else:
-            noun = rng.choice(NOUNS)
-            owner = draw_owner(rng) if rng.random() < 0.5 else None
-            determiner = "definite" if owner else "indefinite"
-            adjective = rng.choice(adjectives_of(noun))
-            topic = Thing(noun, determiner, rng.random() < 0.5, adjective, owner=owner)
-        topics.setdefault(language.title(topic), topic)
-    return topics
-
-
 class _Article:
     """One article under construction: its plain paragraphs and its wikitext."""
 
     def __init__(
-        self, rng: Random, language: Language, topic: Thing, titles: Sequence[str]
+        self,
+        rng: Random,
+        language: Language,
+        titles: Sequence[str],
+        foreign: Callable[[str], str | None] | None,
     ) -> None:
-        self.rng, self.language, self.topic, self.titles = rng, language, topic, titles
-        self.separator = " " if language.spaced else ""
+        self.rng, self.language, self.titles = rng, language, titles
+        self.foreign = foreign
 
-    def written(self) -> tuple[list[str], str]:
+    def written(self, title: str, outline: Outline) -> tuple[list[str], str]:
         """Return the plain text of all paragraphs, and the wikitext."""
-        rng, language = self.rng, self.language
-        file, _, category = language.namespaces
-        title = language.title(self.topic)
-        plain, lead = self.paragraph(opening=True)
-        paragraphs = [plain]
+        rng, noun = self.rng, outline.topic.noun
+        file, _, category = NAMESPACES
         picture = f"{title} {rng.randrange(100)}.{rng.choice(_PICTURES)}"
         blocks = [
             "{{Infobox\n| name = " + title + f"\n| number = {rng.randrange(1, 10**6)}\n}}}}",
             f"[[{file}:{picture}|thumb|right|{rng.choice(self.titles)}]]",
-            f"'''{title}''' <!-- {rng.randrange(10**6)} -->" + "\n\n" + lead,
         ]
-        for _ in range(rng.randint(2, 3)):
-            blocks.append(f"== {self.heading()} ==")
-            if rng.random() < 0.3:
-                blocks.append(rng.choice((self.list_of_links, self.table))())
-            for _ in range(rng.randint(1, 2)):
-                plain, marked = self.paragraph()
-                paragraphs.append(plain)
-                blocks.append(marked)
-            if rng.random() < 0.5:
-                plain, marked = self.paragraph(short=True)
-                paragraphs.append(plain)
-                blocks.append(marked)
-        blocks.append(f"== {self.heading()} ==\n<references />")
-        noun = self.topic.noun
+        plain: list[str] = []
+        for heading, paragraphs in outline.sections:
+            if heading is not None:
+                blocks.append(f"== {self.heading(heading)} ==")
+                if rng.random() < 0.3:
+                    blocks.append(rng.choice((self.list_of_links, self.table))())
+            for paragraph in paragraphs:
+                if heading is None or rng.random() < _TOLD:
+                    text, marked = self.paragraph(paragraph)
+                    plain.append(text)
+                    blocks.append(marked)
+            if heading is None:
+                blocks[-1] = f"'''{title}''' <!-- {rng.randrange(10**6)} -->\n\n" + blocks[-1]
+        blocks.append(f"== {self.heading(rng.choice(NOUNS))} ==\n<references />")
         kind = KIND.get(noun, noun if noun in HYPONYMS else "place" if noun in LOCATIONS else None)
         if kind is not None:
-            heading = language.title(Thing(kind, "indefinite", True))
-            blocks.append(f"{{{{Stub}}}}\n[[{category}:{heading}]]")
-        return paragraphs, "\n\n".join(blocks)
+            blocks.append(f"{{{{Stub}}}}\n[[{category}:{self.heading(kind)}]]")
+        return plain, "\n\n".join(blocks)
 
-    def heading(self) -> str:
-        """Return a noun for a heading."""
-        return self.language.title(Thing(self.rng.choice(NOUNS), "indefinite", True))
+    def heading(self, noun: str) -> str:
+        """Return a noun as a heading."""
+        return self.language.title(Thing(noun, "indefinite", True))
 
-    def sentences(self, opening: bool, short: bool) -> Iterator[Sentence]:
-        """Yield the sentences of a paragraph, most of them about the topic."""
-        rng, noun = self.rng, self.topic.noun
-        length, wanted = 0, 0 if short else rng.randint(_SHORTEST, _LONGEST)
-        while True:
-            if opening and length == 0 and noun in KIND:
-                subject = Thing(noun, rng.choice(("definite", "indefinite")))
-                meaning = Meaning(Clause(subject, KIND[noun]))
-            else:
-                meaning = draw_meaning(rng, noun if rng.random() < 0.5 else None)
-            sentence = self.language.sentence(meaning)
-            yield sentence
-            length += len(sentence.text) + len(self.separator)
-            if length >= wanted:
-                return
-
-    def paragraph(self, opening: bool = False, short: bool = False) -> tuple[str, str]:
+    def paragraph(self, meanings: Sequence[Meaning]) -> tuple[str, str]:
         """Return a paragraph as plain text and with markup."""
-        plain, marked = [], []
-        for sentence in self.sentences(opening, short):
-            plain.append(sentence.text)
-            marked.append(self.marked(sentence))
-        return self.separator.join(plain), self.separator.join(marked)
+        sentences = [self.language.sentence(meaning, self.foreign) for meaning in meanings]
+        separator = " " if self.language.spaced else ""
+        return (
+            separator.join(sentence.text for sentence in sentences),
+            separator.join(map(self.marked, sentences)),
+        )
 
     def marked(self, sentence: Sentence) -> str:
         """Return a sentence with links, emphasis and references."""
@@ -182,14 +219,15 @@ class _Article:
             f"|-\n| [[{self.rng.choice(self.titles)}]] || {self.rng.randrange(1000)}\n"
             for _ in range(3)
         )
-        return '{| class="wikitable"\n! ' + self.heading() + " !! №\n" + rows + "|}"
+        head = self.heading(self.rng.choice(NOUNS))
+        return '{| class="wikitable"\n! ' + head + " !! №\n" + rows + "|}"
 
 
 def export(language: Language, pages: Sequence[Page]) -> str:
     """Return a ``pages-articles`` export (schema 0.10) of ``pages``."""
     code = language.code
     main_page = language.title(Thing("place", "indefinite"))
-    file, template, category = language.namespaces
+    file, template, category = NAMESPACES
     namespaces = {0: "", 1: "Talk", 2: "User", 4: "Wikipedia", 6: file, 10: template, 14: category}
     head = [
         '<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" '

@@ -8,9 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from random import Random
 
-from mbert_atlas.miniature.concepts import KIND, LOCATIONS, ORGANISATIONS, PEOPLE, PRONOUNS
+from mbert_atlas.miniature.concepts import (
+    KIND,
+    LOCATIONS,
+    ORGANISATIONS,
+    PEOPLE,
+    PRONOUNS,
+    SCENES,
+    Teller,
+)
 from mbert_atlas.miniature.language import Sentence
 from mbert_atlas.miniature.meanings import (
     Circumstance,
@@ -27,24 +34,24 @@ _INSTITUTIONS = ("school", "hospital")
 _SIGHTS = ("castle", "market", "garden", "forest", "island")
 
 
-def draw_person(rng: Random) -> Thing:
+def draw_person(rng: Teller) -> Thing:
     """Draw a person with a name, now and then with where they come from."""
     origin = Thing(rng.choice(LOCATIONS)) if rng.random() < 0.3 else None
     return Thing(rng.choice(_PEOPLE), owner=origin)
 
 
-def draw_institution(rng: Random) -> Thing:
+def draw_institution(rng: Teller) -> Thing:
     """Draw an organisation with the name of its city."""
     return Thing(rng.choice(_INSTITUTIONS), "definite", owner=Thing(rng.choice(_CITIES)))
 
 
-def draw_location(rng: Random) -> Thing:
+def draw_location(rng: Teller) -> Thing:
     """Draw a place with a name, or a part of one."""
     name = Thing(rng.choice(LOCATIONS))
     return Thing(rng.choice(_SIGHTS), "definite", owner=name) if rng.random() < 0.3 else name
 
 
-def _named(rng: Random, thing: Thing) -> Thing:
+def _named(rng: Teller, thing: Thing) -> Thing:
     """Put a name in the place of persons and places, or leave the thing as it is."""
     if thing.partner is not None or rng.random() < 0.5:
         return thing
@@ -56,7 +63,7 @@ def _named(rng: Random, thing: Thing) -> Thing:
     return thing
 
 
-def _with_names(rng: Random, clause: Clause) -> Clause:
+def _with_names(rng: Teller, clause: Clause) -> Clause:
     subject = clause.subject
     if subject.noun not in PRONOUNS and clause.predicate not in KIND.values():
         subject = _named(rng, subject)
@@ -72,9 +79,10 @@ def _with_names(rng: Random, clause: Clause) -> Clause:
     )
 
 
-def draw_named_meaning(rng: Random) -> Meaning:
+def draw_named_meaning(rng: Teller) -> Meaning:
     """Draw what a sentence says that names someone or something."""
     while True:
+        rng.scene = rng.choice(SCENES)
         meaning = draw_meaning(rng)
         first = _with_names(rng, meaning.first)
         second = meaning.second
@@ -141,7 +149,7 @@ def tagged(sentence: Sentence, meaning: Meaning) -> list[tuple[str, str]]:
         inside = next(
             (number for number, (_, wanted) in enumerate(named) if wanted & sources), None
         )
-        for piece in [token.form] if sentence.spaced else token.form:
+        for piece in sentence.units(token):
             if inside is None:
                 units.append((piece, "O"))
             else:

@@ -17,22 +17,15 @@ _EPOCH = (2020, 4, 20, 12, 0, 0)
 _EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 
 
-def write_bz2(path: Path, text: str) -> None:
-    """Write ``text`` as UTF-8, compressed with bzip2."""
+def write(path: Path, content: str | bytes) -> None:
+    """Write bytes, or text as UTF-8; compressed if the name ends in ``.gz`` or ``.bz2``."""
+    content = content.encode() if isinstance(content, str) else content
+    if path.suffix == ".gz" and not path.name.endswith(".tar.gz"):
+        content = gzip.compress(content, mtime=0)  # without name and time of writing
+    elif path.suffix == ".bz2":
+        content = bz2.compress(content)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(bz2.compress(text.encode()))
-
-
-def write_gzip(path: Path, text: str) -> None:
-    """Write ``text`` as UTF-8, compressed with gzip, without name and time of writing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(text.encode(), mtime=0))
-
-
-def write_plain(path: Path, text: str) -> None:
-    """Write ``text`` as UTF-8."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
+    path.write_bytes(content)
 
 
 def write_zip(path: Path, members: Mapping[str, str | bytes]) -> None:
@@ -44,8 +37,7 @@ def write_zip(path: Path, members: Mapping[str, str | bytes]) -> None:
             member.compress_type = zipfile.ZIP_DEFLATED
             member.external_attr = 0o644 << 16
             archive.writestr(member, text)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(buffer.getvalue())
+    write(path, buffer.getvalue())
 
 
 def tar_gzip(members: Mapping[str, str]) -> bytes:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from random import Random
 
 from mbert_atlas.miniature.concepts import (
     HYPONYMS,
@@ -25,8 +24,10 @@ from mbert_atlas.miniature.concepts import (
     NAMES,
     NUMERALS,
     OPPOSITES,
+    SCENES,
     TIMES,
     VERBS,
+    Teller,
     adjectives_of,
 )
 from mbert_atlas.miniature.meanings import (
@@ -41,10 +42,10 @@ from mbert_atlas.miniature.meanings import (
 
 LABELS = ("entailment", "neutral", "contradiction")
 _CITIES = LOCATIONS[:6]
-_Edit = Callable[[Random, Clause, Clause], Clause | None]
+_Edit = Callable[[Teller, Clause, Clause], Clause | None]
 
 
-def draw_premise(rng: Random) -> Clause:
+def draw_premise(rng: Teller) -> Clause:
     """Draw a clause that says enough to be weakened, opposed and enriched."""
     while True:
         clause = draw_clause(rng)
@@ -67,7 +68,7 @@ def draw_premise(rng: Random) -> Clause:
 # ---- what follows
 
 
-def _lighter(rng: Random, thing: Thing, kinds: bool) -> Thing | None:
+def _lighter(rng: Teller, thing: Thing, kinds: bool) -> Thing | None:
     """Return a weaker description of ``thing``."""
     options = []
     if thing.intensified:
@@ -83,7 +84,7 @@ def _lighter(rng: Random, thing: Thing, kinds: bool) -> Thing | None:
     return rng.choice(options) if options else None
 
 
-def _weaken_subject(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _weaken_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     subject = clause.subject
     if subject.partner is not None and rng.random() < 0.7:
         first = replace(subject, partner=None)
@@ -96,14 +97,14 @@ def _weaken_subject(rng: Random, premise: Clause, clause: Clause) -> Clause | No
     return None if lighter is None else replace(clause, subject=lighter)
 
 
-def _weaken_object(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _weaken_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.object is None or clause.negated:
         return None
     lighter = _lighter(rng, clause.object, kinds=True)
     return None if lighter is None else replace(clause, object=lighter)
 
 
-def _drop_circumstance(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _drop_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if not clause.circumstances or clause.negated:
         return None
     index = rng.randrange(len(clause.circumstances))
@@ -115,7 +116,7 @@ def _drop_circumstance(rng: Random, premise: Clause, clause: Clause) -> Clause |
     return replace(clause, circumstances=tuple(kept))
 
 
-def _drop_adverb(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _drop_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.negated:
         return None
     options = []
@@ -131,12 +132,12 @@ def _drop_adverb(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
 _WEAKENING: tuple[_Edit, ...] = (_weaken_subject, _weaken_object, _drop_circumstance, _drop_adverb)
 
 
-def _weakened(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _weakened(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     edits = rng.sample(_WEAKENING, len(_WEAKENING))
     return next((made for edit in edits if (made := edit(rng, premise, clause)) is not None), None)
 
 
-def entailed(rng: Random, premise: Clause) -> Clause | None:
+def entailed(rng: Teller, premise: Clause) -> Clause | None:
     """Return a different clause that follows from ``premise``, or None if there is none."""
     clause = _weakened(rng, premise, premise)
     if clause is not None and rng.random() < 0.5:
@@ -147,11 +148,11 @@ def entailed(rng: Random, premise: Clause) -> Clause | None:
 # ---- what can't be true as well
 
 
-def _deny(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _deny(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     return replace(clause, negated=not clause.negated, intensified=False)
 
 
-def _oppose_predicate(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _oppose_predicate(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     opposites = sorted(OPPOSITES.get(clause.predicate, ()))
     if is_adjective(clause.predicate):
         fitting = adjectives_of(clause.subject.noun)
@@ -159,7 +160,7 @@ def _oppose_predicate(rng: Random, premise: Clause, clause: Clause) -> Clause | 
     return replace(clause, predicate=rng.choice(opposites)) if opposites else None
 
 
-def _opposed(rng: Random, thing: Thing) -> Thing | None:
+def _opposed(rng: Teller, thing: Thing) -> Thing | None:
     fitting = adjectives_of(thing.noun)
     opposites = [
         other for other in sorted(OPPOSITES.get(thing.adjective or "", ())) if other in fitting
@@ -171,12 +172,12 @@ def _opposed(rng: Random, thing: Thing) -> Thing | None:
     return None
 
 
-def _oppose_subject(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _oppose_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     made = _opposed(rng, clause.subject)
     return None if made is None else replace(clause, subject=made)
 
 
-def _oppose_object(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _oppose_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.object is None:
         return None
     made = _opposed(rng, clause.object) if rng.random() < 0.5 else None
@@ -188,7 +189,7 @@ def _oppose_object(rng: Random, premise: Clause, clause: Clause) -> Clause | Non
     return None if made is None else replace(clause, object=made)
 
 
-def _oppose_place(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _oppose_place(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     for index, circumstance in enumerate(clause.circumstances):
         noun = circumstance.thing.noun
         siblings = _CITIES if noun in _CITIES else HYPONYMS["place"] if noun in KIND else ()
@@ -203,7 +204,7 @@ def _oppose_place(rng: Random, premise: Clause, clause: Clause) -> Clause | None
 _OPPOSING: tuple[_Edit, ...] = (_oppose_predicate, _oppose_subject, _oppose_object, _oppose_place)
 
 
-def contradicting(rng: Random, premise: Clause) -> Clause | None:
+def contradicting(rng: Teller, premise: Clause) -> Clause | None:
     """Return a clause that can't be true if ``premise`` is."""
     clause = premise
     if rng.random() < 0.5:
@@ -215,10 +216,19 @@ def contradicting(rng: Random, premise: Clause) -> Clause | None:
     return made or _deny(rng, premise, clause)
 
 
+def denied_opposite(rng: Teller, premise: Clause) -> Clause | None:
+    """Return the denial of an opposite of ``premise``, which follows from it, or None."""
+    if premise.negated:
+        return None
+    edits = rng.sample(_OPPOSING, len(_OPPOSING))
+    made = next((new for edit in edits if (new := edit(rng, premise, premise)) is not None), None)
+    return None if made is None else replace(made, negated=True, intensified=False)
+
+
 # ---- what is left open
 
 
-def _describe(rng: Random, thing: Thing, known: Thing) -> Thing | None:
+def _describe(rng: Teller, thing: Thing, known: Thing) -> Thing | None:
     """Add an adjective or a more special noun that ``known`` neither says nor excludes."""
     if thing.noun in HYPONYMS and known.noun == thing.noun and thing.partner is None:
         return replace(thing, noun=rng.choice(HYPONYMS[thing.noun]))
@@ -227,7 +237,7 @@ def _describe(rng: Random, thing: Thing, known: Thing) -> Thing | None:
     return replace(thing, adjective=rng.choice(adjectives_of(thing.noun)))
 
 
-def _describe_subject(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _describe_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     made = _describe(rng, clause.subject, premise.subject)
     if made is None or made.adjective in {premise.predicate, *OPPOSITES.get(premise.predicate, ())}:
         return None
@@ -236,14 +246,14 @@ def _describe_subject(rng: Random, premise: Clause, clause: Clause) -> Clause | 
     return replace(clause, subject=made)
 
 
-def _describe_object(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _describe_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.object is None or premise.object is None or clause.negated:
         return None
     made = _describe(rng, clause.object, premise.object)
     return None if made is None else replace(clause, object=made)
 
 
-def _add_circumstance(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _add_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if is_adjective(clause.predicate) or clause.negated:
         return None
     present = {circumstance.adposition for circumstance in premise.circumstances}
@@ -258,7 +268,7 @@ def _add_circumstance(rng: Random, premise: Clause, clause: Clause) -> Clause | 
     return replace(clause, circumstances=places)
 
 
-def _add_adverb(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _add_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.negated:
         return None
     if premise.manner is None and not is_adjective(clause.predicate) and rng.random() < 0.6:
@@ -273,7 +283,7 @@ def _add_adverb(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
     return None
 
 
-def _change_predicate(rng: Random, premise: Clause, clause: Clause) -> Clause | None:
+def _change_predicate(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     subject = clause.subject
     other = draw_clause(rng, subject=subject)
     known = {premise.predicate, *OPPOSITES.get(premise.predicate, ())}
@@ -294,7 +304,7 @@ _ENRICHING: tuple[_Edit, ...] = (
 )
 
 
-def open_question(rng: Random, premise: Clause) -> Clause | None:
+def open_question(rng: Teller, premise: Clause) -> Clause | None:
     """Return a clause of which ``premise`` doesn't say whether it is true."""
     clause = premise
     if rng.random() < 0.4:
@@ -303,12 +313,16 @@ def open_question(rng: Random, premise: Clause) -> Clause | None:
     return next((made for edit in edits if (made := edit(rng, premise, clause)) is not None), None)
 
 
+elaborated = open_question
+"""In a story, what is left open is told next."""
+
 _MAKERS = {"entailment": entailed, "neutral": open_question, "contradiction": contradicting}
 
 
-def draw_triple(rng: Random) -> tuple[Clause, dict[str, Clause]]:
+def draw_triple(rng: Teller) -> tuple[Clause, dict[str, Clause]]:
     """Draw a premise and one hypothesis for each label."""
     while True:
+        rng.scene = rng.choice(SCENES)
         premise = draw_premise(rng)
         made = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
         hypotheses = {label: clause for label, clause in made.items() if clause is not None}

@@ -1,14 +1,13 @@
 """From a meaning to a sentence: words, their tree, and for every word the meaning it came from.
 
-A language of the miniature is a subclass of :class:`Language`: a lexicon, a few rules of
-inflection, and templates of word order. In the templates a letter stands for a slot:
+A language is a row of ``languages.csv``: how it orders, marks and spells. In the orders below a
+letter stands for a slot:
 
 clause
-    S subject, V verb, O object, P circumstances, T time, M manner, N negation, K second half of a
-    negation, X auxiliary, C copula, A predicate adjective or kind
+    S subject, V verb, O object, P circumstances, T time, M manner, N negation, X past (where verbs
+    have no endings), C copula, A predicate adjective or kind
 noun phrase
-    X demonstrative, D article, Q number or quantity, B adjective before the noun, H noun,
-    A adjective, G owner
+    X demonstrative, D article, Q number or quantity, H noun, A adjective, G owner
 
 The source of a word is the path of the node of the meaning that it expresses, such as
 ``1.object.noun``. Words of two languages that share a source are translations of each other, which
@@ -18,103 +17,61 @@ is all that word alignment, tags carried across languages, or answers to questio
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, get_args
+from functools import cache, cached_property
+from typing import NamedTuple
 
 from mbert_atlas.miniature.concepts import (
-    ANIMATE,
     FEMININE,
-    HUMAN,
     INTERROGATIVES,
+    KIND,
     NAMES,
+    NOUNS,
     NUMERALS,
+    PEOPLE,
     PRONOUNS,
 )
-from mbert_atlas.miniature.meanings import (
-    Asked,
-    Circumstance,
-    Clause,
-    Meaning,
-    Thing,
-    is_adjective,
-)
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, is_adjective
+from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
 
-
-def table(text: str) -> dict[str, tuple[str, ...]]:
-    """Read a lexicon: entries end in ``;`` or a line end, ``_`` is a blank inside a form.
-
-    The first field of an entry is the concept, the others are what the language needs to know; a
-    lone field is both.
-    """
-    rows = (row.split() for row in text.replace("\n", ";").split(";"))
-    return {
-        row[0]: tuple(field.replace("_", " ") for field in row[1:] or row) for row in rows if row
-    }
-
-
-def patterns(text: str) -> dict[str, tuple[str, str]]:
-    """Read adpositions, entries as in :func:`table`: concept, case (``-`` for none), pattern."""
-    rows = (row.split(None, 2) for row in text.replace("\n", ";").split(";") if row.strip())
-    return {concept: (case.strip("-"), pattern.strip()) for concept, case, pattern in rows}
-
-
-def contracted(text: str) -> dict[tuple[str, str], str]:
-    """Read contractions: entries of preposition, article and what they become together."""
-    rows = (row.split() for row in text.split(";"))
-    return {(preposition, article): form for preposition, article, form in rows}
+NAMESPACES = ("File", "Template", "Category")
+"""What MediaWiki calls files, templates and categories, here in every language."""
 
 
 class Features(NamedTuple):
-    """What agrees or is governed in a noun phrase.
-
-    Attributes:
-        gender: grammatical gender (``m``, ``f`` or ``n``).
-        plural: whether several are meant; numerals may ask for a singular all the same.
-        human: whether a person is meant; ``animate``: a person or an animal.
-        case: name of the case; languages without cases pass over it.
-        determiner: the determiner of the thing meant.
-        modified: whether an adjective goes with it; ``owned``: whether an owner does.
-    """
+    """What agrees or is governed in a noun phrase: gender, number, case, and the determiner."""
 
     gender: str
     plural: bool
-    human: bool
-    animate: bool
-    case: str = "nom"
+    case: str = ""
     determiner: str = ""
-    modified: bool = False
-    owned: bool = False
-
-    @property
-    def counted(self) -> bool:
-        """Whether a numeral goes with the noun."""
-        return self.determiner in NUMERALS
 
 
 class Word:
     """One syntactic word under construction.
 
     Attributes:
-        form: as written; ``lemma``, ``upos`` and ``relation`` as in Universal Dependencies.
+        concept: what it expresses; empty for mere grammar.
+        form: as written; ``upos`` and ``relation`` as in Universal Dependencies.
         sources: paths of the nodes of the meaning that it expresses; empty for mere grammar.
         head: the word it depends on, None for the root.
         joined: ``""`` if a space follows, ``"glued"`` if the next word follows without one, and
             ``"fused"`` if both are written as one orthographic token.
     """
 
-    __slots__ = ("form", "head", "joined", "lemma", "relation", "sources", "upos")
+    __slots__ = ("concept", "form", "head", "joined", "relation", "sources", "upos")
 
     def __init__(
         self,
+        concept: str,
         form: str,
-        lemma: str,
         upos: str,
         relation: str,
         sources: tuple[str, ...] = (),
         head: Word | None = None,
     ) -> None:
-        self.form, self.lemma, self.upos, self.relation = form, lemma, upos, relation
+        self.concept, self.form, self.upos, self.relation = concept, form, upos, relation
         self.sources, self.head, self.joined = sources, head, ""
 
     def attach(self, head: Word, relation: str) -> None:
@@ -158,21 +115,19 @@ class Sentence:
     def aligned_units(self) -> list[tuple[str, frozenset[str]]]:
         """Return the units that word aligners see, each with its sources.
 
-        Units are orthographic tokens, cut after an apostrophe (as Moses tokenisers do) and into
-        characters where the script puts no spaces.
+        Units are orthographic tokens, cut into characters where the script puts no spaces.
         """
         units: list[tuple[str, frozenset[str]]] = []
         for token in self.tokens:
             sources = frozenset(
                 source for word in self.sources[token.start : token.stop] for source in word
             )
-            pieces = _APOSTROPHE.split(token.form) if self.spaced else list(token.form)
-            units.extend((piece, sources) for piece in pieces if piece)
+            units.extend((part, sources) for part in self.units(token))
         return units
 
-
-_APOSTROPHE = re.compile(r"(?<=')")
-_NO_WORDS: tuple[Word, ...] = ()
+    def units(self, token: Token) -> list[str]:
+        """Return the units of one token."""
+        return [token.form] if self.spaced else list(token.form)
 
 
 def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
@@ -195,276 +150,259 @@ def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
     return sorted(links)
 
 
-class Language:
-    """What the languages share: building trees and putting them in order.
+_NO_WORDS: tuple[Word, ...] = ()
+_CASES = {"of": "gen"}
+"""Adposition -> the case it governs in a language of four cases; the others: ``obl``."""
 
-    A subclass gives the tables and templates below and overrides the methods that inflect.
+
+@dataclass(frozen=True, eq=False)
+class Language:
+    """A row of ``languages.csv``.
+
+    Attributes:
+        code: as in ``resources/languages.csv``; ``iso639_3``, ``name`` and ``genus``, too; ``script``: ISO 15924.
+        order: of subject, verb and object (``SVO``); ``adposition``: ``prep`` or ``post``.
+        genitive: ``NG`` if the owner follows; likewise ``adjective`` (``NA``), ``demonstrative``
+            (``ND``) and ``numeral`` (``NQ``).
+        article: how *the* is expressed: ``none``, ``word``, ``prefix`` or ``suffix``.
+        cases: 0; 4: nominative, accusative, genitive, oblique; 7: endings for adpositions.
+        genders: 0, 2 or 3, which articles and adjectives show.
+        fusion: ``isolating`` (no endings), ``fusional`` (one ending) or ``agglutinating`` (several).
+        classifiers: whether a word stands between number and noun.
+        copula: whether *is* is said.
+        changes: its sounds, as :func:`mbert_atlas.miniature.words.changed` reads them.
     """
 
-    code: ClassVar[str]
-    name: ClassVar[str]
-    script: ClassVar[str]
-    """Prefix of the Unicode names of its letters (``LATIN``, ``CJK``)."""
-    namespaces: ClassVar[tuple[str, str, str]]
-    """What MediaWiki calls files, templates and categories."""
+    code: str
+    iso639_3: str
+    name: str
+    family: str
+    genus: str
+    script: str
+    order: str
+    adposition: str
+    genitive: str
+    adjective: str
+    demonstrative: str
+    numeral: str
+    article: str
+    cases: int
+    genders: int
+    fusion: str
+    classifiers: bool
+    copula: bool
+    changes: str
 
-    nouns: ClassVar[dict[str, tuple[str, ...]]]
-    names: ClassVar[dict[str, tuple[str, ...]]]
-    verbs: ClassVar[dict[str, tuple[str, ...]]]
-    adjectives: ClassVar[dict[str, tuple[str, ...]]]
-    others: ClassVar[dict[str, tuple[str, ...]]]
-    """Adverbs, pronouns, numerals, ``this``, ``many``, connectives and ``not``."""
-    adpositions: ClassVar[dict[str, tuple[str, str]]]
-    """Concept -> case it governs and pattern, in which ``_`` stands for the noun phrase; a pattern
-    that is only ``_`` says that the case ending is all there is."""
+    @property
+    def spaced(self) -> bool:
+        """Whether the script puts spaces between words."""
+        return self.script not in UNSPACED
 
-    clause_order: ClassVar[str]
-    fronted_order: ClassVar[str]
-    subordinate_order: ClassVar[str]
-    phrase_order: ClassVar[str] = "XDQBHAG"
+    @cached_property
+    def clause_order(self) -> str:
+        """Order of a clause."""
+        return {"SVO": "STCXNVAOMP", "SOV": "STPOMAXNVC", "VSO": "TXNVCASOMP"}[self.order]
 
-    interrogatives: ClassVar[dict[str, tuple[str, ...]]]
-    """``who`` and ``what`` as subject and as object, and ``where``."""
-    question_orders: ClassVar[tuple[str, str, str] | None] = None
-    """Order of clauses that ask for the subject, the object or the place (in slot T); that of
-    statements where question words stay in their place."""
+    @cached_property
+    def phrase_order(self) -> str:
+        """Order of a noun phrase: ``GXDQAH``, and behind the noun what the row puts there."""
+        pairs = (
+            ("G", self.genitive),
+            ("X", self.demonstrative),
+            ("D", "D"),
+            ("Q", self.numeral),
+            ("A", self.adjective),
+        )
+        after = [slot for slot, order in reversed(pairs) if order[0] == "N"]
+        return "".join([*(s for s, order in pairs if order[0] != "N"), "H", *after])
 
-    full_stop: ClassVar[str] = "."
-    question_marks: ClassVar[tuple[str, str]] = ("", "?")
-    """What stands before and after a question."""
-    comma: ClassVar[str] = ","
-    spaced: ClassVar[bool] = True
-    articles: ClassVar[bool] = False
-    """Whether ``the`` is expressed, by a word or an ending."""
-    head_final: ClassVar[bool] = False
-    """Whether the last part of a lexeme of several words is its head."""
-    intensifier_after: ClassVar[bool] = False
-    early_adjectives: ClassVar[frozenset[str]] = frozenset()
-    """Adjectives that go to slot B."""
-    contractions: ClassVar[dict[tuple[str, str], str]] = {}
+    # ---- forms
 
-    # ---- inflection, for the subclasses
+    def form(self, concept: str, *marks: str) -> str:
+        """Return the form of a concept's word; empty marks don't count.
 
-    def noun(self, noun: str, features: Features) -> str:
-        """Return the form of a common noun or a name."""
-        return self.entry(noun)[0]
+        ``form("dog", "plural", "acc")`` is ``dog`` and one ending for ``plural+acc`` where endings
+        fuse, or one for each where they are strung together.
+        """
+        return self._form(concept, tuple(mark for mark in marks if mark))
 
-    def adjective(self, adjective: str, features: Features, attributive: bool) -> str:
-        """Return the form of an adjective that agrees with ``features``."""
-        return self.adjectives[adjective][0]
+    @cache  # noqa: B019 - the languages live as long as the program
+    def _form(self, concept: str, marks: tuple[str, ...]) -> str:
+        return self.spell(self.letters(concept, marks))
 
-    def verb(self, verb: str, past: bool, features: Features) -> str:
-        """Return the affirmative form of a verb whose subject has ``features``."""
-        return self.verbs[verb][0]
+    def letters(self, concept: str, marks: Sequence[str]) -> str:
+        """Return a form in Latin letters."""
+        stem = roots(self.genus)[concept]
+        if marks and self.fusion != "isolating":
+            whole = "+".join((concept, *marks))
+            known = roots(self.genus).get(whole)
+            if known is not None:
+                return known
+            parts = ["+".join(marks)] if self.fusion == "fusional" else marks
+            for part in parts:
+                added = ending(self.genus, part)
+                stem = stem.removesuffix(added[:1] if stem[-1] in "aeiou" else "") + added
+        return stem
 
-    def copula(self, clause: Clause, features: Features) -> str:
-        """Return the copula, or nothing if the language leaves it out."""
-        return ""
+    def spell(self, letters: str) -> str:
+        """Write letters with the sounds and the script of the language."""
+        return spelled(changed(letters, self.changes), self.script)
 
-    def determiners(self, thing: Thing, features: Features) -> list[tuple[str, str, str, str]]:
-        """Return what stands for the determiner: slot, form, UPOS and relation of each word."""
-        return []
-
-    def adposition(self, concept: str, thing: Thing, host: Features | None) -> tuple[str, str]:
-        """Return the case and the pattern for ``thing``; ``host`` is what an owner owns."""
-        return self.adpositions[concept]
-
-    def object_marking(self, clause: Clause) -> tuple[str, str]:
-        """Return the case and the pattern of the clause's object."""
-        return "acc", "_"
-
-    def sandhi(self, words: list[Word]) -> None:
-        """Adapt forms to their neighbours, in place."""
-
-    # ---- lexicon
-
-    def entry(self, noun: str) -> tuple[str, ...]:
-        """Return the lexicon's entry of a common noun or a name."""
-        return self.names[noun] if noun in NAMES else self.nouns[noun]
-
-    def other(self, concept: str, form: int = 0) -> str:
-        """Return a form of an adverb, pronoun, numeral, connective or question word."""
-        entries = self.interrogatives if concept in INTERROGATIVES else self.others
-        return entries[concept][form]
+    def citation(self, concept: str) -> str:
+        """Return the word for a concept as a dictionary has it."""
+        form = self.form(concept)
+        return form[0].upper() + form[1:] if concept in NAMES else form
 
     def gender(self, noun: str) -> str:
-        """Return the grammatical gender; by default that of the person meant."""
-        entry = self.entry(noun)
-        if len(entry) > 1 and entry[1] in ("m", "f", "n"):
-            return entry[1]
-        return "f" if noun in FEMININE else "m"
+        """Return the grammatical gender: of persons their own, else the genus's, by its root."""
+        if not self.genders:
+            return ""
+        if noun in PRONOUNS:
+            return PRONOUNS[noun][0]
+        if noun in PEOPLE or KIND.get(noun, noun) == "person":
+            return "f" if noun in FEMININE else "m"
+        letters = roots(self.genus).get(noun, noun)
+        return "mfn"[sum(map(ord, letters)) % self.genders]
 
-    def concepts(self) -> set[str]:
-        """Return the concepts that have words of their own."""
-        tables = (self.nouns, self.names, self.verbs, self.adjectives, self.others)
-        return {concept for entries in tables for concept in entries} | set(self.adpositions)
+    def agreement(self, features: Features) -> tuple[str, ...]:
+        """Return the marks of what agrees with a noun."""
+        if self.fusion != "fusional":
+            return ()
+        return features.gender, "plural" if features.plural and self.genders else "", features.case
 
-    # ---- trees
+    # ---- noun phrases
 
-    def lexeme(self, form: str, lemma: str, upos: str, sources: tuple[str, ...]) -> list[Word]:
-        """Return the words of a lexeme; :meth:`head_of` finds the head among them."""
-        if " " not in form:
-            return [Word(form, lemma, upos, "", sources)]
-        parts, lemmas = form.split(" "), lemma.split(" ")
-        if len(lemmas) != len(parts):
-            lemmas = parts
-        side = "NOUN" if upos == "VERB" and self.head_final else upos
-        relation = {"PROPN": "flat", "ADP": "fixed", "SCONJ": "fixed"}.get(upos, "compound")
-        words = [
-            Word(part, base, side, relation, sources)
-            for part, base in zip(parts, lemmas, strict=True)
-        ]
-        head = self.head_of(words)
-        head.upos = upos
-        for word in words:
-            if word is not head:
-                word.head = head
-        return words
-
-    def head_of(self, words: Sequence[Word]) -> Word:
-        """Return the head of a lexeme."""
-        return words[-1 if self.head_final and words[0].upos not in ("ADP", "SCONJ") else 0]
-
-    def features(self, thing: Thing, case: str) -> Features:
-        """Return what agrees with ``thing``."""
-        noun = thing.noun
-        if noun in INTERROGATIVES:
-            gender = "m"
-        else:
-            gender = PRONOUNS[noun][0] if noun in PRONOUNS else self.gender(noun)
-        return Features(
-            gender,
-            thing.plural,
-            noun in HUMAN,
-            noun in ANIMATE,
-            case,
-            thing.determiner,
-            thing.adjective is not None,
-            thing.owner is not None,
-        )
-
-    def phrase(self, thing: Thing, path: str, case: str) -> tuple[list[Word], Word, Features]:
+    def phrase(self, thing: Thing, path: str, case: str = "") -> tuple[list[Word], Word, Features]:
         """Return the words of a noun phrase, its head and what agrees with it."""
         words, head, features = self.single(thing, path, case)
         if thing.partner is None:
             return words, head, features
-        others, other, other_features = self.single(thing.partner, path + ".partner", case)
-        link = self.link("and", path + ".and", clausal=False)
-        self.head_of(link).attach(other, "cc")
+        others, other, _ = self.single(thing.partner, path + ".partner", case)
+        link = Word("and", self.form("and"), "CCONJ", "cc", (path + ".and",), other)
         other.attach(head, "conj")
-        gender = "f" if features.gender == other_features.gender == "f" else "m"
-        features = features._replace(
-            plural=True, gender=gender, determiner="definite", modified=False
-        )
-        return [*words, *link, *others], head, features
-
-    def link(self, connective: str, source: str, clausal: bool) -> list[Word]:
-        """Return the word or words of a connective between clauses or noun phrases."""
-        entry = self.others[connective]
-        form = entry[-1] if clausal else entry[0]
-        return self.lexeme(form, form, "SCONJ" if connective == "because" else "CCONJ", (source,))
+        return [*words, link, *others], head, features._replace(plural=True, gender="m" * bool(self.genders))
 
     def single(self, thing: Thing, path: str, case: str) -> tuple[list[Word], Word, Features]:
         """Return a noun phrase without its partner; see :meth:`phrase`."""
-        features = self.features(thing, case)
-        noun = thing.noun
+        noun, source = thing.noun, (path + ".noun",)
+        case = case if self.cases else ""
+        features = Features(
+            "m" * bool(self.genders) if noun in INTERROGATIVES else self.gender(noun),
+            thing.plural,
+            case,
+            thing.determiner,
+        )
         if noun in PRONOUNS or noun in INTERROGATIVES:
-            form = self.other(noun, noun in INTERROGATIVES and path.endswith(".object"))
-            words = self.lexeme(form, form, "PRON", (path + ".noun",))
-            return words, self.head_of(words), features
-        upos = "PROPN" if noun in NAMES else "NOUN"
-        words = self.lexeme(self.noun(noun, features), self.entry(noun)[0], upos, (path + ".noun",))
-        head = self.head_of(words)
-        slots: dict[str, list[Word]] = {"H": words}
-        for slot, form, tag, relation in self.determiners(thing, features):
-            source = () if relation == "clf" else (path + ".determiner",)
-            slots.setdefault(slot, []).append(Word(form, form.lower(), tag, relation, source, head))
+            head = Word(noun, self.form(noun, case), "PRON", "", source)
+            return [head], head, features
+        counted = self.classifiers and thing.determiner in NUMERALS
+        form = self.form(noun, "plural" if thing.plural and not counted else "", case)
+        if noun in NAMES:
+            form = form[0].upper() + form[1:]
+        if thing.determiner == "definite" and self.article == "suffix":
+            form += self.spell(ending(self.genus, "definite"))
+        head = Word(noun, form, "PROPN" if noun in NAMES else "NOUN", "", source)
+        slots = {"H": [head], **self.determiners(thing, features, path, head)}
         if thing.adjective is not None:
-            words, adjective = self.adjective_phrase(
-                thing.adjective, thing.intensified, features, path + ".", True
+            slots["A"], adjective = self.adjective_phrase(
+                thing.adjective, thing.intensified, features, path + ".", "adjective"
             )
             adjective.attach(head, "amod")
-            slots["B" if thing.adjective in self.early_adjectives else "A"] = words
         if thing.owner is not None:
-            words, owner = self.adpositional("of", thing.owner, path + ".owner", features)
+            slots["G"], owner = self.adpositional("of", thing.owner, path + ".owner")
             owner.attach(head, "nmod")
-            slots["G"] = words
-        return (
-            [word for slot in self.phrase_order for word in slots.get(slot, _NO_WORDS)],
-            head,
-            features,
-        )
+        return [w for slot in self.phrase_order for w in slots.get(slot, _NO_WORDS)], head, features
+
+    def determiners(
+        self, thing: Thing, features: Features, path: str, head: Word
+    ) -> dict[str, list[Word]]:
+        """Return demonstrative, article, or number and its classifier."""
+        concept, source = thing.determiner, (path + ".determiner",)
+        marks = self.agreement(features)
+        if concept in NUMERALS:
+            words = [Word(concept, self.form(concept), "NUM", "nummod", source, head)]
+            if self.classifiers:
+                words.append(Word("", self.form(KIND.get(thing.noun, thing.noun)), "NOUN", "clf", (), head))
+            return {"Q": words}
+        if concept == "many":
+            return {"Q": [Word(concept, self.form("many"), "DET", "det", source, head)]}
+        if concept == "this":
+            plural = "plural" if features.plural and self.fusion == "fusional" else ""
+            marks = marks if self.genders else (plural,)
+            return {"X": [Word(concept, self.form("this", *marks), "DET", "det", source, head)]}
+        if concept not in ("definite", "indefinite") or self.article not in ("word", "prefix"):
+            return {}
+        if concept == "indefinite" and (features.plural or self.article == "prefix"):
+            return {}
+        word = Word(concept, self.form(concept, *marks), "DET", "det", source, head)
+        word.joined = "fused" if self.article == "prefix" else ""
+        return {"D": [word]}
 
     def adjective_phrase(
-        self, adjective: str, intensified: bool, features: Features, prefix: str, attributive: bool
+        self, adjective: str, very: bool, features: Features, prefix: str, role: str
     ) -> tuple[list[Word], Word]:
-        """Return an adjective, perhaps with ``very``; sources start with ``prefix``."""
-        form = self.adjective(adjective, features, attributive)
-        source = prefix + ("adjective" if attributive else "predicate")
-        words = self.lexeme(form, self.adjectives[adjective][0], "ADJ", (source,))
-        head = self.head_of(words)
-        if intensified:
-            very = self.other("very")
-            word = Word(very, very, "ADV", "advmod", (prefix + "very",), head)
-            words = [*words, word] if self.intensifier_after else [word, *words]
-        return words, head
+        """Return an adjective that agrees with ``features``, perhaps with ``very``."""
+        form = self.form(adjective, *self.agreement(features))
+        head = Word(adjective, form, "ADJ", "", (prefix + role,))
+        if not very:
+            return [head], head
+        return [Word("very", self.form("very"), "ADV", "advmod", (prefix + "very",), head), head], head
 
-    def adpositional(
-        self, concept: str, thing: Thing, path: str, host: Features | None = None
-    ) -> tuple[list[Word], Word]:
-        """Return a noun phrase with its adposition, and the head of the noun phrase."""
-        case, pattern = self.adposition(concept, thing, host)
+    def adpositional(self, concept: str, thing: Thing, path: str) -> tuple[list[Word], Word]:
+        """Return a noun phrase with its adposition or case, and the head of the noun phrase."""
+        source = (path + ".adposition",)
+        case = {0: "", 4: _CASES.get(concept, "obl"), 7: concept}[self.cases]
         words, head, _ = self.phrase(thing, path, case)
-        return self.with_marking(words, head, pattern, (path + ".adposition",)), head
+        if self.cases == 7 or case == "gen":
+            head.sources += source
+            return words, head
+        marker = Word(concept, self.form(concept), "ADP", "case", source, head)
+        if self.adposition == "post":
+            return [*words, marker], head
+        if words[0].upos == "DET" and words[0].concept == "definite" and self.genders:
+            marker.joined = "fused"
+        return [marker, *words], head
 
-    def with_marking(
-        self, words: list[Word], head: Word, pattern: str, sources: tuple[str, ...]
-    ) -> list[Word]:
-        """Put ``words`` into a pattern of adpositions."""
-        if pattern == "_":
-            head.sources += sources
-            return words
-        before, _, after = (part.strip() for part in pattern.partition("_"))
-        result = words
-        if before:
-            markers = self.marker(before.rstrip("+"), head, sources)
-            markers[-1].joined = "fused" if before.endswith("+") else ""
-            result = [*markers, *result]
-        if after:
-            result = [*result, *self.marker(after, head, sources)]
-        return result
+    # ---- clauses
 
-    def marker(self, form: str, head: Word, sources: tuple[str, ...]) -> list[Word]:
-        """Return an adposition that depends on ``head``."""
-        words = self.lexeme(form, form, "ADP", sources)
-        words[0].attach(head, "case")
-        return words
+    def clause(self, clause: Clause, path: str, order: str) -> tuple[list[Word], Word]:
+        """Return the words of a clause in ``order`` and its head."""
+        subject, subject_head, features = self.phrase(clause.subject, path + ".subject")
+        nominal = is_adjective(clause.predicate) or clause.predicate in NOUNS
+        slots, head = (self.nominal if nominal else self.verbal)(clause, features, path)
+        subject_head.attach(head, "nsubj")
+        slots["S"] = subject
+        if clause.negated:
+            slots["N"] = [Word("not", self.form("not"), "PART", "advmod", (path + ".negation",), head)]
+        if clause.object is not None:
+            slots["O"], object_head, _ = self.phrase(clause.object, path + ".object", "acc")
+            object_head.attach(head, "obj")
+        for index, one in enumerate(clause.circumstances):
+            words, noun = self.adpositional(one.adposition, one.thing, f"{path}.{index}")
+            noun.attach(head, "obl")
+            slots.setdefault("P", []).extend(words)
+        for slot, name, concept in (("T", "time", clause.time), ("M", "manner", clause.manner)):
+            if concept is not None:
+                source = (f"{path}.{name}",)
+                slots[slot] = [Word(concept, self.form(concept), "ADV", "advmod", source, head)]
+        return [word for slot in order for word in slots.get(slot, _NO_WORDS)], head
 
-    def adverb(self, concept: str, source: str, head: Word) -> list[Word]:
-        """Return an adverb that depends on ``head``."""
-        form = self.other(concept)
-        words = self.lexeme(form, form, "ADV", (source,))
-        self.head_of(words).attach(head, "advmod")
-        return words
+    def tense(self, clause: Clause, features: Features) -> tuple[str, ...]:
+        """Return the marks of a verb or copula."""
+        if clause.past:
+            return "past", "they" if features.plural else ""
+        return ("they" if features.plural else "third" if self.fusion == "fusional" else "",)
 
     def verbal(
         self, clause: Clause, features: Features, path: str
     ) -> tuple[dict[str, list[Word]], Word]:
         """Return the slots that a verb fills, and its head."""
-        form = self.verb(clause.predicate, clause.past, features)
-        words = self.lexeme(form, self.verbs[clause.predicate][0], "VERB", (path + ".predicate",))
-        head = self.head_of(words)
-        slots = {"V": words}
-        if clause.negated:
-            slots["N"] = [self.negation(path, head)]
-        return slots, head
-
-    def negation(
-        self, path: str, head: Word, form: int = 0, upos: str = "PART", relation: str = "advmod"
-    ) -> Word:
-        """Return the word for ``not``."""
-        text = self.other("not", form)
-        return Word(text, text, upos, relation, (path + ".negation",), head)
+        form = self.form(clause.predicate, *self.tense(clause, features))
+        head = Word(clause.predicate, form, "VERB", "", (path + ".predicate",))
+        if not (clause.past and self.fusion == "isolating"):
+            return {"V": [head]}, head
+        past = Word("", self.spell(ending(self.genus, "past")), "AUX", "aux", (), head)
+        return {"V": [head], "X": [past]}, head
 
     def nominal(
         self, clause: Clause, features: Features, path: str
@@ -472,97 +410,73 @@ class Language:
         """Return the slots that an adjective or a kind fills as predicate, and its head."""
         if is_adjective(clause.predicate):
             words, head = self.adjective_phrase(
-                clause.predicate, clause.intensified, features, path + ".", False
+                clause.predicate, clause.intensified, features._replace(case=""), path + ".", "predicate"
             )
         else:
             kind = Thing(clause.predicate, "indefinite", clause.subject.plural)
-            words, head, _ = self.single(kind, path + ".kind", "nom")
+            words, head, _ = self.single(kind, path + ".kind", "")
         slots = {"A": words}
-        copula = self.copula(clause, features)
-        if copula:
-            slots["C"] = [Word(copula, copula, "AUX", "cop", (path + ".copula",), head)]
-        if clause.negated:
-            slots["N"] = [self.negation(path, head)]
+        if self.copula or clause.past:
+            marks = self.tense(clause, features)
+            form = self.form("be", *(mark for mark in marks if mark != "third"))
+            slots["C"] = [Word("be", form, "AUX", "cop", (path + ".copula",), head)]
         return slots, head
 
-    def clause(self, clause: Clause, path: str, order: str) -> tuple[list[Word], Word]:
-        """Return the words of a clause in ``order`` and its head."""
-        subject, subject_head, features = self.phrase(clause.subject, path + ".subject", "nom")
-        nominal = is_adjective(clause.predicate) or clause.predicate in self.nouns
-        slots, head = (self.nominal if nominal else self.verbal)(clause, features, path)
-        subject_head.attach(head, "nsubj")
-        slots["S"] = subject
-        if clause.object is not None:
-            case, pattern = self.object_marking(clause)
-            words, object_head, _ = self.phrase(clause.object, path + ".object", case)
-            object_head.attach(head, "obj")
-            slots["O"] = self.with_marking(words, object_head, pattern, ())
-        if clause.circumstances:
-            slots["P"] = []
-            for index, circumstance in enumerate(clause.circumstances):
-                slots["P"] += self.circumstance(circumstance, f"{path}.{index}", head)
-        if clause.time is not None:
-            slots["T"] = self.adverb(clause.time, path + ".time", head)
-        if clause.manner is not None:
-            slots["M"] = self.adverb(clause.manner, path + ".manner", head)
-        return [word for slot in order for word in slots.get(slot, _NO_WORDS)], head
+    # ---- sentences
 
-    def circumstance(self, circumstance: Circumstance, path: str, head: Word) -> list[Word]:
-        """Return the words for where, with whom or for whom."""
-        words, noun = self.adpositional(circumstance.adposition, circumstance.thing, path)
-        noun.attach(head, "obl")
-        return words
+    def sentence(
+        self, meaning: Meaning, foreign: Callable[[str], str | None] | None = None
+    ) -> Sentence:
+        """Say ``meaning`` in this language.
 
-    def sentence(self, meaning: Meaning) -> Sentence:
-        """Say ``meaning`` in this language."""
-        order = self.fronted_order if meaning.first.time_first else self.clause_order
+        Args:
+            meaning: what to say.
+            foreign: says for the concept of a noun, verb or adjective in which foreign word it is
+                put, or None for the language's own.
+        """
+        full_stop, comma, _ = PUNCTUATION.get(self.script, (".", ",", "?"))
+        order = self.clause_order
+        if meaning.first.time_first:
+            order = "T" + order.replace("T", "")
         words, root = self.clause(meaning.first, "1", order)
         root.relation = "root"
         if meaning.second is not None and meaning.connective is not None:
             because = meaning.connective == "because"
-            link = self.link(meaning.connective, "connective", clausal=True)
-            order = self.subordinate_order if because else self.clause_order
-            second, head = self.clause(meaning.second, "2", order)
-            self.head_of(link).attach(head, "mark" if because else "cc")
+            second, head = self.clause(meaning.second, "2", self.clause_order)
             head.attach(root, "advcl" if because else "conj")
+            tag, relation = ("SCONJ", "mark") if because else ("CCONJ", "cc")
+            form = self.form(meaning.connective)
+            link = Word(meaning.connective, form, tag, relation, ("connective",), head)
             words[-1].joined = "glued"
-            comma = Word(self.comma, self.comma, "PUNCT", "punct", ("comma",), head)
-            words += [comma, *link, *second]
+            words += [Word("", comma, "PUNCT", "punct", ("comma",), head), link, *second]
         words[-1].joined = "glued"
-        words.append(Word(self.full_stop, self.full_stop, "PUNCT", "punct", ("full stop",), root))
-        self.sandhi(words)
+        words.append(Word("", full_stop, "PUNCT", "punct", ("full stop",), root))
+        for word in words if foreign is not None else ():
+            if word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
+                word.form = foreign(word.concept) or word.form
         return self.finished(words)
 
     def question(self, clause: Clause) -> str:
-        """Return the text of a question.
+        """Return the text of a question, whose question word stays where the answer would stand.
 
         Args:
             clause: an affirmative clause with a verb; what it asks for (``clause.asked``) is
                 ``who`` or ``what`` there, or ``where`` as its time.
         """
-        assert clause.asked is not None
-        orders = self.question_orders or (self.clause_order,) * 3
-        words, root = self.clause(clause, "1", orders[get_args(Asked).index(clause.asked)])
+        words, root = self.clause(clause, "1", self.clause_order)
         root.relation = "root"
-        before, after = self.question_marks
         words[-1].joined = "glued"
-        words.append(Word(after, after, "PUNCT", "punct", (), root))
-        self.sandhi(words)
-        return before + self.finished(words).text
+        mark = PUNCTUATION.get(self.script, (".", ",", "?"))[2]
+        words.append(Word("", mark, "PUNCT", "punct", (), root))
+        return self.finished(words).text
 
     def title(self, thing: Thing) -> str:
         """Return the text of a noun phrase on its own, capitalised."""
-        words, _, _ = self.phrase(thing, "", "nom")
-        self.sandhi(words)
-        return self.finished(words).text
-
-    def capitalised(self, form: str) -> str:
-        """Return ``form`` with its first letter in upper case."""
-        return form[0].upper() + form[1:]
+        return self.finished(self.phrase(thing, "")[0]).text
 
     def finished(self, words: list[Word]) -> Sentence:
         """Number the words, write contractions together and add the text."""
-        words[0].form = self.capitalised(words[0].form)
+        words[0].form = words[0].form[0].upper() + words[0].form[1:]
         number = {id(word): index for index, word in enumerate(words, 1)}
         tokens: list[Token] = []
         start = 0
@@ -570,19 +484,15 @@ class Language:
             stop = start + 1
             form = words[start].form
             while words[stop - 1].joined == "fused":
-                form = self.fuse(form, words[stop].form)
+                form += words[stop].form
                 stop += 1
-            if stop == start + 1 and stop < len(words) and words[start].upos == "ADP":
-                contracted = self.contractions.get((form, words[stop].form))
-                if contracted is not None and words[stop].upos == "DET":
-                    form, stop = contracted, stop + 1
             space = self.spaced and words[stop - 1].joined != "glued" and stop < len(words)
             tokens.append(Token(form, start, stop, space))
             start = stop
         return Sentence(
             self.code,
             tuple(word.form for word in words),
-            tuple(word.lemma for word in words),
+            tuple(self.citation(word.concept) if word.concept else word.form for word in words),
             tuple(word.upos for word in words),
             tuple(0 if word.head is None else number[id(word.head)] for word in words),
             tuple(word.relation for word in words),
@@ -591,7 +501,3 @@ class Language:
             "".join(token.form + " " * token.space_after for token in tokens),
             self.spaced,
         )
-
-    def fuse(self, first: str, second: str) -> str:
-        """Return two words written as one token."""
-        return first + second

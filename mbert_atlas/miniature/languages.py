@@ -1,34 +1,26 @@
-"""The languages of the miniature."""
+"""The languages of the miniature: the rows of ``languages.csv``."""
 
 from __future__ import annotations
 
-from mbert_atlas.errors import DataError
-from mbert_atlas.miniature.arabic import Arabic
-from mbert_atlas.miniature.finnish import Finnish
-from mbert_atlas.miniature.germanic import English, German
-from mbert_atlas.miniature.hindi import Hindi
-from mbert_atlas.miniature.isolating import Chinese, Indonesian, Vietnamese
-from mbert_atlas.miniature.language import Language
-from mbert_atlas.miniature.romance import French, Spanish
-from mbert_atlas.miniature.slavic import Bulgarian, Russian
-from mbert_atlas.miniature.turkish import Turkish
+import csv
+from pathlib import Path
 
-_ALL: tuple[type[Language], ...] = (
-    English,
-    Spanish,
-    German,
-    French,
-    Russian,
-    Bulgarian,
-    Hindi,
-    Vietnamese,
-    Arabic,
-    Chinese,
-    Turkish,
-    Indonesian,
-    Finnish,
-)
-MINIATURE_LANGUAGES: dict[str, Language] = {language.code: language() for language in _ALL}
+from mbert_atlas.errors import DataError
+from mbert_atlas.miniature.language import Language
+
+TABLE = Path(__file__).with_name("languages.csv")
+_NUMBERS = ("cases", "genders", "classifiers", "copula")
+
+
+def _rows() -> dict[str, Language]:
+    with TABLE.open(encoding="utf-8", newline="") as stream:
+        return {
+            row["code"]: Language(**row | {name: int(row[name]) for name in _NUMBERS})
+            for row in csv.DictReader(stream)
+        }
+
+
+MINIATURE_LANGUAGES: dict[str, Language] = _rows()
 """Code -> language; English first."""
 
 
@@ -44,6 +36,6 @@ def miniature_language(code: str) -> Language:
         raise DataError(
             "the miniature",
             f"language {code}",
-            "there is no grammar of it",
-            f"choose from {' '.join(MINIATURE_LANGUAGES)} or add one",
+            "there is no row of it",
+            f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}",
         ) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from random import Random
 from typing import Literal
 
 from mbert_atlas.miniature.concepts import (
@@ -24,6 +23,7 @@ from mbert_atlas.miniature.concepts import (
     PEOPLE,
     TIMES,
     VERBS,
+    Teller,
     adjectives_of,
 )
 
@@ -103,6 +103,8 @@ class Meaning:
 
 
 _COMMON_SUBJECTS = (*HYPONYMS["person"], *HYPONYMS["animal"])
+_COMPANIONS = (*_COMMON_SUBJECTS, *PEOPLE)
+_PATRONS = (*HYPONYMS["person"], *PEOPLE, *ORGANISATIONS)
 _VERBS_BY_SUBJECT = {
     noun: tuple(verb for verb, entry in VERBS.items() if noun in entry.subjects)
     for noun in {noun for entry in VERBS.values() for noun in entry.subjects}
@@ -114,20 +116,24 @@ _VERBS_BY_OBJECT = {
 _PLACES = frozenset((*HYPONYMS["place"], *LOCATIONS))
 _DENIED = 0.12
 """Share of clauses that are denied."""
+_USUAL = (*_COMPANIONS, *ORGANISATIONS)
 _LIKE = {"he": "man", "she": "woman", "they": "man", "person": "man", "animal": "dog"}
 _DESCRIBED = tuple(noun for noun in (*KIND, *LOCATIONS) if KIND.get(noun) != "plant")
 
 
-def draw_thing(rng: Random, nouns: Sequence[str], counted: bool = False) -> Thing:
+def draw_thing(
+    rng: Teller, nouns: Sequence[str], *company: str, counted: bool = False
+) -> Thing:
     """Draw a thing that is one of ``nouns``.
 
     Args:
         rng: source of randomness.
         nouns: common nouns and names to choose from.
+        company: words beside which it stands.
         counted: whether it may be a number of things (subjects and objects only, so that no
             language needs oblique cases of numerals).
     """
-    noun = rng.choice(nouns)
+    noun = rng.pick(nouns, *company)
     if noun in NAMES:
         return Thing(noun)
     if rng.random() < 0.07:
@@ -138,7 +144,7 @@ def draw_thing(rng: Random, nouns: Sequence[str], counted: bool = False) -> Thin
     else:
         determiner = rng.choices(("definite", "indefinite", "this"), (60, 28, 12))[0]
         plural = rng.random() < 0.25
-    adjective = rng.choice(adjectives_of(noun)) if rng.random() < 0.35 else None
+    adjective = rng.pick(adjectives_of(noun), noun) if rng.random() < 0.35 else None
     owner = None
     if determiner == "definite" and rng.random() < 0.12:
         owner = draw_owner(rng)
@@ -147,34 +153,34 @@ def draw_thing(rng: Random, nouns: Sequence[str], counted: bool = False) -> Thin
     )
 
 
-def draw_owner(rng: Random) -> Thing:
+def draw_owner(rng: Teller) -> Thing:
     """Draw a person to whom something belongs."""
-    noun = rng.choice((*HYPONYMS["person"], *PEOPLE))
+    noun = rng.pick((*HYPONYMS["person"], *PEOPLE))
     return Thing(noun) if noun in NAMES else Thing(noun, "definite", rng.random() < 0.15)
 
 
-def draw_place(rng: Random, predicate: str) -> Circumstance:
+def draw_place(rng: Teller, predicate: str) -> Circumstance:
     """Draw where ``predicate`` holds, or from or to where it goes."""
     ways = ("in", "near", "to", "from") if predicate in MOTION else ("in", "in", "near")
     nouns = (*HYPONYMS["place"], *LOCATIONS)
-    return Circumstance(rng.choice(ways), draw_thing(rng, nouns))
+    return Circumstance(rng.choice(ways), draw_thing(rng, nouns, predicate))
 
 
-def draw_company(rng: Random, predicate: str) -> Circumstance:
+def draw_company(rng: Teller, predicate: str) -> Circumstance:
     """Draw with whom, or for whom, ``predicate`` is done."""
     if predicate in BENEFICIAL and rng.random() < 0.5:
-        return Circumstance("for", draw_thing(rng, (*HYPONYMS["person"], *PEOPLE, *ORGANISATIONS)))
-    return Circumstance("with", draw_thing(rng, (*_COMMON_SUBJECTS, *PEOPLE)))
+        return Circumstance("for", draw_thing(rng, _PATRONS, predicate))
+    return Circumstance("with", draw_thing(rng, _COMPANIONS, predicate))
 
 
-def draw_subject(rng: Random, nouns: Sequence[str]) -> Thing:
+def draw_subject(rng: Teller, nouns: Sequence[str], *company: str) -> Thing:
     """Draw a subject: a thing, or now and then two."""
-    subject = draw_thing(rng, nouns, counted=True)
+    subject = draw_thing(rng, nouns, *company, counted=True)
     if subject.determiner == "definite" and subject.owner is None and rng.random() < 0.15:
         siblings = [
             noun for noun in HYPONYMS[KIND.get(subject.noun, subject.noun)] if noun != subject.noun
         ]
-        partner = Thing(rng.choice(siblings), "definite", rng.random() < 0.2)
+        partner = Thing(rng.pick(siblings), "definite", rng.random() < 0.2)
         return Thing(
             subject.noun,
             "definite",
@@ -187,7 +193,7 @@ def draw_subject(rng: Random, nouns: Sequence[str]) -> Thing:
     return subject
 
 
-def draw_clause(rng: Random, topic: str | None = None, subject: Thing | None = None) -> Clause:
+def draw_clause(rng: Teller, topic: str | None = None, subject: Thing | None = None) -> Clause:
     """Draw a clause.
 
     Args:
@@ -203,13 +209,12 @@ def draw_clause(rng: Random, topic: str | None = None, subject: Thing | None = N
             return _draw_around(rng, topic)
         subject = draw_subject(rng, (topic,))
     if subject is None:
-        usual = (*_COMMON_SUBJECTS, *PEOPLE, *ORGANISATIONS)
-        subject = draw_subject(rng, _DESCRIBED if rng.random() < 0.15 else usual)
+        subject = draw_subject(rng, _DESCRIBED if rng.random() < 0.15 else _USUAL)
     noun = _LIKE.get(subject.noun, subject.noun)
     verbs = _VERBS_BY_SUBJECT.get(noun, ())
     chance = rng.random()
     if verbs and (chance >= 0.18 or noun in ORGANISATIONS):
-        return _draw_action(rng, subject, rng.choice(verbs))
+        return _draw_action(rng, subject, rng.pick(verbs, noun))
     if subject.noun in KIND and subject.partner is None and chance < 0.06:
         return Clause(subject, KIND[noun])
     ruled_out = {subject.adjective, *OPPOSITES.get(subject.adjective or "", ())}
@@ -218,7 +223,7 @@ def draw_clause(rng: Random, topic: str | None = None, subject: Thing | None = N
     negated = rng.random() < _DENIED
     return Clause(
         subject,
-        rng.choice(fitting),
+        rng.pick(fitting, noun),
         time=time,
         negated=negated,
         past=past,
@@ -227,7 +232,7 @@ def draw_clause(rng: Random, topic: str | None = None, subject: Thing | None = N
     )
 
 
-def _draw_time(rng: Random) -> tuple[bool, str | None, bool]:
+def _draw_time(rng: Teller) -> tuple[bool, str | None, bool]:
     """Draw tense, an adverb that goes with it, and whether that comes first."""
     time = rng.choice(TIMES) if rng.random() < 0.35 else None
     past = rng.random() < 0.35
@@ -237,7 +242,7 @@ def _draw_time(rng: Random) -> tuple[bool, str | None, bool]:
 
 
 def _draw_action(
-    rng: Random,
+    rng: Teller,
     subject: Thing,
     predicate: str,
     object_: Thing | None = None,
@@ -251,7 +256,7 @@ def _draw_action(
         circumstances.append(draw_company(rng, predicate))
     objects = [noun for noun in VERBS[predicate].objects if noun != subject.noun]
     if object_ is None and objects:
-        object_ = draw_thing(rng, objects, counted=True)
+        object_ = draw_thing(rng, objects, predicate, counted=True)
     past, time, time_first = _draw_time(rng)
     return Clause(
         subject,
@@ -259,25 +264,26 @@ def _draw_action(
         object_,
         tuple(circumstances),
         time,
-        rng.choice(MANNERS) if rng.random() < 0.2 else None,
+        rng.pick(MANNERS, predicate) if rng.random() < 0.2 else None,
         rng.random() < _DENIED,
         past,
         time_first=time_first,
     )
 
 
-def _draw_around(rng: Random, topic: str) -> Clause:
+def _draw_around(rng: Teller, topic: str) -> Clause:
     """Draw what someone else does to ``topic`` or there."""
     verbs = _VERBS_BY_OBJECT.get(topic, ())
     if topic in _PLACES and (not verbs or rng.random() < 0.6):
-        predicate = rng.choice(tuple(VERBS))
-        subject = draw_subject(rng, VERBS[predicate].subjects)
+        predicate = rng.pick(tuple(VERBS), topic)
+        subject = draw_subject(rng, VERBS[predicate].subjects, predicate)
         place = draw_place(rng, predicate)
         return _draw_action(
             rng, subject, predicate, None, replace(place, thing=draw_thing(rng, (topic,)))
         )
-    predicate = rng.choice(verbs)
-    subject = draw_subject(rng, [noun for noun in VERBS[predicate].subjects if noun != topic])
+    predicate = rng.pick(verbs, topic)
+    others = [noun for noun in VERBS[predicate].subjects if noun != topic]
+    subject = draw_subject(rng, others, predicate)
     return _draw_action(rng, subject, predicate, draw_thing(rng, (topic,), counted=True))
 
 
@@ -288,7 +294,7 @@ def pronoun_for(thing: Thing) -> str:
     return "she" if thing.noun in FEMININE else "he"
 
 
-def draw_meaning(rng: Random, topic: str | None = None) -> Meaning:
+def draw_meaning(rng: Teller, topic: str | None = None) -> Meaning:
     """Draw what a sentence says; see :func:`draw_clause` for ``topic``."""
     first = draw_clause(rng, topic)
     if rng.random() >= 0.25 or first.predicate in HYPONYMS:

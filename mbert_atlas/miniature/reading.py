@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from random import Random
 from typing import NamedTuple, get_args
 
-from mbert_atlas.miniature.concepts import ANIMATE, HYPONYMS, NUMERALS, VERBS
+from mbert_atlas.miniature.concepts import ANIMATE, HYPONYMS, NUMERALS, SCENES, VERBS, Teller
 from mbert_atlas.miniature.entities import draw_institution, draw_location, draw_person
 from mbert_atlas.miniature.language import Language, Sentence
 from mbert_atlas.miniature.meanings import (
@@ -66,7 +65,7 @@ class Reading:
     phrases: tuple[Answer, ...]
 
 
-def draw_passage(rng: Random, languages: Sequence[Language], most: int) -> Passage:
+def draw_passage(rng: Teller, languages: Sequence[Language], most: int) -> Passage:
     """Draw a passage with up to ``most`` questions (one at least).
 
     Args:
@@ -75,6 +74,7 @@ def draw_passage(rng: Random, languages: Sequence[Language], most: int) -> Passa
         most: most questions.
     """
     while True:
+        rng.scene = rng.choice(SCENES)
         clauses: list[Clause] = []
         for _ in range(rng.randint(*_SENTENCES)):
             clauses.append(_draw_fact(rng, {clause.predicate for clause in clauses}))
@@ -97,7 +97,7 @@ def draw_passage(rng: Random, languages: Sequence[Language], most: int) -> Passa
             return Passage(tuple(clauses), tuple(chosen))
 
 
-def _draw_fact(rng: Random, said: set[str]) -> Clause:
+def _draw_fact(rng: Teller, said: set[str]) -> Clause:
     """Draw an affirmative clause with a verb that was not said yet and, mostly, a place."""
     while True:
         clause = draw_clause(rng)

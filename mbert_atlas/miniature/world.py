@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, sha256_of
 from mbert_atlas.miniature import formats
-from mbert_atlas.miniature.concepts import NOUNS
-from mbert_atlas.miniature.encyclopedia import draw_pages, export
+from mbert_atlas.miniature.concepts import NOUNS, SCENES, Teller
+from mbert_atlas.miniature.encyclopedia import draw_outlines, export, tell_pages
 from mbert_atlas.miniature.entities import draw_named_meaning, tagged
 from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.language import Language, Sentence
-from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES, miniature_language
+from mbert_atlas.miniature.languages import miniature_language
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning
 from mbert_atlas.miniature.reading import (
     Passage,
@@ -27,6 +26,8 @@ from mbert_atlas.miniature.reading import (
     draw_passage,
     read_passage,
 )
+from mbert_atlas.miniature.reference import dictionary, wals
+from mbert_atlas.miniature.stories import draw_story, foreign_words, is_held_out
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 
@@ -45,7 +46,11 @@ _XNLI_GENRES = tuple(sorted(_TRAINING_GENRES + _MISMATCHED_GENRES))
 
 
 def write_miniature(
-    destination: Path, languages: Sequence[str], seed: int, sizes: MiniatureSizes
+    destination: Path,
+    languages: Sequence[str],
+    seed: int,
+    sizes: MiniatureSizes,
+    only: Collection[str] | None = None,
 ) -> None:
     """Write a whole little world in every upstream format, as a mirror folder.
 
@@ -54,6 +59,7 @@ def write_miniature(
         languages: codes; English is always among them, because training data are English.
         seed: the same seed gives the same bytes.
         sizes: how much of everything.
+        only: the sources to write, by the name of their folder; None: all.
 
     Raises:
         DataError: if a language is unknown or ``destination`` holds something else.
@@ -69,17 +75,9 @@ def write_miniature(
         )
     with atomic_directory(destination) as folder:
         world = _World(folder, chosen, seed, sizes)
-        for language in track(chosen, "miniature: encyclopedias"):
-            world.write_encyclopedia(language)
-        world.write_bitexts()
-        world.write_treebanks()
-        world.write_multinli()
-        world.write_xnli()
-        world.write_wikiann()
-        world.write_squad()
-        world.write_xquad()
-        world.write_mlqa()
-        world.write_tydiqa()
+        for write, kinds in world.writers():
+            if only is None or set(kinds) & set(only):
+                write()
         world.write_manifest()
 
 
@@ -101,32 +99,91 @@ class _World:
         self.folder, self.languages, self.seed, self.sizes = folder, languages, seed, sizes
         self.english = languages[0]
 
-    def rng(self, *names: str) -> Random:
+    def rng(self, *names: str) -> Teller:
         """Return the stream of randomness called ``names``."""
-        return Random(derive_seed(self.seed, "miniature", *names))
+        return Teller(derive_seed(self.seed, "miniature", *names))
 
-    def distinct_meanings(self, rng: Random, said: set[str]) -> Iterator[tuple[Meaning, Sentence]]:
+    def distinct_meanings(
+        self, rng: Teller, said: set[str], held_out: bool
+    ) -> Iterator[tuple[Meaning, Sentence]]:
         """Yield meanings whose English isn't in ``said`` yet, with that English."""
         while True:
+            rng.scene = rng.choice(SCENES)
             meaning = draw_meaning(rng)
             english = self.english.sentence(meaning)
-            if english.text not in said:
+            if english.text not in said and is_held_out(meaning) == held_out:
                 said.add(english.text)
                 yield meaning, english
 
-    def write_encyclopedia(self, language: Language) -> None:
-        """Write the pages-articles dump of one language."""
-        pages = draw_pages(
-            self.rng("wikipedia", language.code), language, self.sizes.wikipedia_pages
-        )
-        name = f"wikipedia/{language.code}wiki-{DUMP_DATE}-pages-articles.xml.bz2"
-        formats.write_bz2(self.folder / name, export(language, pages))
+    def writers(self) -> list[tuple[Callable[[], None], tuple[str, ...]]]:
+        """Return what writes a source, and the folders that it fills."""
+        return [
+            (self.write_encyclopedias, ("wikipedia",)),
+            (self.write_plain_texts, ("plain-texts",)),
+            (self.write_bitexts, ("wikimatrix", "opus-wikimatrix", "gold-alignments")),
+            (self.write_tatoeba, ("tatoeba-laser",)),
+            (self.write_references, ("muse", "wals")),
+            (self.write_treebanks, ("universal-dependencies",)),
+            (self.write_multinli, ("multinli",)),
+            (self.write_xnli, ("xnli",)),
+            (self.write_wikiann, ("wikiann",)),
+            (self.write_squad, ("squad", "mlqa")),
+            (self.write_xquad, ("xquad",)),
+            (self.write_mlqa, ("mlqa",)),
+            (self.write_tydiqa, ("tydiqa",)),
+        ]
+
+    def foreign(self, name: str, language: Language) -> Callable[[str], str | None]:
+        """Return what puts foreign words into running text, with a randomness of its own."""
+        rng = self.rng(name, language.code, "foreign")
+        return foreign_words(rng, language, self.languages, self.sizes.foreign_words)
+
+    def write_encyclopedias(self) -> None:
+        """Write a pages-articles dump of each language: the same pages, told anew."""
+        outlines = draw_outlines(self.rng("wikipedia"), self.sizes.wikipedia_pages)
+        for language in track(self.languages, "miniature: encyclopedias"):
+            rng = self.rng("wikipedia", language.code)
+            pages = tell_pages(rng, language, outlines, self.foreign("wikipedia", language))
+            name = f"wikipedia/{language.code}wiki-{DUMP_DATE}-pages-articles.xml.bz2"
+            formats.write(self.folder / name, export(language, pages))
+
+    def write_plain_texts(self) -> None:
+        """Write short stories to pretrain on, one a line, the same in every language."""
+        rng = self.rng("plain texts")
+        stories = [draw_story(rng) for _ in range(self.sizes.stories)]
+        for language in track(self.languages, "miniature: plain texts"):
+            foreign, space = self.foreign("plain texts", language), " " * language.spaced
+            told = (space.join(language.sentence(m, foreign).text for m in s) for s in stories)
+            formats.write(
+                self.folder / f"plain-texts/{language.code}.txt.gz", formats.lines(told)
+            )
+
+    def write_tatoeba(self) -> None:
+        """Write LASER's Tatoeba test sets: sentence pairs with English, in two files."""
+        stream = self.distinct_meanings(self.rng("tatoeba"), set(), held_out=True)
+        pairs = [next(stream) for _ in range(self.sizes.gold_sentences)]
+        for language in self.languages[1:]:
+            name = f"tatoeba-laser/tatoeba.{language.iso639_3}-eng"
+            other = (language.sentence(meaning).text for meaning, _ in pairs)
+            formats.write(self.folder / f"{name}.{language.iso639_3}", formats.lines(other))
+            english = formats.lines(sentence.text for _, sentence in pairs)
+            formats.write(self.folder / f"{name}.eng", english)
+
+    def write_references(self) -> None:
+        """Write bilingual dictionaries, and what is known of the languages' grammar."""
+        for language in self.languages[1:]:
+            for one, two in ((self.english, language), (language, self.english)):
+                path = self.folder / f"muse/dictionaries/{one.code}-{two.code}.txt"
+                formats.write(path, formats.lines(dictionary(one, two)))
+        for name, text in wals(self.languages).items():
+            formats.write(self.folder / f"wals/cldf/{name}", text)
 
     def write_bitexts(self) -> None:
         """Write mined bitext, both releases of it, and gold alignments of other sentences."""
         wanted, gold = self.sizes.bitext_sentences, self.sizes.gold_sentences
-        stream = self.distinct_meanings(self.rng("bitext"), set())
+        stream = self.distinct_meanings(self.rng("bitext"), set(), held_out=False)
         pool = [next(stream) for _ in range(2 * wanted)]
+        stream = self.distinct_meanings(self.rng("gold"), set(), held_out=True)
         test = [next(stream) for _ in range(gold)]
         dev = [next(stream) for _ in range((gold + 1) // 2)]
         for language in track(self.languages[1:], "miniature: bitexts"):
@@ -138,10 +195,10 @@ class _World:
                     for meaning, english in meanings
                 )
                 path = self.folder / f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv"
-                formats.write_plain(path, formats.lines(rows))
+                formats.write(path, formats.lines(rows))
 
     def write_bitext(
-        self, rng: Random, language: Language, pool: Sequence[tuple[Meaning, Sentence]]
+        self, rng: Teller, language: Language, pool: Sequence[tuple[Meaning, Sentence]]
     ) -> None:
         """Write one language's share of ``pool`` with English."""
         chosen = rng.sample(pool, self.sizes.bitext_sentences)
@@ -159,7 +216,7 @@ class _World:
         swapped = first != "en"
         rows = ("\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in pairs)
         name = f"WikiMatrix.{first}-{second}"
-        formats.write_gzip(self.folder / f"wikimatrix/{name}.tsv.gz", formats.lines(rows))
+        formats.write(self.folder / f"wikimatrix/{name}.tsv.gz", formats.lines(rows))
 
         kept = [(english, other) for score, english, other in pairs if score >= 1.04]
         rng.shuffle(kept)
@@ -172,9 +229,11 @@ class _World:
 
     def write_treebanks(self) -> None:
         """Write English treebanks for training and parallel ones for testing."""
-        stream = self.distinct_meanings(self.rng("treebanks"), set())
+        said: set[str] = set()
         sizes = {"train": self.sizes.ud_train, "dev": self.sizes.ud_dev, "test": self.sizes.ud_test}
         for split, size in sizes.items():
+            rng = self.rng("treebanks", split)
+            stream = self.distinct_meanings(rng, said, held_out=split != "train")
             meanings = [next(stream) for _ in range(size)]
             for language in self.languages if split == "test" else self.languages[:1]:
                 code = language.code
@@ -185,10 +244,10 @@ class _World:
                     comments = {"text_en": english.text} if foreign else None
                     blocks.append(formats.conllu(sentence, f"miniature-{split}-{number}", comments))
                 name = f"UD_{language.name}-Miniature/{code}_miniature-ud-{split}.conllu"
-                formats.write_plain(self.folder / "universal-dependencies" / name, "".join(blocks))
+                formats.write(self.folder / "universal-dependencies" / name, "".join(blocks))
 
     def pairs(
-        self, rng: Random, count: int, said: set[str]
+        self, rng: Teller, count: int, said: set[str], held_out: bool
     ) -> Iterator[tuple[int, str, Clause, Clause]]:
         """Yield ``count`` pairs: number of the premise, label, premise and hypothesis.
 
@@ -198,7 +257,7 @@ class _World:
         while made < count:
             premise, hypotheses = draw_triple(rng)
             english = self.english.sentence(Meaning(premise)).text
-            if english in said:
+            if english in said or is_held_out(Meaning(premise)) != held_out:
                 continue
             said.add(english)
             prompt += 1
@@ -206,7 +265,7 @@ class _World:
                 made += 1
                 yield prompt, label, premise, hypotheses[label]
 
-    def annotated(self, rng: Random, label: str) -> list[str]:
+    def annotated(self, rng: Teller, label: str) -> list[str]:
         """Return five annotators' labels, the author's first; a majority agrees with ``label``."""
         labels = [label, *(label if rng.random() < 0.9 else rng.choice(LABELS) for _ in range(4))]
         return labels if Counter(labels)[label] >= 3 else [label] * 5
@@ -227,7 +286,7 @@ class _World:
                 rng.sample(range(count), max(1, count // 50)) if split == "dev_matched" else ()
             )
             for number, (prompt, label, premise, hypothesis) in enumerate(
-                self.pairs(rng, count, said)
+                self.pairs(rng, count, said, held_out=split != "train")
             ):
                 labels = [label] if split == "train" else self.annotated(rng, label)
                 gold = label
@@ -259,7 +318,7 @@ class _World:
             rng = self.rng("xnli", split)
             pairs = [
                 (*pair, self.annotated(rng, pair[1]))
-                for pair in self.pairs(rng, self.sizes.nli_test, said)
+                for pair in self.pairs(rng, self.sizes.nli_test, said, held_out=True)
             ]
             rows = ["\t".join(formats.XNLI_COLUMNS)]
             for language in sorted(self.languages, key=lambda language: language.code):
@@ -288,7 +347,11 @@ class _World:
             texts = {}
             for split, size in sizes.items():
                 rng = self.rng("wikiann", language.code, split)
-                meanings = [draw_named_meaning(rng) for _ in range(size)]
+                meanings = []
+                while len(meanings) < size:
+                    meaning = draw_named_meaning(rng)
+                    if is_held_out(meaning) == (split != "train"):
+                        meanings.append(meaning)
                 texts[split] = formats.wikiann_rows(
                     language.code,
                     (tagged(language.sentence(meaning), meaning) for meaning in meanings),
@@ -297,7 +360,7 @@ class _World:
         formats.write_zip(self.folder / "wikiann/panx_dataset.zip", members)
 
     def articles(
-        self, rng: Random, languages: Sequence[Language], count: int, most: int
+        self, rng: Teller, languages: Sequence[Language], count: int, most: int
     ) -> list[tuple[str, list[Passage]]]:
         """Return titles and passages with ``count`` questions in all.
 
@@ -367,7 +430,7 @@ class _World:
             told = self.in_language(articles, self.english)
             name = f"squad-{split}"
             text = self.squad(name, 24, told, told)
-            formats.write_plain(self.folder / f"squad/{split}-v1.1.json", text)
+            formats.write(self.folder / f"squad/{split}-v1.1.json", text)
             for language in track(self.languages[1:], "miniature: translated questions"):
                 if language.code in _MLQA:
                     file = f"{language.code}_squad-translate-train-{split}-v1.1.json"
@@ -377,8 +440,7 @@ class _World:
         if translated:
             members = {name: text for files in translated.values() for name, text in files.items()}
             path = self.folder / "mlqa/mlqa-translate-train.tar.gz"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(formats.tar_gzip(members))
+            formats.write(path, formats.tar_gzip(members))
 
     def translated(
         self, name: str, articles: Sequence[tuple[str, Sequence[Reading]]], language: Language
@@ -404,19 +466,18 @@ class _World:
 
     def write_xquad(self) -> None:
         """Write XQuAD: the same passages and questions in all languages."""
-        everyone = list(MINIATURE_LANGUAGES.values())
         articles = self.articles(
-            self.rng("xquad"), everyone, self.sizes.qa_test, _QUESTIONS_OF_A_PASSAGE
+            self.rng("xquad"), self.languages, self.sizes.qa_test, _QUESTIONS_OF_A_PASSAGE
         )
         for language in track(self.languages, "miniature: parallel questions"):
             told = self.in_language(articles, language)
             text = self.squad("xquad", 24, told, told)
-            formats.write_plain(self.folder / f"xquad/xquad.{language.code}.json", text)
+            formats.write(self.folder / f"xquad/xquad.{language.code}.json", text)
 
     def write_mlqa(self) -> None:
         """Write MLQA: a file for each pair of languages of context and question."""
         members = {}
-        everyone = [MINIATURE_LANGUAGES[code] for code in _MLQA]
+        everyone = [language for language in self.languages if language.code in _MLQA]
         for split, count in (
             ("dev", (self.sizes.qa_test + 1) // 2),
             ("test", self.sizes.qa_test),
@@ -449,13 +510,13 @@ class _World:
                 title = language.title(Thing(rng.choice(NOUNS), "indefinite", True))
                 written.append((title, [(reading.text, [row])]))
         text = formats.squad_json(written)
-        formats.write_plain(self.folder / "tydiqa/tydiqa-goldp-v1.1-dev.json", text)
+        formats.write(self.folder / "tydiqa/tydiqa-goldp-v1.1-dev.json", text)
 
     def write_manifest(self) -> None:
         """List every file with its size and checksum."""
         header = ["path", "bytes", "sha256", "dataset", "source", "commit", "licence", "note"]
         rows = ["\t".join(header), *self.manifest_rows(sorted(self.folder.rglob("*")))]
-        formats.write_plain(self.folder / "MANIFEST.tsv", formats.lines(rows))
+        formats.write(self.folder / "MANIFEST.tsv", formats.lines(rows))
 
     def manifest_rows(self, paths: Iterable[Path]) -> Iterator[str]:
         """Yield a row for each file."""

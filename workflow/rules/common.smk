@@ -86,7 +86,12 @@ def any_of(names):
 
 def upstream(path):
     """Where an upstream file lies: written by the miniature, or fetched."""
-    return f"<results>/miniature/{path}" if CONFIG.miniature else f"<downloads>/{path}"
+    return f"<results>/{little_world(path)}/{path}" if CONFIG.miniature else f"<downloads>/{path}"
+
+
+def little_world(path):
+    """The rule that writes an upstream file; texts to pretrain on are many, and not always needed."""
+    return "stories" if path.startswith("plain-texts/") else "miniature"
 
 
 def sources(dataset, language):
@@ -134,7 +139,7 @@ def described(dataset, languages=None):
 
 def upstream_path(path):
     """:func:`upstream` with the folders filled in, for parameters."""
-    return f"{RESULTS}/miniature/{path}" if CONFIG.miniature else f"{CONFIG.downloads}/{path}"
+    return upstream(path).replace("<results>", RESULTS).replace("<downloads>", CONFIG.downloads)
 
 
 def encoder_folder(name):

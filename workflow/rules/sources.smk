@@ -20,27 +20,44 @@ if workflow.is_main_process and not CONFIG.miniature:
 
 
 if CONFIG.miniature:
+    PARTS = {
+        "miniature": {"exclude": {"sizes": {"stories"}}},
+        "stories": {
+            "include": {
+                "languages": True,
+                "seed": True,
+                "sizes": {"stories", "foreign_words"},
+            }
+        },
+    }
 
-    rule miniature:
-        """Write a little world in every upstream format."""
-        output:
-            [f"<results>/miniature/{path}" for path in UPSTREAM],
-            manifest="<results>/miniature/MANIFEST.tsv",
-        log:
-            "<results>/logs/miniature.log",
-        benchmark:
-            "<results>/benchmarks/miniature/all.tsv"
-        conda:
-            "../../envs/mbert-atlas.yaml"
-        threads: request("miniature").threads
-        resources:
-            mem_mb=memory("miniature"),
-            runtime=minutes("miniature"),
-        params:
-            specification=CONFIG.miniature.model_dump(mode="json"),
-            code=code("miniature"),
-        script:
-            "../scripts/miniature.py"
+    for world in sorted({little_world(path) for path in UPSTREAM}):
+
+        rule:
+            name:
+                world
+            # Write a little world in every upstream format.
+            output:
+                [upstream(path) for path in UPSTREAM if little_world(path) == world],
+                manifest=f"<results>/{world}/MANIFEST.tsv",
+            log:
+                f"<results>/logs/{world}.log",
+            benchmark:
+                f"<results>/benchmarks/{world}/all.tsv"
+            conda:
+                "../../envs/mbert-atlas.yaml"
+            threads: request("miniature").threads
+            resources:
+                mem_mb=memory("miniature"),
+                runtime=minutes("miniature"),
+            params:
+                specification=CONFIG.miniature.model_dump(mode="json", **PARTS[world]),
+                only=sorted(
+                    {path.split("/")[0] for path in UPSTREAM if little_world(path) == world}
+                ),
+                code=code("miniature"),
+            script:
+                "../scripts/miniature.py"
 
 
 # Where a file comes from is no parameter of these rules, as its checksum says what is in it: with

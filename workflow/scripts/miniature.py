@@ -15,6 +15,7 @@ def main(snakemake):
         languages=specification["languages"],
         seed=specification["seed"],
         sizes=MiniatureSizes(**specification["sizes"]),
+        only=snakemake.params.only,
     )
 
 

@@ -1,0 +1,81 @@
+"""Reference works on the languages: dictionaries (MUSE) and typology (WALS, in CLDF).
+
+Both are known by construction: a dictionary is two citation forms of each concept, a feature of
+WALS is a column of ``languages.csv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
+from mbert_atlas.miniature.language import Language
+
+_FEATURES = {
+    "20A": ("Fusion of Selected Inflectional Formatives", "fusion"),
+    "30A": ("Number of Genders", "genders"),
+    "37A": ("Definite Articles", "article"),
+    "49A": ("Number of Cases", "cases"),
+    "55A": ("Numeral Classifiers", "classifiers"),
+    "81A": ("Order of Subject, Object and Verb", "order"),
+    "85A": ("Order of Adposition and Noun Phrase", "adposition"),
+    "86A": ("Order of Genitive and Noun", "genitive"),
+    "87A": ("Order of Adjective and Noun", "adjective"),
+    "88A": ("Order of Demonstrative and Noun", "demonstrative"),
+    "89A": ("Order of Numeral and Noun", "numeral"),
+    "120A": ("Zero Copula for Predicate Nominals", "copula"),
+}
+"""WALS' number of a feature -> its name, and the column that holds it."""
+
+
+def dictionary(source: Language, target: Language) -> list[str]:
+    """Return rows of a MUSE dictionary: a word and its translation, in lower case."""
+    words = (*NOUNS, *VERBS, *ADJECTIVES)
+    pairs = ((source.citation(word).lower(), target.citation(word).lower()) for word in words)
+    return [" ".join(pair) for pair in dict.fromkeys(pairs)]
+
+
+def wals(languages: Sequence[Language]) -> dict[str, str]:
+    """Return the tables of WALS in CLDF by file name, with our codes as WALS's."""
+    values = {
+        feature: list(dict.fromkeys(getattr(language, column) for language in languages))
+        for feature, (_, column) in _FEATURES.items()
+    }
+    names = ["ID", "Name", "Macroarea", "Latitude", "Longitude", "Glottocode", "ISO639P3code"]
+    return {
+        "languages.csv": _table(
+            [*names, "Family", "Subfamily", "Genus", "ISO_codes"],
+            ([one.code, one.name, *[""] * 5, one.family, "", one.genus, ""] for one in languages),
+        ),
+        "parameters.csv": _table(
+            ["ID", "Name", "Description"],
+            ([feature, name, ""] for feature, (name, _) in _FEATURES.items()),
+        ),
+        "codes.csv": _table(
+            ["ID", "Parameter_ID", "Name", "Description", "Number"],
+            (
+                [f"{feature}-{number}", feature, value, value, number]
+                for feature, several in values.items()
+                for number, value in enumerate(several, 1)
+            ),
+        ),
+        "values.csv": _table(
+            ["ID", "Language_ID", "Parameter_ID", "Value", "Code_ID"],
+            (
+                [f"{feature}-{one.code}", one.code, feature, number, f"{feature}-{number}"]
+                for feature, (_, column) in _FEATURES.items()
+                for one in languages
+                for number in [values[feature].index(getattr(one, column)) + 1]
+            ),
+        ),
+    }
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return stream.getvalue()

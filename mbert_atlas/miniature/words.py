@@ -1,0 +1,145 @@
+"""Words of the little world: drawn once for a genus, changed by its languages, spelled in a script.
+
+``root("Slavic", "dog")`` is a string over twenty Latin letters, the same for ever; the sounds of a
+language (``e>a o>u``) change it, so that relatives have cognates; a script spells it. The Germanic
+roots are the names of the concepts, so that the English of the little world can be read.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from random import Random
+
+from mbert_atlas.miniature.concepts import CONCEPTS, INTERROGATIVES, NAMES
+from mbert_atlas.randomness import derive_seed
+
+_CONSONANTS, _VOWELS = "ptkbdgmnlrszfvh", "aeiou"
+_SHORT = frozenset((*CONCEPTS[CONCEPTS.index("very") :], *INTERROGATIVES))
+"""Concepts of grammar, whose words have one syllable."""
+
+ENGLISH = {
+    **{"definite": "the", "indefinite": "a", "be": "is", "be+they": "are", "be+past": "was"},
+    **{"be+past+they": "were", "indefinite+plural": "some", "this+plural": "these"},
+    **{"plural": "s", "third": "s", "they": "", "past": "ed", "past+they": "ed"},
+    **{"man+plural": "men", "woman+plural": "women", "knife+plural": "knives"},
+    **{"city+plural": "cities", "story+plural": "stories", "box+plural": "boxes"},
+    **{"see+past": "saw", "find+past": "found", "know+past": "knew", "buy+past": "bought"},
+    **{"sell+past": "sold", "read+past": "read", "write+past": "wrote", "eat+past": "ate"},
+    **{"sleep+past": "slept", "run+past": "ran", "sing+past": "sang", "swim+past": "swam"},
+    **{"leave+past": "left", "cry+past": "cried", "carry+past": "carried"},
+    **{"cry+third": "cries", "carry+third": "carries"},
+}
+"""What is not regular in English: a concept's word, or (``concept+marks``) one of its forms."""
+
+# The letters a to z in each alphabet.
+_ALPHABETS = {
+    "Cyrl": "абцдефгхийклмнопкрстуввщыз",
+    "Grek": "αβκδεφγχιικλμνοπκρστυωωξυζ",
+    "Arab": "ابكدئفغهيجقلمنوپقرستؤڤوخیز",
+    "Hebr": "אבקדהצגחיגכלמנעפקרסתוטושיז",
+    "Deva": "ाबकदेफगहिजखलमनोपकरसतुवववयझ",
+    "Taml": "ாணகடெஃஙஹிஜகலமநொபகரஸதுவவஷயழ",
+    "Telu": "ాబకదెఫగహిజకలమనొపకరసతువవషయజ",
+    "Thai": "าบคดเฟกหิจคลมนโปครสตุววขยซ",
+}
+_INDEPENDENT = {"Deva": "अएइओउ", "Taml": "அஎஇஒஉ", "Telu": "అఎఇఒఉ", "Thai": "อแอโอ"}
+"""The vowels a, e, i, o, u that follow no consonant, in scripts that hang vowels on consonants."""
+_KANA = re.findall(
+    "[ァ-ヶ][ァィゥェォ]?",
+    "アエイオウパペピポプタテティトトゥカケキコクバベビボブダデディドドゥガゲギゴグマメミモム"
+    "ナネニノヌラレリロルサセシソスザゼジゾズファフェフィフォフヴァヴェヴィヴォヴハヘヒホフュ",
+)
+UNSPACED = frozenset(("Hani", "Jpan", "Thai"))
+PUNCTUATION = {
+    "Hani": ("。", "，", "？"),
+    "Jpan": ("。", "、", "？"),
+    "Deva": ("।", ",", "?"),
+    "Arab": (".", "،", "؟"),
+    "Grek": (".", ",", ";"),
+}
+"""Full stop, comma and question mark of a script; the others have ``. , ?``."""
+_CONFUSED = str.maketrans("bvfdghzreou", "ppptkksla" + "uu")
+"""Letters that some language or script doesn't tell apart."""
+
+
+@cache
+def roots(genus: str) -> dict[str, str]:
+    """Return the roots of a genus by concept; no sound change makes two of them one."""
+    if genus == "Germanic":
+        return {concept: concept for concept in _ALL} | ENGLISH
+    found: dict[str, str] = {name: name for name in NAMES}
+    used: set[str] = set()
+    for concept in _ALL:
+        rng = Random(derive_seed(0, "root", genus, concept))
+        while concept not in found:
+            syllables = 1 if concept in _SHORT else 2
+            root = "".join(_syllable(rng) for _ in range(syllables))
+            if root.translate(_CONFUSED) not in used:
+                used.add(root.translate(_CONFUSED))
+                found[concept] = root
+    return found
+
+
+def _syllable(rng: Random) -> str:
+    coda = rng.choice(_CONSONANTS[4:11]) if rng.random() < 0.4 else ""
+    return rng.choice(_CONSONANTS) + rng.choice(_VOWELS) + coda
+
+
+@cache
+def ending(genus: str, marks: str) -> str:
+    """Return the ending that expresses ``marks`` (``plural``, ``past+they``) in a genus."""
+    if genus == "Germanic" and marks in ENGLISH:
+        return ENGLISH[marks]
+    rng = Random(derive_seed(0, "ending", genus, marks))
+    return rng.choice(_VOWELS) + rng.choice(_CONSONANTS[2:13])
+
+
+def changed(letters: str, changes: str) -> str:
+    """Apply the sound changes of a language, ``th>d oo>u``, all at once: ``tooth`` -> ``tud``."""
+    rules = dict(rule.split(">") for rule in changes.split())
+    if not rules:
+        return letters
+    longest_first = sorted(rules, key=len, reverse=True)
+    return re.sub("|".join(longest_first), lambda found: rules[found[0]], letters)
+
+
+def spelled(letters: str, script: str) -> str:
+    """Write ``letters`` in a script (ISO 15924)."""
+    if script == "Latn":
+        return letters
+    if script in ("Hani", "Jpan", "Hang"):
+        letters = letters.translate(str.maketrans("cqwxyj", "kkvsii"))
+        return "".join(_syllabic(part, script) for part in _SYLLABLE.findall(letters))
+    written = ""
+    for before, letter in zip(" " + letters, letters, strict=False):
+        if letter in _VOWELS and before in _VOWELS + " " and script in _INDEPENDENT:
+            written += _INDEPENDENT[script][_VOWELS.index(letter)]
+        else:
+            written += _ALPHABETS[script]["abcdefghijklmnopqrstuvwxyz".index(letter)]
+    return written
+
+
+_SYLLABLE = re.compile(r"[^aeiou]?[aeiou](?:[^aeiou](?![aeiou]))?|[^aeiou]")
+_HANGUL_ONSETS = dict(zip("ptkbdgmnlrszfvh", (17, 16, 15, 7, 3, 0, 6, 2, 5, 4, 9, 12, 14, 8, 18)))
+_HANGUL_CODAS = dict(zip("ptkbdgmnlrszfvh", (26, 25, 24, 17, 7, 1, 16, 4, 8, 9, 19, 22, 23, 18, 27)))
+
+
+def _syllabic(syllable: str, script: str) -> str:
+    """Return a syllable as one character, or as kana and what closes it."""
+    syllable = syllable if script == "Hang" else syllable.replace("r", "l")
+    at = next((i for i, letter in enumerate(syllable) if letter in _VOWELS), len(syllable))
+    onset, vowel, coda = syllable[:at], syllable[at : at + 1] or "u", syllable[at + 1 :]
+    number = _VOWELS.index(vowel)
+    if script == "Hang":
+        first = _HANGUL_ONSETS.get(onset, 11)
+        return chr(0xAC00 + (first * 21 + (0, 4, 20, 8, 13)[number]) * 28 + _HANGUL_CODAS.get(coda, 0))
+    first = " ptkbdgmnlszfvh".index(onset or " ")
+    if script == "Jpan":
+        closing = "ン" if coda in "mn" else _KANA[5 * " ptkbdgmnlszfvh".index(coda) + 4]
+        return _KANA[5 * first + number] + closing * bool(coda)
+    last = " ptkbdgmnlszfvh".index(coda or " ")
+    return chr(0x4E00 + 20 + (first * 5 + number) * 15 + last)
+
+
+_ALL = (*CONCEPTS, *INTERROGATIVES)
