@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
-from mbert_atlas.arrays import TokenStore, load_arrays
+from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.errors import DataError
@@ -59,12 +59,17 @@ def pretrain(
         max_position_embeddings=spec.positions,
         hidden_dropout_prob=spec.dropout,
         attention_probs_dropout_prob=spec.dropout,
+        initializer_range=spec.initial_deviation,
         pad_token_id=tokenizer.pad_token_id,
     )
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "initial weights"))
         config._attn_implementation = "sdpa"
         model = BertForPreTraining(config)
+    if spec.output_bias == "log_frequency":
+        bias = log_frequencies(encoded.ragged("input_ids"), len(tokenizer))
+        with torch.no_grad():
+            model.cls.predictions.bias.copy_(torch.from_numpy(bias))
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
     save_encoder(model.cpu(), tokenizer_dir, output_dir)
     return log
@@ -103,6 +108,24 @@ def continue_pretraining(
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
     save_encoder(model.cpu(), encoder, output_dir)
     return log
+
+
+def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float32]:
+    """Return the log of each piece's share of the pieces that can be predicted.
+
+    Args:
+        rows: token ids, each row with a special piece at both ends, which is never predicted.
+        vocabulary_size: pieces in all.
+
+    Returns:
+        Float32, shape ``(vocabulary_size,)``; natural logarithms.
+    """
+    # log((count + 1) / (all counts + pieces)), as no piece is impossible: counts of 0, 2 and 5 give
+    # shares of 1/10, 3/10 and 6/10.
+    inside = np.ones(len(rows.values), dtype=bool)
+    inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
+    counts = np.bincount(rows.values[inside], minlength=vocabulary_size) + 1
+    return np.log(counts / counts.sum()).astype(np.float32)
 
 
 def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:
