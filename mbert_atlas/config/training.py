@@ -273,8 +273,10 @@ class Finetuning(ConfigModel):
     )
     trained_layers: str | list[str] = Field(
         "all",
-        description="What of the encoder is trained beside the head: all; none; or a list of "
-        "`embeddings` and of Transformer layers from 1, such as 7-12, the pooler always with them.",
+        description="What of the encoder is trained beside the head: all; all_but_words: not the "
+        "word embeddings, which else leave those of languages without training data behind; none; "
+        "or a list of `embeddings` and of Transformer layers from 1, such as 7-12, the pooler "
+        "always with them.",
     )
     selection: Selection | None = Field(
         None, description="Keep the best epoch by this score; none: the last."
@@ -286,7 +288,8 @@ class Finetuning(ConfigModel):
     @field_validator("trained_layers", mode="before")
     @classmethod
     def _layers_are_there(cls, value: Any) -> Any:
-        if isinstance(value, str) and value in ("all", "none"):
+        words = ("all", "all_but_words", "none")
+        if isinstance(value, str) and value in words:
             return value
         items = [str(item) for item in value] if isinstance(value, list) else []
         for item in items:
@@ -294,5 +297,7 @@ class Finetuning(ConfigModel):
             if item != "embeddings" and not (layers and int(layers[1]) <= int(layers[2])):
                 raise ValueError(f"{item!r} is neither `embeddings` nor layers such as 7-12")
         if not items:
-            raise ValueError(f"give all, none or a list such as [embeddings, 7-12], not {value!r}")
+            raise ValueError(
+                f"give {', '.join(words)} or a list such as [embeddings, 7-12], not {value!r}"
+            )
         return items
