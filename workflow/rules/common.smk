@@ -219,6 +219,12 @@ def pretraining_texts(wildcards):
     ]
 
 
+def aligned_start(name):
+    """Where the translations come from that an encoder's word embeddings begin with, if they do."""
+    scratch = CONFIG.encoders[name].scratch
+    return scratch.aligned_start if scratch else None
+
+
 def pretraining(name):
     """The hyperparameters of its pretraining, which starts from scratch or from a changed encoder."""
     encoder = CONFIG.encoders[name]

@@ -84,11 +84,45 @@ rule encode_pretraining_texts:
         "../scripts/encode_pretraining_texts.py"
 
 
+rule start_embeddings:
+    """Word embeddings to begin with, from translations: supervision across languages."""
+    input:
+        bitexts=lambda wildcards: [
+            table(name, language)
+            for name in aligned_start(wildcards.encoder).bitexts
+            for language in CONFIG.datasets[name].languages
+        ],
+        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+    output:
+        directory("<results>/encoders/{encoder}/start"),
+    log:
+        "<results>/logs/start_embeddings/{encoder}.log",
+    benchmark:
+        "<results>/benchmarks/start_embeddings/{encoder}.tsv"
+    priority: 1
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: request("start_embeddings").threads
+    resources:
+        mem_mb=memory("start_embeddings"),
+        runtime=minutes("start_embeddings"),
+    params:
+        dims=lambda wildcards: pretraining(wildcards.encoder).hidden_size,
+        pairs=lambda wildcards: aligned_start(wildcards.encoder).pairs,
+        seed=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.seed,
+        code=code("start_embeddings"),
+    script:
+        "../scripts/start_embeddings.py"
+
+
 rule pretrain:
     """Masked language modelling, from random weights or from a changed encoder."""
     input:
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
         tokens="<results>/tokens/{encoder}/pretraining",
+        start=lambda wildcards: (
+            "<results>/encoders/{encoder}/start" if aligned_start(wildcards.encoder) else []
+        ),
     output:
         directory("<results>/encoders/{encoder}/model"),
     log:
