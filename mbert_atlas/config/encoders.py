@@ -45,6 +45,12 @@ class Scratch(ConfigModel):
         "across languages; none: with random ones, as BERT does.",
     )
     seed: int = Field(1, description="Seed of the initial weights, masks and batches.")
+    shipped: str | None = Field(
+        None,
+        pattern=r"^resources/encoders/[A-Za-z0-9_-]+$",
+        description="Folder of the repository with this encoder, made before (`make encoder`). It "
+        "is taken if all that is said here is equal to what made it, and trained otherwise.",
+    )
 
 
 class ExtendedVocabulary(ConfigModel):

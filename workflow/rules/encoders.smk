@@ -2,6 +2,10 @@
 # Priority: every other job waits for encoders, so what leads to them goes first.
 
 
+localrules:
+    take_shipped_encoder,
+
+
 rule train_tokenizer:
     """A cased WordPiece vocabulary over all languages."""
     input:
@@ -139,9 +143,62 @@ rule pretrain:
         gpu=request("pretrain").gpu,
     params:
         encoder=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(
-            mode="json", include={"scratch", "changed"}
+            mode="json", include={"scratch", "changed"}, exclude={"scratch": {"shipped"}}
         ),
         state=lambda wildcards: f"{RESULTS}/state/pretrain/{wildcards.encoder}",
         code=code("pretrain"),
     script:
         "../scripts/pretrain.py"
+
+
+rule take_shipped_encoder:
+    """An encoder of the repository, checked, in single precision; its files' times say nothing."""
+    output:
+        directory("<results>/encoders/{encoder}/shipped"),
+    log:
+        "<results>/logs/take_shipped_encoder/{encoder}.log",
+    wildcard_constraints:
+        encoder=any_of(SHIPPED),
+    priority: 1
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        folder=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.shipped,
+        files=lambda wildcards: SHIPPED[wildcards.encoder],
+        code=code("take_shipped_encoder"),
+    script:
+        "../scripts/take_shipped_encoder.py"
+
+
+if not CONFIG.use_shipped:
+
+    TO_SHIP = {
+        name: item.scratch.shipped
+        for name, item in CONFIG.encoders.items()
+        if item.scratch and item.scratch.shipped
+    }
+
+    localrules:
+        ship_encoders,
+
+    rule ship_encoders:
+        """Put what has been trained into the repository; `make encoder` asks for it."""
+        input:
+            [f"<results>/encoders/{name}/model" for name in TO_SHIP],
+        log:
+            "<results>/logs/ship_encoders.log",
+        conda:
+            "../../envs/mbert-atlas.yaml"
+        params:
+            folders=TO_SHIP,
+            specifications={name: shipping.specification(CONFIG, name) for name in TO_SHIP},
+            code={
+                script: code(script)
+                for script in (
+                    *(["miniature"] if CONFIG.miniature else []),
+                    *("extract_wikipedia", "read_plain_text", "read_bitext", "train_tokenizer"),
+                    *("start_embeddings", "encode_pretraining_texts", "pretrain"),
+                )
+            },
+        script:
+            "../scripts/ship_encoders.py"
