@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo small test test-fast lint format lock clean
+.PHONY: help setup demo small encoder test test-fast lint format lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -41,6 +41,9 @@ small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
 small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the network)
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
+
+encoder: $(INSTALLED) ## train the encoders that the repository ships for the demo, and put them there
+	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders
 
 test: lint ## lint, then every test, with coverage
 	$(VENV)/bin/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=85

@@ -189,6 +189,11 @@ def _check_encoder(config: Config, name: str) -> None:
         check_name(f"{at}.texts", text, datasets_of(config, *_TEXTS), " as running text")
         for code in changed.languages if changed else []:
             check_language(config, f"{at}.languages", code, text)
+    if scratch and scratch.aligned_start:
+        bitexts = datasets_of(config, "bitext")
+        words = [bitext for bitext in bitexts if not config.datasets[bitext].parent]
+        for bitext in scratch.aligned_start.bitexts:
+            check_name(f"{at}.aligned_start.bitexts", bitext, words, " as a bitext of words")
     seen = [name]
     while changed:
         place, base = f"encoders.{seen[-1]}.changed.encoder", changed.encoder

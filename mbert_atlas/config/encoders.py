@@ -17,12 +17,40 @@ class Hub(ConfigModel):
     revision: str = Field(description="Commit hash.")
 
 
+class AlignedStart(ConfigModel):
+    """Word embeddings that begin near those of their translations, by latent semantic indexing.
+
+    This is supervision across languages: an encoder that has it did not find out by itself which
+    words mean the same.
+    """
+
+    bitexts: list[str] = Field(
+        min_length=1,
+        description="Bitexts to take translations from, in all their languages; translations of "
+        "one English sentence belong together.",
+    )
+    pairs: int | None = Field(
+        None, ge=1, description="Most pairs of each bitext and language, the first ones; none: all."
+    )
+
+
 class Scratch(ConfigModel):
     """An encoder pretrained by the workflow."""
 
     texts: list[str] = Field(description="Datasets (wikipedia or plain_text) to learn from.")
     pretraining: Pretraining = Field(description="Size and training of the encoder.")
+    aligned_start: AlignedStart | None = Field(
+        None,
+        description="Begin with word embeddings learnt from translations, which is supervision "
+        "across languages; none: with random ones, as BERT does.",
+    )
     seed: int = Field(1, description="Seed of the initial weights, masks and batches.")
+    shipped: str | None = Field(
+        None,
+        pattern=r"^resources/encoders/[A-Za-z0-9_-]+$",
+        description="Folder of the repository with this encoder, made before (`make encoder`). It "
+        "is taken if all that is said here is equal to what made it, and trained otherwise.",
+    )
 
 
 class ExtendedVocabulary(ConfigModel):

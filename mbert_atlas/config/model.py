@@ -47,6 +47,9 @@ class Config(ConfigModel):
     datasets: dict[str, Dataset] = Field(description="Corpora by name.")
     alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
     encoders: dict[str, Encoder] = Field(description="Encoders by name.")
+    use_shipped: bool = Field(
+        True, description="Take encoders that the repository ships; false: train them as well."
+    )
     encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
     resources: dict[str, Resources] = Field(

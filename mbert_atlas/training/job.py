@@ -24,7 +24,7 @@ from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.interfaces import Objective, Optimisation
 
-TrainedLayers = Literal["all", "none"] | Sequence[str]
+TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -130,14 +130,17 @@ def train_only(encoder: Any, layers: TrainedLayers) -> None:
 
     Args:
         encoder: an encoder of BERT's kind.
-        layers: ``all``, ``none``, or a list of ``embeddings`` and ranges such as ``7-12``:
-            Transformer layers, counted from 1, both ends included. The pooler is trained
-            unless nothing is.
+        layers: ``all``; ``all_but_words``, all but the word embeddings; ``none``; or a list of
+            ``embeddings`` and ranges such as ``7-12``: Transformer layers, counted from 1, both
+            ends included. The pooler is trained unless nothing is.
 
     Raises:
         AtlasError: if the encoder lacks a layer.
     """
     if layers == "all":
+        return
+    if layers == "all_but_words":
+        encoder.get_input_embeddings().requires_grad_(False)
         return
     encoder.requires_grad_(False)
     if layers == "none":

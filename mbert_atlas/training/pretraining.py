@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining
 
-from mbert_atlas.arrays import TokenStore, load_arrays
+from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.errors import DataError
@@ -30,6 +31,7 @@ def pretrain(
     *,
     seed: int,
     state_dir: Path | None = None,
+    start: Path | str | None = None,
 ) -> TrainingLog:
     """Train a BERT as a masked language model and write it as an encoder folder.
 
@@ -44,9 +46,12 @@ def pretrain(
         output_dir: the encoder folder.
         seed: the run's seed.
         state_dir: folder of the resumable state, removed at the end by the caller.
+        start: what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote with this
+            tokenizer, as the word embeddings to begin with; pieces that are not in it keep theirs.
 
     Raises:
-        DataError: if the store was encoded by another tokenizer or its rows are too long.
+        DataError: if the store or the start was made with another tokenizer, its rows are too long,
+            or the start has vectors of another length than the encoder's.
     """
     tokenizer = load_tokenizer(tokenizer_dir)
     encoded = _open_store(store, tokenizer_dir, spec.positions)
@@ -59,12 +64,19 @@ def pretrain(
         max_position_embeddings=spec.positions,
         hidden_dropout_prob=spec.dropout,
         attention_probs_dropout_prob=spec.dropout,
+        initializer_range=spec.initial_deviation,
         pad_token_id=tokenizer.pad_token_id,
     )
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "initial weights"))
         config._attn_implementation = "sdpa"
         model = BertForPreTraining(config)
+    if start is not None:
+        _begin_with(model.get_input_embeddings().weight, start, tokenizer_dir, spec)
+    if spec.output_bias == "log_frequency":
+        bias = log_frequencies(encoded.ragged("input_ids"), len(tokenizer))
+        with torch.no_grad():
+            model.cls.predictions.bias.copy_(torch.from_numpy(bias))
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
     save_encoder(model.cpu(), tokenizer_dir, output_dir)
     return log
@@ -103,6 +115,41 @@ def continue_pretraining(
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
     save_encoder(model.cpu(), encoder, output_dir)
     return log
+
+
+def _begin_with(
+    weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | str, spec: Pretraining
+) -> None:
+    """Put the vectors of a start into the word embeddings, as long as drawn ones are."""
+    stored = load_arrays(start)
+    vectors = stored.dense("vectors")
+    is_other = stored.meta["tokenizer"] != tokenizer_digest(tokenizer_dir)
+    if is_other or vectors.shape[1] != weight.shape[1]:
+        problem = f"not {weight.shape[1]} numbers a vector, or not made with {tokenizer_dir}"
+        raise DataError(start, "", problem, "delete the folder and remake it")
+    # A vector of d numbers of deviation s is s * sqrt(d) long: .32 for 256 and .02.
+    length = spec.initial_deviation * math.sqrt(weight.shape[1])
+    pieces = torch.from_numpy(stored.dense("pieces").astype(np.int64))
+    with torch.no_grad():
+        weight[pieces] = torch.from_numpy(length * vectors)
+
+
+def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float32]:
+    """Return the log of each piece's share of the pieces that can be predicted.
+
+    Args:
+        rows: token ids, each row with a special piece at both ends, which is never predicted.
+        vocabulary_size: pieces in all.
+
+    Returns:
+        Float32, shape ``(vocabulary_size,)``; natural logarithms.
+    """
+    # log((count + 1) / (all counts + pieces)), as no piece is impossible: counts of 0, 2 and 5 give
+    # shares of 1/10, 3/10 and 6/10.
+    inside = np.ones(len(rows.values), dtype=bool)
+    inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
+    counts = np.bincount(rows.values[inside], minlength=vocabulary_size) + 1
+    return np.log(counts / counts.sum()).astype(np.float32)
 
 
 def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:

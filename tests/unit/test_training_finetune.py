@@ -301,6 +301,19 @@ def test_layers_that_are_not_trained_keep_their_bytes(small_run, tmp_path, layer
     assert not torch.equal(load_model(tmp_path / "model")[0].head.weight, first.head.weight)
 
 
+def test_word_embeddings_alone_keep_their_bytes(small_run, tmp_path):
+    optimisation = Optimisation(epochs=1, weight_decay=0.1)
+    finetuned(small_run, trained_layers="all_but_words", optimisation=optimisation)
+    one, other = (
+        load_file(folder / "model.safetensors")
+        for folder in (small_run["encoder"], small_run["output_model"])
+    )
+    kept = {name for name in one if torch.equal(one[name], other[name])}
+    assert kept - {"pooler.dense.weight", "pooler.dense.bias"} == {
+        "embeddings.word_embeddings.weight"
+    }
+
+
 @pytest.mark.parametrize("wrong", ["0-1", "2-1", "2-3"])
 def test_ranges_beyond_the_encoder_are_refused(small_run, wrong):
     with pytest.raises(AtlasError, match=f"{wrong} is no range .*choose one within 1-2"):

@@ -5,10 +5,12 @@ from importlib import import_module
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from mbert_atlas import papers
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.resources import Resources as Request  # Snakemake has Resources of its own
+from mbert_atlas.encoders import shipping
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
@@ -20,6 +22,21 @@ from mbert_atlas.sources import snapshot_path
 RULE_FILES = (Path(workflow.basedir) / "workflow/rules").glob("*.smk")
 ASKS = re.compile(r'request\("(\w+)"\)')
 """How a rule takes resources from the config; papers that are not read have such rules, too."""
+
+
+def shipped_encoders():
+    """The sha256 of the files of each encoder that is taken from the repository, not trained."""
+    found = {}
+    for name, encoder in CONFIG.encoders.items():
+        if CONFIG.use_shipped and encoder.scratch and encoder.scratch.shipped:
+            folder = Path(encoder.scratch.shipped)
+            reason = shipping.why_train(folder, shipping.specification(CONFIG, name))
+            if not reason:
+                found[name] = shipping.require_whole(folder)
+            elif workflow.is_main_process:
+                logger.info(f"encoders.{name} is trained: {reason}.")
+    return found
+
 
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
@@ -38,6 +55,7 @@ try:
         if encoder.folder and not Path(encoder.folder).is_dir():
             place, mend = f"key encoders.{name}.folder", "correct the path"
             raise DataError("config", place, f"{encoder.folder} is not a folder", mend)
+    SHIPPED = shipped_encoders()
 except AtlasError as error:
     raise WorkflowError(str(error)) from None
 
@@ -145,6 +163,8 @@ def upstream_path(path):
 def encoder_folder(name):
     """Where an encoder of the config lies."""
     encoder = CONFIG.encoders[name]
+    if name in SHIPPED:
+        return f"<results>/encoders/{name}/shipped"
     if encoder.scratch or encoder.changed:
         return f"<results>/encoders/{name}/model"
     if encoder.folder:
@@ -160,7 +180,7 @@ def encoder_path(name):
 
 def tokenizer_folder(name):
     """Where its tokenizer lies; a pretrained encoder's is there before the encoder is."""
-    if CONFIG.encoders[name].scratch:
+    if CONFIG.encoders[name].scratch and name not in SHIPPED:
         return f"<results>/encoders/{name}/tokenizer"
     if CONFIG.encoders[name].changed:
         return f"<results>/encoders/{name}/extended"
@@ -222,6 +242,12 @@ def pretraining_texts(wildcards):
         for name in encoder.scratch.texts
         for language in CONFIG.datasets[name].languages
     ]
+
+
+def aligned_start(name):
+    """Where the translations come from that an encoder's word embeddings begin with, if they do."""
+    scratch = CONFIG.encoders[name].scratch
+    return scratch.aligned_start if scratch else None
 
 
 def pretraining(name):

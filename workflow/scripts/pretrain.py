@@ -13,7 +13,11 @@ def main(snakemake):
     where = [snakemake.input.tokenizer, snakemake.input.tokens, snakemake.output[0]]
     if scratch:
         pretrain(
-            Pretraining(**scratch["pretraining"]), *where, seed=scratch["seed"], state_dir=state
+            Pretraining(**scratch["pretraining"]),
+            *where,
+            seed=scratch["seed"],
+            state_dir=state,
+            start=snakemake.input.start or None,
         )
     else:
         continue_pretraining(

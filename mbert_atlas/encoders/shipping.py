@@ -1,0 +1,137 @@
+"""Encoders that the repository ships: what they were made from, and whether they are whole.
+
+A shipped folder has an encoder's files, the weights in half precision, and ``made.json``: the
+``specification`` that made it, the fingerprints of the scripts (``code``) and the SHA-256 of each
+file (``files``). Free of torch.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load_file, save_file
+
+from mbert_atlas.config.model import Config
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_directory, read_json, sha256_of, write_json
+
+MADE = "made.json"
+_WEIGHTS = "model.safetensors"
+_MAKE = "make it anew with `make encoder`"
+
+
+def specification(config: Config, name: str) -> dict[str, Any]:
+    """Return all that the config says of how an encoder from scratch is made, as plain values.
+
+    Its own section, the datasets that it learns from, and the miniature if they come from there.
+    """
+    scratch = config.encoders[name].scratch
+    assert scratch is not None
+    bitexts = scratch.aligned_start.bitexts if scratch.aligned_start else []
+    return {
+        "scratch": scratch.model_dump(mode="json", exclude={"shipped"}),
+        "datasets": {
+            dataset: config.datasets[dataset].model_dump(mode="json")
+            for dataset in [*scratch.texts, *bitexts]
+        },
+        "miniature": config.miniature.model_dump(mode="json") if config.miniature else None,
+    }
+
+
+def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:
+    """Return why a shipped encoder will not do, in words; empty if it will.
+
+    Args:
+        folder: where it is shipped.
+        wanted: the specification of the config.
+
+    Raises:
+        DataError: if ``made.json`` is damaged.
+    """
+    if not (folder / MADE).is_file():
+        return f"{folder} has none"
+    return _difference(_made(folder)["specification"], wanted, f"in {folder / MADE}")
+
+
+def require_whole(folder: Path) -> dict[str, str]:
+    """Check the files of a shipped encoder; return the SHA-256 of each by its name.
+
+    Raises:
+        DataError: names the first file that is missing or has another SHA-256.
+    """
+    files: dict[str, str] = _made(folder)["files"]
+    for name, expected in files.items():
+        path = folder / name
+        if not path.is_file() or sha256_of(path) != expected:
+            problem = "has another sha256" if path.is_file() else "is missing, which is listed"
+            mend = f"restore it (git checkout -- {path}) or {_MAKE}"
+            raise DataError(path, "", f"{problem} in {MADE}", mend)
+    return files
+
+
+def take_shipped(folder: Path, output: Path) -> None:
+    """Copy a shipped encoder, its weights in single precision again.
+
+    Raises:
+        DataError: if it is not whole.
+    """
+    with atomic_directory(output) as target:
+        for name in require_whole(folder):
+            if name == _WEIGHTS:
+                _convert(folder / name, target / name, np.float32)
+            else:
+                shutil.copyfile(folder / name, target / name)
+
+
+def ship(
+    encoder: Path, folder: Path, specification: Mapping[str, Any], code: Mapping[str, str]
+) -> None:
+    """Write an encoder as the repository ships it; an older one in the folder is replaced whole.
+
+    Args:
+        encoder: encoder folder.
+        folder: the folder to write.
+        specification: what the encoder was made from.
+        code: fingerprints of the scripts that made it, by name.
+    """
+    with atomic_directory(folder) as target:
+        for path in sorted(encoder.iterdir()):
+            if path.name == _WEIGHTS:
+                _convert(path, target / path.name, np.float16)
+            else:
+                shutil.copyfile(path, target / path.name)
+        files = {path.name: sha256_of(path) for path in target.iterdir()}
+        made = {"specification": specification, "code": code, "files": files}
+        write_json(made, target / MADE)
+
+
+def _convert(source: Path, target: Path, dtype: type[np.floating[Any]]) -> None:
+    weights = {name: array.astype(dtype) for name, array in load_file(source).items()}
+    save_file(weights, target, metadata={"format": "pt"})
+
+
+def _made(folder: Path) -> dict[str, Any]:
+    made: dict[str, Any] = read_json(folder / MADE)
+    for key in ("specification", "files"):
+        if not isinstance(made, dict) or not isinstance(made.get(key), dict):
+            raise DataError(folder / MADE, f"key {key}", "is no mapping", _MAKE)
+    return made
+
+
+def _difference(recorded: Any, wanted: Any, place: str, key: str = "") -> str:
+    """Return the first key that differs, with both values; empty if none does."""
+    if not (isinstance(recorded, dict) and isinstance(wanted, Mapping)):
+        one, other = (json.dumps(value, ensure_ascii=False) for value in (wanted, recorded))
+        return "" if one == other else f"{key} is {one}, and {other} {place}"
+    for name in [*wanted, *(name for name in recorded if name not in wanted)]:
+        whole = f"{key}.{name}".removeprefix(".")
+        if name not in wanted or name not in recorded:
+            return f"{whole} is {'not ' if name in wanted else 'only '}{place}"
+        if found := _difference(recorded[name], wanted[name], place, whole):
+            return found
+    return ""

@@ -1,0 +1,135 @@
+"""Word embeddings that begin near those of their translations."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from configs import refused
+from tiny_models import make_tokenizer
+
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import Pretraining
+from mbert_atlas.encoders.aligned_start import count_pieces_by_unit, start_embeddings
+from mbert_atlas.encoders.wordpiece import train_wordpiece
+from mbert_atlas.encoding.pretraining import encode_texts
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.schemas import BITEXT
+from mbert_atlas.tokenizer import open_tokenizer
+from mbert_atlas.training import pretraining
+from mbert_atlas.training.pretraining import pretrain
+
+
+def write_bitext(path: Path, pairs: list[tuple[str, str]]) -> Path:
+    columns = {
+        "id": [str(number) for number in range(len(pairs))],
+        "source_tokens": [english.split() for english, _ in pairs],
+        "target_tokens": [other.split() for _, other in pairs],
+        "score": [None] * len(pairs),
+    }
+    write_parquet(pa.table(columns, schema=BITEXT), path)
+    return path
+
+
+def test_a_sentence_and_all_its_translations_are_one_unit(tmp_path):
+    tokenizer = make_tokenizer(tmp_path)
+    one = write_bitext(tmp_path / "one", [("the cat", "a a"), ("the dog", "b 🜁"), ("cat", "a")])
+    two = write_bitext(tmp_path / "two", [("the dog", "你 好"), ("sees dogs", "好 the")])
+    counts, pieces = count_pieces_by_unit([one, two], tokenizer, pairs=2)
+    names = [open_tokenizer(tokenizer).id_to_token(number) for number in pieces]
+    assert names == ["the", "cat", "dog", "sees", "##s", "a", "b", "你", "好"]  # [UNK] is no word
+    by_piece = dict(zip(names, counts.toarray().astype(int).tolist(), strict=True))
+    # Units: the cat; the dog, whose English counts once; sees dogs.
+    assert by_piece["the"] == [1, 1, 1]
+    assert by_piece["a"] == [2, 0, 0]
+    assert by_piece["dog"] == by_piece["好"] == [0, 1, 1]
+    assert by_piece["##s"] == [0, 0, 1]
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Random sentences of 30 words in two bitexts, word for word, and their tokenizer."""
+    folder = tmp_path_factory.mktemp("world")
+    letters, random = "abcdefghij", np.random.default_rng(0)
+    words = [one + two for one in "xyz" for two in letters]
+    sentences = [random.choice(words, 6) for _ in range(200)]
+    # Two in three of the sentences are in both.
+    for name, part in (("A", sentences[:150]), ("B", sentences[50:])):
+        pairs = [(" ".join(some), " ".join(name + word for word in some)) for some in part]
+        write_bitext(folder / name, pairs)
+    texts = [prefix + word for prefix in ("", "A", "B") for word in words] * 3
+    train_wordpiece(texts, folder / "tokenizer", 400)
+    return folder, words
+
+
+def test_translations_begin_beside_each_other(world, tmp_path):
+    folder, words = world
+    tokenizer, bitexts = folder / "tokenizer", [folder / "A", folder / "B"]
+    for name in ("start", "again"):
+        start_embeddings(bitexts, tokenizer, tmp_path / name, dims=20, seed=1)
+    for file in ("pieces.npy", "vectors.npy"):
+        assert (tmp_path / "start" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
+    start = load_arrays(tmp_path / "start")
+    pieces, vectors = start.dense("pieces"), start.dense("vectors")
+    assert np.all(np.diff(pieces) > 0)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+    row = {open_tokenizer(tokenizer).id_to_token(piece): n for n, piece in enumerate(pieces)}
+    english = vectors[[row[word] for word in words]]
+    for name in "AB":
+        other = vectors[[row[name + word] for word in words]]
+        assert np.mean((other @ english.T).argmax(1) == np.arange(len(words))) > 0.9
+
+
+def test_too_few_sentences_are_refused(world, tmp_path):
+    folder, _ = world
+    with pytest.raises(DataError, match=r"in 10 English sentences .* do not give 20 dimensions"):
+        start_embeddings(
+            [folder / "A"], folder / "tokenizer", tmp_path / "s", dims=20, pairs=10, seed=1
+        )
+    assert not (tmp_path / "s").exists()
+
+
+def test_pretraining_begins_with_them(world, tmp_path, monkeypatch):
+    folder, _ = world
+    tokenizer = folder / "tokenizer"
+    start_embeddings([folder / "A"], tokenizer, tmp_path / "start", dims=16, seed=1)
+    encode_texts({"en": ["xa yb"]}, tokenizer, tmp_path / "store", max_length=16)
+    started = []
+    monkeypatch.setattr(pretraining, "_train", lambda model, *_: started.append(model))
+    spec = Pretraining(hidden_size=16, layers=1, heads=2, initial_deviation=0.05)
+    where = [tokenizer, tmp_path / "store", tmp_path / "m"]
+    for start in (None, tmp_path / "start"):
+        pretrain(spec, *where, seed=3, start=start)
+    (drawn, begun) = (model.get_input_embeddings().weight for model in started)
+    stored = load_arrays(tmp_path / "start")
+    seen = torch.zeros(len(drawn), dtype=torch.bool)
+    seen[torch.from_numpy(stored.dense("pieces").astype(int))] = True
+    expected = 0.05 * math.sqrt(16) * torch.from_numpy(np.array(stored.dense("vectors")))
+    torch.testing.assert_close(begun[seen].detach(), expected)
+    assert torch.equal(drawn[~seen], begun[~seen])
+    assert 0 < seen.sum() < len(seen)
+    assert started[1].cls.predictions.decoder.weight is begun  # tied
+    with pytest.raises(DataError, match=r"not 8 numbers a vector"):
+        pretrain(Pretraining(hidden_size=8), *where, seed=3, start=tmp_path / "start")
+
+
+def test_a_bitext_of_pieces_is_refused(tmp_path):
+    text = """
+datasets:
+  mine: {corpus: bitext, made_from: wikimatrix, encoder: mbert, languages: [ru]}
+encoders:
+  mbert:
+    hub: null
+    scratch:
+      texts: [wikipedia]
+      pretraining: {}
+      aligned_start: {bitexts: [mine]}
+"""
+    message = refused(tmp_path, text)
+    assert "key encoders.mbert.scratch.aligned_start.bitexts" in message
+    assert "'mine' is not defined as a bitext of words" in message

@@ -1,0 +1,14 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.encoders.shipping import ship
+
+    params = snakemake.params
+    for encoder, (name, folder) in zip(snakemake.input, params.folders.items(), strict=True):
+        ship(Path(encoder), Path(folder), params.specifications[name], params.code)
+
+
+run(main, snakemake)

@@ -1,0 +1,20 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.encoders.aligned_start import start_embeddings
+
+    params = snakemake.params
+    start_embeddings(
+        [Path(path) for path in snakemake.input.bitexts],
+        snakemake.input.tokenizer,
+        Path(snakemake.output[0]),
+        dims=params.dims,
+        pairs=params.pairs,
+        seed=params.seed,
+    )
+
+
+run(main, snakemake)
