@@ -22,13 +22,16 @@ from mbert_atlas.files import atomic_directory, read_json, sha256_of, write_json
 
 MADE = "made.json"
 _WEIGHTS = "model.safetensors"
+_SIZES = {"wikipedia_pages", "stories", "foreign_words", "bitext_sentences"}
+_TEXTS: Any = {"languages": True, "seed": True, "sizes": _SIZES}
+"""What of the miniature's config decides on its running texts."""
 _MAKE = "make it anew with `make encoder`"
 
 
 def specification(config: Config, name: str) -> dict[str, Any]:
     """Return all that the config says of how an encoder from scratch is made, as plain values.
 
-    Its own section, the datasets that it learns from, and the miniature if they come from there.
+    Its own section, the datasets that it learns from, and of the miniature, if they come from there, what its texts depend on.
     """
     scratch = config.encoders[name].scratch
     assert scratch is not None
@@ -39,7 +42,9 @@ def specification(config: Config, name: str) -> dict[str, Any]:
             dataset: config.datasets[dataset].model_dump(mode="json")
             for dataset in [*scratch.texts, *bitexts]
         },
-        "miniature": config.miniature.model_dump(mode="json") if config.miniature else None,
+        "miniature": config.miniature.model_dump(mode="json", include=_TEXTS)
+        if config.miniature
+        else None,
     }
 
 
