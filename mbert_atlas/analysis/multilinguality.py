@@ -87,12 +87,11 @@ def measure_multilinguality(
         right[places[1], places[0]] = True
         for layer in range(number_of_layers(model)):
             types = _means(words[layer], places[1]), _means(english_words[layer], places[0])
-            for measure, found, correct in (
-                ("words", types, right),
-                ("sentences", (other[layer], english[layer]), np.eye(len(some), dtype=bool)),
-            ):
-                value, chance = precision_at_one(*found, correct), float(correct.mean())
-                scores.append(Score(measure, language, layer, value, chance))
+            of_words = precision_at_one(*types, right), float(right.mean())
+            rows = np.eye(len(some), dtype=bool)
+            of_sentences = precision_at_one(other[layer], english[layer], rows), 1 / len(some)
+            scores.append(Score("words", language, layer, *of_words))
+            scores.append(Score("sentences", language, layer, *of_sentences))
     return scores + _told_apart(sentences)
 
 

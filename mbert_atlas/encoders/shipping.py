@@ -105,7 +105,7 @@ def ship(
         code: fingerprints of the scripts that made it, by name.
     """
     with atomic_directory(folder) as target:
-        for path in sorted(encoder.iterdir()):
+        for path in encoder.glob("[!.]*"):  # not Snakemake's time stamp
             if path.name == _WEIGHTS:
                 _convert(path, target / path.name, np.float16)
             else:

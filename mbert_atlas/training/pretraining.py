@@ -72,7 +72,7 @@ def pretrain(
         config._attn_implementation = "sdpa"
         model = BertForPreTraining(config)
     if start is not None:
-        _begin_with(model.get_input_embeddings().weight, start, tokenizer_dir, spec)
+        _begin_with(model.bert.embeddings.word_embeddings.weight, start, tokenizer_dir, spec)
     if spec.output_bias == "log_frequency":
         bias = log_frequencies(encoded.ragged("input_ids"), len(tokenizer))
         with torch.no_grad():
@@ -149,7 +149,8 @@ def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float3
     inside = np.ones(len(rows.values), dtype=bool)
     inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
     counts = np.bincount(rows.values[inside], minlength=vocabulary_size) + 1
-    return np.log(counts / counts.sum()).astype(np.float32)
+    shares: npt.NDArray[np.float32] = np.log(counts / counts.sum()).astype(np.float32)
+    return shares
 
 
 def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:

@@ -39,6 +39,11 @@ TAKEN = "results/tiny/encoders/mbert/shipped"
 SHIPPED = "resources/encoders/tiny"
 
 
+def said(done):
+    """Dry runs talk on the standard output, others on the error output."""
+    return done.stdout + done.stderr
+
+
 @pytest.fixture(scope="module")
 def shipping(tmp_path_factory):
     """A copy of the repository that ships a tiny encoder, and how to run Snakemake there."""
@@ -50,15 +55,15 @@ def shipping(tmp_path_factory):
         return snakemake(folder, target, "--cores", "1", *options, *configs, timeout=600)
 
     done = run("ship_encoders", use_shipped="false")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, said(done)
     return folder, run
 
 
 def test_it_is_taken_and_nothing_is_trained(shipping):
     folder, run = shipping
     done = run(TAKEN)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "is trained" not in done.stderr
+    assert done.returncode == 0, said(done)
+    assert "is trained" not in said(done)
     taken, trained = (load_file(folder / path / "model.safetensors") for path in (TAKEN, TRAINED))
     assert all(torch.equal(taken[name], trained[name].half().float()) for name in trained)
     tokens = "results/tiny/tokens/mbert/examples/inference/xnli"
@@ -67,7 +72,8 @@ def test_it_is_taken_and_nothing_is_trained(shipping):
     assert not {"train_tokenizer", "encode_pretraining_texts", "pretrain"} & planned.keys()
     for path in (folder / SHIPPED).iterdir():
         os.utime(path)  # as in a fresh clone
-    assert "Nothing to be done" in run(TAKEN, "-n").stderr
+    done = run(TAKEN, "-n")
+    assert "Nothing to be done" in said(done)
 
 
 def test_another_specification_or_none_is_trained_and_one_line_says_why(shipping):
@@ -76,12 +82,12 @@ def test_another_specification_or_none_is_trained_and_one_line_says_why(shipping
     done = run(TRAINED, "-n", presets=["other.yaml"])
     assert jobs(done)["pretrain"] == 1
     reason = f"scratch.pretraining.layers is 2, and 1 in {SHIPPED}/made.json."
-    assert f"encoders.mbert is trained: {reason}" in done.stderr.splitlines()
+    assert f"encoders.mbert is trained: {reason}" in said(done).splitlines()
     (folder / SHIPPED).rename(folder / "away")
     try:
         done = run(TRAINED, "-n", "--forceall")
         assert jobs(done)["pretrain"] == jobs(done)["train_tokenizer"] == 1
-        assert f"encoders.mbert is trained: {SHIPPED} has none." in done.stderr.splitlines()
+        assert f"encoders.mbert is trained: {SHIPPED} has none." in said(done).splitlines()
     finally:
         (folder / "away").rename(folder / SHIPPED)
 
@@ -94,8 +100,8 @@ def test_a_damaged_one_is_refused(shipping):
     try:
         done = run(TAKEN, "-n")
         assert done.returncode != 0
-        assert "Traceback" not in done.stderr
-        assert f"{SHIPPED}/model.safetensors: has another sha256 in made.json; " in done.stderr
+        assert "Traceback" not in said(done)
+        assert f"{SHIPPED}/model.safetensors: has another sha256 in made.json; " in said(done)
     finally:
         weights.write_bytes(before)
 
@@ -116,7 +122,7 @@ def test_the_shipped_encoders_can_be_made_again(tmp_path):
             *["--cores", str(os.cpu_count()), *DEMO, "--config", f"use_shipped={setting}"],
             timeout=7200,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == 0, said(done)
     gold = {
         path.parent.name: read_gold(path, "xlwa")
         for path in sorted(
