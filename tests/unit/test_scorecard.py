@@ -19,7 +19,8 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.papers import names
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.compare import COLUMNS, KEY, compare, write_scorecard
+from mbert_atlas.scorecard.cells import KEY
+from mbert_atlas.scorecard.compare import COLUMNS, compare, write_scorecard
 from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_cost
 from mbert_atlas.scorecard.page import FigureLink, write_page
 from mbert_atlas.scorecard.tables import artifact_name, language_name, lay_out, write_tables
