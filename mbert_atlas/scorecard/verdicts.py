@@ -4,18 +4,18 @@ An effect is a sum of measured numbers times weights: a mean over cells of one c
 of another. Each claim says in which region its effect is to lie.
 
 - It *holds* if the 95% interval of the effect lies inside the region, and *does not hold* if the
-  interval lies outside of it. If it lies across a border the claim is *undecided*, and if there are
-  no numbers for any of its cells it is *not run*.
-- **Seeds.** The seeds that all sides have are paired: for each the effect is computed, the spread of
-  these over S seeds adds s²/S to the variance (Student's t, S - 1 degrees of freedom). Without
-  a common seed each number is taken by itself, its mean over its own seeds. With one seed there
-  is no spread: the items alone make the interval, and the row says so.
-- **Items.** A score of p on n items adds w² p (1 - p) / n for its weight w, with p of n + 4 items of
-  which two more are right (Agresti and Coull 1998), so that 0 and 100 are not certain. This is exact
-  for accuracy and an approximation for F1 and V-measure. Sides count as different items, which makes
+  interval lies outside of it. If it lies across a border the claim is *undecided*, and if there
+  are no numbers for any of its cells it is *not run*.
+- **Seeds.** The seeds that all sides have are paired: for each the effect is computed, and the
+  spread s of these over S seeds adds s²/S to the variance (Student's t, S - 1 degrees of freedom).
+  Without a common seed each number is taken by itself, its mean over its own seeds. With one seed
+  there is no spread: the items alone make the interval, and the row says so.
+- **Items.** A score p on n items adds w² p (1 - p) / n for its weight w, p with two right and two
+  wrong items more (Agresti and Coull 1998), so that 0 and 100 are not certain. This is right for
+  accuracy and an approximation for F1 and V-measure. Sides count as different items, which makes
   the interval too wide where they share a test set, unless the measurements have the paired
-  interval of the two conditions (``<metric>_gain_low_vs_<condition>``): then that counts. A gain over
-  the original is two scores at 50, of which the original's drops out where gains are compared.
+  interval of the two conditions (``<metric>_gain_low_vs_<condition>``): then that counts. A gain
+  over the original is two scores at 50, of which the original's drops out where gains are compared.
   Test sets and languages count as different items. A metric that is no share of items (a ratio of
   distances) adds nothing, and the row says so.
 - Both variances are added; the degrees of freedom are Welch and Satterthwaite's, where the items
@@ -27,8 +27,9 @@ of another. Each claim says in which region its effect is to lie.
 
 Example: 64, 62, 66 with three seeds against 61, 62, 60, of 1,000 items each. The effects are 3, 0
 and 6: mean 3, s² = 9, so that the seeds add 9 / 3 = 3. The means 64 and 61 become 63.94 and 60.96,
-and the items add 63.94 · 36.06 / 1000 + 60.96 · 39.04 / 1000 = 2.306 + 2.380 = 4.686. The variance is
-7.686, with 7.686² / (3² / 2) = 13.1 degrees of freedom, t = 2.16, and the interval 3 ± 5.98.
+and the items add 63.94 · 36.06 / 1000 + 60.96 · 39.04 / 1000 = 2.306 + 2.380 = 4.686. The
+variance is 7.686, with 7.686² / (3² / 2) = 13.1 degrees of freedom, t = 2.16, and the interval
+3 ± 5.98.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ import pandas as pd
 from scipy import stats
 
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.cells import (
@@ -66,9 +68,26 @@ COLUMNS = (
     *("protocol", "artifact", "place", "expected", "above", "below"),
     *("reported", "reported_bears_out", "note"),
 )
-"""Columns of claims.csv. ``low`` and ``high`` are the ends of the interval; ``cells`` is how many the
-effect ranges over, ``cell`` the one that decides where that is not their mean."""
+"""Columns of claims.csv. ``low`` and ``high`` are the ends of the interval; ``cells`` is how many
+the effect ranges over, ``cell`` the one that decides where that is not their mean."""
 
+RULE = (
+    "A claim speaks of an effect: the mean of some cells less that of others. It holds if the 95% "
+    "interval of the effect lies inside the expected region, does not hold if it lies outside, and "
+    "is undecided if it lies across a border. Nothing is decided by hand.",
+    "The interval comes from the spread over seeds (Student's t, paired by seed) and from the "
+    "sampling of items (as that of a share of n; conditions count as different items unless their "
+    "paired interval was measured), added up. With one seed the items alone make it, and the row "
+    "says so.",
+    "Where a claim is about every, most or some cells rather than their mean, each cell has an "
+    "interval of its own, of level 1 − .05/k for k cells; the worst cell decides for “everywhere”, "
+    "the best for “somewhere”, and for “most” the one that more than half are as good as. It is "
+    "named beside the effect.",
+    "The paper's own numbers have no interval: they bear a claim out or not by the region alone.",
+)
+"""The rule in words, one paragraph per entry, for the pages; the module says it in full."""
+_NUMBERS = ("effect", "low", "high", "cells", "above", "below", "reported")
+_TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05
 _GAIN = "gain_over_original"
 _PERCENT = re.compile(r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las)(_|$)")
@@ -121,10 +140,8 @@ def estimate(
     # with one seed `freedom` is 0, and the items' infinitely many are left
     degrees = total**2 / (spread**2 / freedom) if spread and freedom else math.inf
     half = float(stats.t.ppf(1 - level / 2, degrees)) * math.sqrt(total)
-    basis = seeds + (
-        " alone" if items is None else ": items alone" if not freedom else " and items"
-    )
-    return Estimate(effect, effect - half, effect + half, basis)
+    kind = " alone" if items is None else " and items" if freedom else ": items alone"
+    return Estimate(effect, effect - half, effect + half, seeds + kind)
 
 
 def verdicts(
@@ -170,6 +187,18 @@ def write_claims(frame: pd.DataFrame, path: Path | str) -> None:
     """Write what :func:`verdicts` returns as CSV, atomically."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def read_verdicts(path: Path | str) -> pd.DataFrame:
+    """Read what :func:`write_claims` wrote.
+
+    Raises:
+        DataError: if columns are missing.
+    """
+    frame = pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, str)).fillna(dict.fromkeys(_TEXTS, ""))
+    if missing := [column for column in COLUMNS if column not in frame]:
+        raise DataError(path, "line 1", f"no column {', '.join(missing)}", "make it again")
+    return frame
 
 
 def _as_columns(claim: Claim) -> dict[str, object]:
@@ -245,7 +274,7 @@ def _mean(cells: Collection[CellEffect]) -> dict[Key, float]:
 def _over_seeds(
     weights: Mapping[Key, float], cells: Mapping[Key, Measured]
 ) -> tuple[float, float, float, str]:
-    """Return the effect, the variance of its mean over seeds, its degrees of freedom, and a text."""
+    """Return the effect, its variance over seeds, the degrees of freedom of that, and a text."""
     by_seed = [(weight, cells[key].values) for key, weight in weights.items()]
     seeded = [{seed for seed in values if seed is not None} for _, values in by_seed]
     seeded = [seeds for seeds in seeded if seeds]
@@ -333,11 +362,3 @@ def _paired_variance(key: Key, baseline: Key, cells: Mapping[Key, Measured]) -> 
         return None
     width = ends[1].values[None] - ends[0].values[None]
     return float((width / (2 * stats.norm.ppf(0.975))) ** 2)
-
-
-def counts(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Return how many claims have which verdict, by protocol and in the order of ``VERDICTS``."""
-    return {
-        protocol: {verdict: int((rows["verdict"] == verdict).sum()) for verdict in VERDICTS}
-        for protocol, rows in ((p, frame[frame["protocol"] == p]) for p in PROTOCOLS)
-    }

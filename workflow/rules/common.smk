@@ -15,11 +15,18 @@ from mbert_atlas.fingerprint import fingerprint
 from mbert_atlas.languages import Languages
 from mbert_atlas.planning import datasets
 from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.scorecard.claims import read_claims
 from mbert_atlas.sources import snapshot_path
 
 RULE_FILES = (Path(workflow.basedir) / "workflow/rules").glob("*.smk")
 ASKS = re.compile(r'request\("(\w+)"\)')
 """How a rule takes resources from the config; papers that are not read have such rules, too."""
+
+
+def claims_file(paper):
+    """What a paper claims in words."""
+    return f"mbert_atlas/papers/{paper}/claims.yaml"
+
 
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
@@ -34,6 +41,10 @@ try:
     )
     RUNS = RunTable(CONFIG)
     UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
+    if workflow.is_main_process:  # and not again in every job
+        for name in CONFIG.papers:
+            folder = Path(workflow.basedir)
+            read_claims(folder / claims_file(name), name, folder / f"resources/reported/{name}.csv")
     for name, encoder in CONFIG.encoders.items():
         if encoder.folder and not Path(encoder.folder).is_dir():
             place, mend = f"key encoders.{name}.folder", "correct the path"
@@ -342,7 +353,7 @@ def headline(artifact):
 
 
 def claims(paper):
-    """The module with a paper's title and claims."""
+    """The module with a paper's title and contrasts."""
     return import_module(f"mbert_atlas.papers.{paper}.claims")
 
 
@@ -362,6 +373,7 @@ def content(path):
 # What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.
 ARTIFACTS = {}  # by paper: target files by artifact
 MEASUREMENTS = {}  # by paper: measurements for the scorecard
+HIGHLIGHTS = {}  # by paper: the `artifacts` to be seen first, with their `measurements`
 TABLES = (
     {}
 )  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers
