@@ -34,11 +34,12 @@ def table_rows(text: str, heading: str) -> list[list[Markup]]:
 
 def _section(text: str, heading: str) -> list[str]:
     """Return the lines between a heading and the next one, lists with one line per entry."""
-    lines = text.splitlines()
     found: list[str] = []
-    inside = False
-    for line in lines:
-        if line.startswith("#"):
+    inside = fenced = False
+    for line in text.splitlines():
+        if line.startswith("```") or fenced:
+            fenced ^= line.startswith("```")
+        elif line.startswith("#"):
             inside = line.lstrip("# ").strip() == heading
         elif inside and line.startswith("  ") and found and found[-1].startswith("- "):
             found[-1] += " " + line.strip()

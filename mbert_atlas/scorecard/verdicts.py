@@ -180,7 +180,8 @@ def verdicts(
                     | _verdict(claim, cells, ours[protocol])
                     | of_paper
                 )
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype(dict.fromkeys(_NUMBERS, float))
 
 
 def write_claims(frame: pd.DataFrame, path: Path | str) -> None:
@@ -217,7 +218,7 @@ def _verdict(
     claim: Claim, cells: Sequence[CellEffect], measured: Mapping[Key, Measured]
 ) -> dict[str, object]:
     if not cells:
-        return {"verdict": NOT_RUN, "cells": 0}
+        return {"verdict": NOT_RUN, "cells": 0, "cell": "", "basis": ""}
     if claim.over == "mean":
         estimates = [(estimate(_mean(cells), measured), "")]
     else:
@@ -284,15 +285,11 @@ def _over_seeds(
             sum(weight * values[None if None in values else seed] for weight, values in by_seed)
             for seed in common
         ]
-        text = "no seeds" if common == [None] else _counted(len(common), "seed")
         if len(effects) == 1:
-            return effects[0], 0.0, 0, text
-        return (
-            float(np.mean(effects)),
-            float(np.var(effects, ddof=1)) / len(effects),
-            len(effects) - 1,
-            f"{text}, paired",
-        )
+            return effects[0], 0.0, 0, "no seeds" if common == [None] else "1 seed"
+        spread = float(np.var(effects, ddof=1)) / len(effects)
+        text = f"{len(effects)} seeds" if len(by_seed) == 1 else f"{len(effects)} paired seeds"
+        return float(np.mean(effects)), spread, len(effects) - 1, text
     effect = sum(weight * float(np.mean(list(values.values()))) for weight, values in by_seed)
     text = f"{'/'.join(sorted({str(len(each)) for each in seeded}))} seeds, none in common"
     parts = [
@@ -304,10 +301,6 @@ def _over_seeds(
         return effect, 0.0, 0, text
     spread = sum(variance for variance, _ in parts)
     return effect, spread, spread**2 / sum(v**2 / f for v, f in parts), text
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _over_items(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> float | None:

@@ -86,7 +86,7 @@ def claim_views(
                 first["place"],
                 first["artifact"],
                 first["expected"],
-                "" if math.isnan(reported) else signed(reported, _digits(abs(reported) / 10)),
+                "" if math.isnan(reported) else signed(reported, 2),
                 first["reported_bears_out"] == "no",
                 first["note"],
                 [_outcome(record, names, scale, comparable) for record in records],
