@@ -207,6 +207,16 @@ def test_a_measured_paired_interval_counts() -> None:
     assert (turned.low, turned.high) == pytest.approx((-2.5, -0.5))
 
 
+def test_a_paired_interval_without_width_is_no_certainty() -> None:
+    weights = {key("adjusted"): 1.0, key("original"): -1.0}
+    cells = {key("adjusted"): measured(0), key("original"): measured(0)}
+    for end in ("low", "high"):
+        name = key("adjusted", metric=f"accuracy_gain_{end}_vs_original")
+        cells[name] = Measured({None: 0.0}, 1000)
+    found = estimate(weights, cells)
+    assert found.low < 0 < found.high
+
+
 def test_the_baseline_of_gains_drops_out() -> None:
     """Two scores at 50 with 2,500 items: a variance of 1 each."""
     gain = "gain_over_original"
@@ -316,10 +326,19 @@ def test_one_cell_decides(
     assert (row["verdict"], row["cell"], row["cells"]) == (verdict, cell, 3)
 
 
-def test_single_cells_have_wider_intervals_and_the_mean_a_narrower_one(tmp_path: Path) -> None:
+def test_what_one_cell_can_bring_takes_a_wider_interval(tmp_path: Path) -> None:
     """p = .53 and .5 of 10,000: a standard error of .7064; z(1 - .025 / 3) = 2.394."""
-    single = rows(tmp_path, cells_with(53, 53, 53), over="every")
-    assert single["high"] - 3 == pytest.approx(2.394 * 0.7064, abs=0.001)
+    for over, expect, z in (
+        *(("every", {"above": 0}, 1.96), ("every", {"below": 0}, 2.394)),
+        *(("some", {"above": 0}, 2.394), ("some", {"below": 0}, 1.96)),
+        *(("most", {"above": 0}, 2.394), ("most", {"below": 0}, 2.394)),
+        *(("every", {"above": 3}, 2.394), ("some", {"above": 3}, 2.394)),  # undecided
+    ):
+        single = rows(tmp_path, cells_with(53, 53, 53), over=over, expect=expect)
+        assert single["high"] - 3 == pytest.approx(z * 0.7064, abs=0.001), (over, expect)
+
+
+def test_a_mean_has_a_narrower_interval_than_its_cells(tmp_path: Path) -> None:
     mean = rows(tmp_path, cells_with(53, 53, 53), over="mean")
     assert mean["high"] - 3 == pytest.approx(1.96 * 0.7064 / math.sqrt(3), abs=0.001)
     assert mean["cell"] == ""
