@@ -76,13 +76,14 @@ class Expected(ConfigModel):
         ]
         return min(gaps)
 
-    def __str__(self) -> str:
+    def text(self, sign: str) -> str:
+        """Return the region in words, numbers with or without their sign (``+`` or empty)."""
         low, high = self.above, self.below
         if low is not None and high is not None:
             return f"within ±{high:g}" if low == -high else f"from {low:g} to {high:g}"
         if high is None:
-            return "greater" if low == 0 else f"above {low:+g}"
-        return "less" if high == 0 else f"below {high:+g}"
+            return "greater" if low == 0 else f"above {low:{sign}g}"
+        return "less" if high == 0 else f"below {high:{sign}g}"
 
 
 class Claim(ConfigModel):

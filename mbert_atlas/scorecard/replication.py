@@ -18,7 +18,7 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.page import FigureLink
 from mbert_atlas.scorecard.prose import bullets, table_rows
-from mbert_atlas.scorecard.tables import Table, environment, lay_out
+from mbert_atlas.scorecard.tables import Table, artifact_name, environment, lay_out
 from mbert_atlas.scorecard.verdicts import RULE, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, claim_views, glance
 
@@ -63,7 +63,7 @@ class _Section:
 
 @dataclass(frozen=True)
 class _Thumbnail:
-    artifact: str
+    title: str
     target: str
     image: str
 
@@ -173,7 +173,7 @@ def write_index(
             glance(claims[claims["paper"] == key]),
             [
                 _Thumbnail(
-                    figure.artifact,
+                    figure.title,
                     _relative(figure.path, output),
                     _relative(figure.path.with_suffix(".png"), output),
                 )
@@ -187,6 +187,13 @@ def write_index(
     with atomic_path(output) as temporary:
         text = page.render(_common(setting), papers=papers, links=links, part=part)
         temporary.write_text(text, encoding="utf-8")
+
+
+def drawing(paper: str, artifact: str, path: Path) -> FigureLink:
+    """Return the link to a drawing, whose title says what the name of its file says."""
+    name, *rest = path.stem.split(".")
+    words = [artifact_name(artifact), name.removeprefix(artifact).strip("_"), *rest]
+    return FigureLink(paper, artifact, " ".join(filter(None, words)), path)
 
 
 def provenance() -> dict[str, str]:

@@ -233,7 +233,11 @@ def environment() -> Environment:
         "artifact_name": artifact_name,
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
     }
-    templates.globals |= {"symbols": _SYMBOLS, "verdicts": rules.VERDICTS}
+    templates.globals |= {
+        "symbols": _SYMBOLS,
+        "verdicts": rules.VERDICTS,
+        "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
+    }
     return templates
 
 

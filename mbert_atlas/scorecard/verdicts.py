@@ -205,11 +205,12 @@ def read_verdicts(path: Path | str) -> pd.DataFrame:
 
 
 def _as_columns(claim: Claim) -> dict[str, object]:
+    sign = "+" if any(difference.minus for difference in claim.effect) else ""
     return {
         "claim": claim.claim,
         "artifact": claim.artifact,
         "place": claim.place,
-        "expected": f"{claim.expect} {_WHERE[claim.over]}".strip(),
+        "expected": f"{claim.expect.text(sign)} {_WHERE[claim.over]}".strip(),
         "above": claim.expect.above,
         "below": claim.expect.below,
         "note": claim.note,

@@ -132,7 +132,7 @@ def _outcome(
     basis = record["basis"]
     if record["cell"]:
         cell = " ".join(language_name(part, names) for part in record["cell"].split())
-        basis += f"; {readable(cell)}, of {cells}"
+        basis += f"; {readable(cell)} decides (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
     reported = record["reported"] if comparable else math.nan

@@ -33,7 +33,11 @@ def shown_files(scope, *papers):
 def shown_figures(scope, *papers):
     """Its drawings, with paper and artifact."""
     return [
-        {"paper": paper, "artifact": artifact, "path": path.replace("<results>", RESULTS)}
+        {
+            "paper": paper,
+            "artifact": artifact,
+            "path": path.replace("<results>", RESULTS),
+        }
         for paper, artifacts in shown(scope).items()
         if not papers or paper in papers
         for artifact, files in artifacts.items()

@@ -16,8 +16,7 @@ _HIGHLIGHTS = {
 
 
 def main(snakemake):
-    from mbert_atlas.scorecard.page import FigureLink
-    from mbert_atlas.scorecard.replication import Setting, write_index
+    from mbert_atlas.scorecard.replication import Setting, drawing, write_index
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, scope = snakemake.params, snakemake.wildcards.scope
@@ -27,8 +26,7 @@ def main(snakemake):
         titles=params.titles,
         setting=Setting(params.run, params.comparable, params.world),
         figures=[
-            FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
-            for item in params.figures
+            drawing(item["paper"], item["artifact"], Path(item["path"])) for item in params.figures
         ],
         links=_HIGHLIGHTS if scope else _LINKS,
         part=scope.rstrip("/"),
