@@ -47,12 +47,12 @@ include: "workflow/rules/scheduler.smk"
 rule all:
     default_target: True
     input:
-        [path for paper in ARTIFACTS for path in artifacts(paper)],
+        shown_paths(""),
         "<results>/scorecard.html",
         "<results>/index.html",
 
 
 rule highlights:
     input:
-        shown_files("highlights/"),
+        shown_paths("highlights/"),
         "<results>/highlights/index.html",

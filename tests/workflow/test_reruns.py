@@ -87,7 +87,7 @@ def test_a_claim_reruns_pages_alone(results, edit):
     edit(r"(?m)^    claim: ", r"    claim: Changed. ", "mbert_atlas/papers/*/claims.yaml")
     plan = planned(results)
     assert changed(plan) == {"judge_claims"}
-    assert plan.keys() == {"judge_claims", "write_replication", "write_index"}
+    assert plan.keys() == {"judge_claims", "write_replication", "write_index", "all"}
 
 
 def test_the_measure_reruns_its_user_and_the_temporary_vectors(results, edit):

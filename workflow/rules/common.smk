@@ -362,6 +362,54 @@ def artifacts(paper):
     return [path for paths in ARTIFACTS[paper].values() for path in paths]
 
 
+def in_scope(scope):
+    """What pages show in a folder of the run: all, or in `highlights/` what is to be seen first.
+
+    By paper `artifacts` and the `measurements` behind them.
+    """
+    if scope:
+        return HIGHLIGHTS
+    return {
+        paper: {"artifacts": list(ARTIFACTS[paper]), "measurements": MEASUREMENTS[paper]}
+        for paper in ARTIFACTS
+    }
+
+
+def shown_measurements(scope, *papers):
+    """The measurements behind what a scope shows, of all papers or of some."""
+    return [
+        path
+        for paper, item in in_scope(scope).items()
+        if not papers or paper in papers
+        for path in item["measurements"]
+    ]
+
+
+def shown_files(scope, *papers):
+    """The files of the artifacts that a scope shows, with paper and artifact."""
+    return [
+        {"paper": paper, "artifact": artifact, "path": path}
+        for paper, item in in_scope(scope).items()
+        if not papers or paper in papers
+        for artifact in item["artifacts"]
+        for path in ARTIFACTS[paper][artifact]
+    ]
+
+
+def shown_paths(scope, *papers):
+    """The paths of these files."""
+    return [item["path"] for item in shown_files(scope, *papers)]
+
+
+def shown_figures(scope, *papers):
+    """The drawings among these files, with the folder of the run filled in."""
+    return [
+        item | {"path": item["path"].replace("<results>", RESULTS)}
+        for item in shown_files(scope, *papers)
+        if item["path"].endswith(".svg")
+    ]
+
+
 def content(path):
     """Hash of a file of the repository.
 

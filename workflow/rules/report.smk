@@ -1,60 +1,6 @@
 # Needs: measurements. Makes: figures, tables, scorecard, claims with verdicts, a page per paper, costs, the index, and a
 # target per artifact and paper. The collected report is `snakemake --report results/<run>/report.html`.
 
-SCOPES = {
-    "": {
-        paper: {"artifacts": list(ARTIFACTS[paper]), "measurements": MEASUREMENTS[paper]}
-        for paper in ARTIFACTS
-    },
-    "highlights/": HIGHLIGHTS,
-}
-"""Folders of `results/<run>` for pages over everything, or over what is to be seen first."""
-
-
-def shown(scope):
-    """The files by artifact that a scope shows, by paper."""
-    return {
-        paper: {name: ARTIFACTS[paper][name] for name in item["artifacts"]}
-        for paper, item in SCOPES[scope].items()
-    }
-
-
-def shown_files(scope, *papers):
-    """The files that a scope shows, of all papers or of some."""
-    return [
-        path
-        for paper, artifacts in shown(scope).items()
-        if not papers or paper in papers
-        for files in artifacts.values()
-        for path in files
-    ]
-
-
-def shown_figures(scope, *papers):
-    """Its drawings, with paper and artifact."""
-    return [
-        {
-            "paper": paper,
-            "artifact": artifact,
-            "path": path.replace("<results>", RESULTS),
-        }
-        for paper, artifacts in shown(scope).items()
-        if not papers or paper in papers
-        for artifact, files in artifacts.items()
-        for path in files
-        if path.endswith(".svg")
-    ]
-
-
-def shown_measurements(scope, *papers):
-    """The measurements behind it."""
-    return [
-        path
-        for paper, item in SCOPES[scope].items()
-        if not papers or paper in papers
-        for path in item["measurements"]
-    ]
-
 
 localrules:
     plot_transfer,
@@ -67,7 +13,7 @@ localrules:
 
 
 wildcard_constraints:
-    scope=any_of(SCOPES),
+    scope="|highlights/",
 
 
 rule plot_transfer:
@@ -173,9 +119,9 @@ rule judge_claims:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        claims=lambda wildcards: {paper: claims_file(paper) for paper in SCOPES[wildcards.scope]},
+        claims=lambda wildcards: {paper: claims_file(paper) for paper in in_scope(wildcards.scope)},
         claims_content=lambda wildcards: [
-            content(claims_file(paper)) for paper in SCOPES[wildcards.scope]
+            content(claims_file(paper)) for paper in in_scope(wildcards.scope)
         ],
         reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
         reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
@@ -187,7 +133,7 @@ rule judge_claims:
 rule cost:
     """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
     input:
-        lambda wildcards: shown_files(wildcards.scope),
+        lambda wildcards: shown_paths(wildcards.scope),
         lambda wildcards: shown_measurements(wildcards.scope),
     output:
         "<results>/{scope}cost.csv",
@@ -224,7 +170,7 @@ rule cost:
 rule write_replication:
     """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
     input:
-        shown=lambda wildcards: shown_files(wildcards.scope, wildcards.paper),
+        shown=lambda wildcards: shown_paths(wildcards.scope, wildcards.paper),
         measurements=lambda wildcards: shown_measurements(wildcards.scope, wildcards.paper),
         claims="<results>/{scope}claims.csv",
         cost="<results>/{scope}cost.csv",
@@ -242,7 +188,7 @@ rule write_replication:
         world=CONFIG.world,
         title=lambda wildcards: claims(wildcards.paper).TITLE,
         contrasts=lambda wildcards: list(map(list, claims(wildcards.paper).CONTRASTS)),
-        artifacts=lambda wildcards: list(shown(wildcards.scope)[wildcards.paper]),
+        artifacts=lambda wildcards: in_scope(wildcards.scope)[wildcards.paper]["artifacts"],
         figures=lambda wildcards: shown_figures(wildcards.scope, wildcards.paper),
         reported=lambda wildcards: f"resources/reported/{wildcards.paper}.csv",
         reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
@@ -257,10 +203,11 @@ rule write_replication:
 rule write_index:
     """Where one starts: the claims of every paper at a glance, its figures, links to the rest."""
     input:
-        lambda wildcards: shown_files(wildcards.scope),
+        lambda wildcards: shown_paths(wildcards.scope),
         claims="<results>/{scope}claims.csv",
         pages=lambda wildcards: [
-            f"<results>/{wildcards.scope}papers/{paper}.html" for paper in SCOPES[wildcards.scope]
+            f"<results>/{wildcards.scope}papers/{paper}.html"
+            for paper in in_scope(wildcards.scope)
         ],
         scorecard=lambda wildcards: [] if wildcards.scope else "<results>/scorecard.html",
     output:
@@ -273,7 +220,7 @@ rule write_index:
         run=CONFIG.run,
         comparable=CONFIG.comparable,
         world=CONFIG.world,
-        titles=lambda wildcards: {paper: claims(paper).TITLE for paper in SCOPES[wildcards.scope]},
+        titles=lambda wildcards: {paper: claims(paper).TITLE for paper in in_scope(wildcards.scope)},
         figures=lambda wildcards: shown_figures(wildcards.scope),
         code=code("write_index"),
     script:
