@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo small encoder test test-fast lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-fast lint format lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -31,11 +31,15 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-demo: $(INSTALLED) ## the whole workflow in miniature: no network, no GPU, minutes
+demo: $(INSTALLED) ## first results in minutes: highlights and claims in miniature; no network, no GPU
+	$(SNAKEMAKE) --configfile config/demo.yaml -- highlights
+	@echo "Start here: results/demo/highlights/index.html"
+
+demo-all: $(INSTALLED) ## the whole workflow in miniature, going on from what `demo` has made
 	$(SNAKEMAKE) --configfile config/demo.yaml -- all
 	$(SNAKEMAKE) --configfile config/demo.yaml --report results/demo/report.html -- all
-	@echo "Reported beside reproduced: results/demo/scorecard.html"
-	@echo "Figures and tables:         results/demo/report.html"
+	@echo "Start here:                 results/demo/index.html"
+	@echo "Figures, tables, captions:  results/demo/report.html"
 
 small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
 small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the network)

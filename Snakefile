@@ -1,8 +1,8 @@
 """mbert-atlas: five papers on how multilingual BERT stores language, reproduced.
 
-snakemake --profile local --cores 2 --configfile config/demo.yaml -- all  # first look, nothing downloaded
-snakemake --profile slurm all                                             # paper scale on a cluster
-snakemake --profile slurm PAPER_figure1                                   # one artifact
+snakemake --profile local --cores 2 --configfile config/demo.yaml -- highlights  # a first look
+snakemake --profile slurm all                                                    # paper scale
+snakemake --profile slurm PAPER_figure1                                          # one artifact
 """
 
 from snakemake.utils import min_version
@@ -47,6 +47,12 @@ include: "workflow/rules/scheduler.smk"
 rule all:
     default_target: True
     input:
-        [path for paper in ARTIFACTS for path in artifacts(paper)],
+        shown_paths(""),
         "<results>/scorecard.html",
-        "<results>/cost.csv",
+        "<results>/index.html",
+
+
+rule highlights:
+    input:
+        shown_paths("highlights/"),
+        "<results>/highlights/index.html",

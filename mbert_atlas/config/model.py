@@ -29,6 +29,9 @@ class Config(ConfigModel):
     comparable: bool = Field(
         True, description="Whether the numbers may be read beside the papers' (data, encoder)."
     )
+    world: str | None = Field(
+        None, description="Where `comparable` is false: what verdicts are about, in words."
+    )
     mirror: str | None = Field(None, description="Folder that every fetch looks in first.")
     downloads: str = Field("resources/downloads", description="Where fetched files go.")
     offline: bool = Field(False, description="Never use the network; name all missing files.")

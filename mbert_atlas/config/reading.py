@@ -12,31 +12,32 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from mbert_atlas.config.mistakes import Mistake
-from mbert_atlas.config.model import Config
 from mbert_atlas.errors import DataError
 
 BASE = Path("config/config.yaml")
 _TAGS = ("corpus", "kind")
 """Keys that tell the models of a union apart."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_AnyConfig = TypeVar("_AnyConfig", bound=Config)
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 def validate(
-    model: type[_AnyConfig],
+    model: type[_Model],
     values: Mapping[str, Any],
     files: Sequence[Path | str] = (),
     typed: Collection[str] = (),
-    checks: Iterable[Callable[[_AnyConfig], None]] = (),
-) -> _AnyConfig:
+    checks: Iterable[Callable[[_Model], None]] = (),
+    described: Path | str = BASE,
+) -> _Model:
     """Turn merged config values into a model and see whether its parts fit together.
 
     Args:
-        model: the config with the sections of some papers.
+        model: the config with the sections of some papers, or another file's model.
         values: the merged mapping.
         files: the files it came from, last one wins; used to say where a mistake stands.
         typed: top-level keys that were given on the command line, over all files.
         checks: called with the config one after the other; they raise :class:`Mistake`.
+        described: the file to look keys up in.
 
     Raises:
         DataError: names the file and the line of the first mistake, the key and the mend.
@@ -54,7 +55,7 @@ def validate(
         cause = first.get("ctx", {}).get("error")
         if not isinstance(cause, Mistake):
             place, holders = _place(model, first["loc"])
-            cause = Mistake(place, _problem(first), _mend(first, place, holders))
+            cause = Mistake(place, _problem(first), _mend(first, place, holders, described))
         if len(mistakes) > 1:
             cause.problem += f" ({len(mistakes) - 1} more mistakes follow)"
         raise located(cause, files, typed) from error
@@ -145,15 +146,20 @@ def _problem(mistake: Mapping[str, Any]) -> str:
     return text if mistake["type"] == "value_error" else f"{text}, found {mistake['input']!r}"
 
 
-def _mend(mistake: Mapping[str, Any], place: str, holders: Sequence[type[BaseModel]]) -> str:
+def _mend(
+    mistake: Mapping[str, Any],
+    place: str,
+    holders: Sequence[type[BaseModel]],
+    described: Path | str,
+) -> str:
     if mistake["type"] != "extra_forbidden":
-        return "correct it; config/config.yaml describes every key"
+        return f"correct it; {described} describes every key"
     key = place.rpartition(".")[2]
     others = [tag for item in holders[1:] if key in item.model_fields for tag in tags_of(item)]
     if others:
         return f"{', '.join(sorted(others))} {'has' if len(others) == 1 else 'have'} it"
     near = difflib.get_close_matches(key, holders[0].model_fields, 1)
-    return f"did you mean {near[0]!r}?" if near else "see config/config.yaml for the keys"
+    return f"did you mean {near[0]!r}?" if near else f"see {described} for the keys"
 
 
 def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:

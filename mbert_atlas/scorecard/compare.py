@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -13,14 +12,19 @@ import numpy as np
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_path, open_text
+from mbert_atlas.files import atomic_path
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.cells import (
+    KEY,
+    REPORTED_COLUMNS,
+    CellLine,
+    Key,
+    Measured,
+    measured_cells,
+    read_cells,
+)
 
-KEY = MEASUREMENT_COLUMNS[:9]
-
-_REPORTED_COLUMNS = (*KEY, "value")
 _OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
     *KEY,
@@ -34,21 +38,6 @@ COLUMNS = (
 ``X_minus_<baseline>``; or ``extra``, ours alone, of a metric that the artifact does not report."""
 
 _SIGNIFICANT = "_significant_vs_"
-
-Key = tuple[str, ...]
-
-
-class Measured(NamedTuple):
-    """What was measured of one cell under one protocol.
-
-    Attributes:
-        values: seed (none where the value has no seed) to value.
-        n_items: items behind one value; none if unknown.
-    """
-
-    values: dict[int | None, float]
-    n_items: int | None
-
 
 Value = TypeVar("Value")
 
@@ -245,9 +234,9 @@ def _read_reported(
     paths: Iterable[Path], contrasts: Mapping[Key, Sequence[rules.Contrast]]
 ) -> _Cells[float]:
     found = _Cells[float]({}, {})
-    for line in _lines(paths, _REPORTED_COLUMNS):
+    for line in read_cells(paths, REPORTED_COLUMNS):
         if _SIGNIFICANT in line.fields["metric"]:
-            found.stars[line.key] = line.star(contrasts)
+            found.stars[line.key] = _star(line, contrasts)
             continue
         if rules.metric_of(line.fields["metric"], line.fields["condition"]) is None:
             raise line.refused(
@@ -261,98 +250,31 @@ def _read_reported(
 def _read_measurements(
     paths: Iterable[Path], contrasts: Mapping[Key, Sequence[rules.Contrast]]
 ) -> dict[str, _Cells[Measured]]:
-    found: dict[str, _Cells[Measured]] = {name: _Cells({}, {}) for name in PROTOCOLS}
-    for line in _lines(paths, MEASUREMENT_COLUMNS):
-        own = found.get(line.fields["protocol"])
-        if own is None:
-            problem = f"unknown protocol {line.fields['protocol']!r}"
-            raise line.refused(problem, f"use {' or '.join(PROTOCOLS)}")
-        seed, n_items = line.whole("seed"), line.whole("n")
-        if _SIGNIFICANT in line.fields["metric"]:
-            if seed is not None:
-                raise line.refused(
-                    f"a significance of the single seed {seed}",
-                    "test over all seeds together and leave the seed empty",
-                )
-            own.stars[line.key] = line.star(contrasts)
+    stars: dict[str, dict[Key, bool]] = {name: {} for name in PROTOCOLS}
+    values = []
+    for line in read_cells(paths, MEASUREMENT_COLUMNS):
+        if _SIGNIFICANT not in line.fields["metric"]:
+            values.append(line)
             continue
-        cell = own.values.setdefault(line.key, Measured({}, n_items))
-        if cell.values and (seed is None) != (None in cell.values):
+        seed = line.whole("seed")
+        if seed is not None:
             raise line.refused(
-                "the same cell has values with a seed and one without",
-                "give all of them seeds, or leave one row without",
+                f"a significance of the single seed {seed}",
+                "test over all seeds together and leave the seed empty",
             )
-        cell.values[seed] = line.number("value")
-    return found
+        stars[line.protocol][line.key] = _star(line, contrasts)
+    return {name: _Cells(own, stars[name]) for name, own in measured_cells(values).items()}
 
 
-class _Line(NamedTuple):
-    """A line of a CSV file, and the complaints about it."""
-
-    path: Path
-    number_in_file: int
-    fields: dict[str, str]
-
-    @property
-    def key(self) -> Key:
-        return tuple(self.fields[column] for column in KEY)
-
-    def refused(self, problem: str, mend: str) -> DataError:
-        return DataError(self.path, f"line {self.number_in_file}", problem, mend)
-
-    def number(self, column: str) -> float:
-        try:
-            value = float(self.fields[column])
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            problem = f"{self.fields[column]!r} is not a finite number ({column})"
-            raise self.refused(problem, "correct it or make the file again")
-        return value
-
-    def whole(self, column: str) -> int | None:
-        text = self.fields[column]
-        if text and not text.lstrip("-").isdigit():
-            problem = f"{text!r} is not a whole number ({column})"
-            raise self.refused(problem, "correct it or make the file again")
-        return int(text) if text else None
-
-    def star(self, contrasts: Mapping[Key, Sequence[rules.Contrast]]) -> bool:
-        (paper, artifact), condition = self.key[:2], self.key[4]
-        baseline = self.fields["metric"].split(_SIGNIFICANT)[1]
-        claims = contrasts.get((paper, artifact, condition), [])
-        if baseline not in [claim.baseline for claim in claims]:
-            raise self.refused(
-                f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}",
-                f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py",
-            )
-        if self.number("value") not in (0, 1):
-            raise self.refused(f"significance {self.fields['value']!r}", "write 0 or 1")
-        return bool(self.number("value"))
-
-
-def _lines(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[_Line]:
-    """Yield the lines of CSV files whose headers have ``columns``, each cell and seed once."""
-    seen: dict[Key, str] = {}
-    for path in paths:
-        with open_text(path) as stream:
-            reader = csv.DictReader(stream)
-            header = list(reader.fieldnames or ())
-            if missing := [column for column in columns if column not in header]:
-                header_should = f"the header must be {','.join(columns)}"
-                raise DataError(path, "line 1", f"no column {', '.join(missing)}", header_should)
-            for row in reader:
-                line = _Line(path, reader.line_num, row)
-                if None in row or None in row.values():
-                    raise line.refused(
-                        f"the row has not {len(header)} fields",
-                        "correct the row or make the file again",
-                    )
-                cell = (*line.key, row.get("protocol", ""), row.get("seed", ""))
-                if cell in seen:
-                    raise line.refused(
-                        f"the cell {', '.join(filter(None, cell))} is already in {seen[cell]}",
-                        "keep one of the two rows",
-                    )
-                seen[cell] = f"{path}, line {line.number_in_file}"
-                yield line
+def _star(line: CellLine, contrasts: Mapping[Key, Sequence[rules.Contrast]]) -> bool:
+    (paper, artifact), condition = line.key[:2], line.key[4]
+    baseline = line.fields["metric"].split(_SIGNIFICANT)[1]
+    claims = contrasts.get((paper, artifact, condition), [])
+    if baseline not in [claim.baseline for claim in claims]:
+        raise line.refused(
+            f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}",
+            f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py",
+        )
+    if line.number("value") not in (0, 1):
+        raise line.refused(f"significance {line.fields['value']!r}", "write 0 or 1")
+    return bool(line.number("value"))

@@ -16,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
-from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard import rules, verdicts
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _SYMBOLS = {
@@ -26,6 +26,9 @@ _SYMBOLS = {
     rules.NOT_COMPARABLE: "≁",
     rules.NO_REPORTED_VALUE: "–",
     rules.NOT_RUN: "○",
+    verdicts.HOLDS: "✓",
+    verdicts.DOES_NOT_HOLD: "✗",
+    verdicts.UNDECIDED: "?",
 }
 
 
@@ -230,7 +233,11 @@ def environment() -> Environment:
         "artifact_name": artifact_name,
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
     }
-    templates.globals |= {"symbols": _SYMBOLS, "verdicts": rules.VERDICTS}
+    templates.globals |= {
+        "symbols": _SYMBOLS,
+        "verdicts": rules.VERDICTS,
+        "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
+    }
     return templates
 
 

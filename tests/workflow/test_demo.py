@@ -7,8 +7,9 @@ import shutil
 import pandas as pd
 import pytest
 import torch
+import yaml
 
-from clone import copy_repository, left_to_do
+from clone import DEMO, copy_repository, jobs, left_to_do, snakemake
 from mbert_atlas.papers import names
 
 pytestmark = pytest.mark.workflow
@@ -25,6 +26,57 @@ def test_scorecard_has_every_reported_cell_and_says_it_is_not_comparable(demo):
     page = (demo / "results/demo/scorecard.html").read_text()
     assert "not comparable" in page
     assert "http://" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
+
+
+def test_every_claim_has_a_verdict_under_both_protocols(demo):
+    found = pd.read_csv(demo / "results/demo/claims.csv", keep_default_na=False)
+    for paper in names():
+        stated = yaml.safe_load((demo / f"mbert_atlas/papers/{paper}/claims.yaml").read_text())
+        rows = found[found.paper == paper]
+        assert rows["id"].tolist() == [name for name in stated["claims"] for _ in range(2)]
+        assert set(rows["protocol"]) == {"published", "corrected"}
+        page = (demo / f"results/demo/papers/{paper}.html").read_text()
+        assert [name for name in stated["claims"] if f'id="{name}"' not in page] == []
+        assert "in this little world" in page
+        assert re.search(r'<img src="data:image/', page)
+        assert not re.search(r'(?:src|href)="https?:', page)
+    assert set(found["verdict"]) <= {"holds", "does not hold", "undecided", "not run"}
+    decided = found[found["verdict"] != "not run"]
+    assert (decided["basis"] != "").all()
+    assert len(decided) > len(found) / 2
+
+
+def test_the_index_leads_to_what_is_there(demo, report):
+    folder = demo / "results/demo"
+    page = (folder / "index.html").read_text()
+    targets = {target.partition("#")[0] for target in re.findall(r'(?:href|src)="([^"]+)"', page)}
+    assert {"scorecard.html", "claims.csv", "cost.csv", "report.html"} <= targets
+    assert [target for target in targets if not (folder / target).exists()] == []
+    assert not any(target.startswith(("/", "..")) for target in targets)
+
+
+def test_highlights_after_everything_cost_pages_alone(demo):
+    """Claims about what they don't show are not run there; the rest is as over everything."""
+    target = ["highlights", "--profile", "local", *DEMO]
+    planned = jobs(snakemake(demo, *target, "-n"))
+    assert set(planned) - {"total", "highlights", "write_replication"} == {
+        *("judge_claims", "cost", "write_index"),
+    }
+    done = snakemake(demo, *target, "--cores", "2")
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert left_to_do(demo) == {}
+    folder = demo / "results/demo"
+    few, everything = (
+        pd.read_csv(folder / name, keep_default_na=False)
+        for name in ("highlights/claims.csv", "claims.csv")
+    )
+    assert few["id"].tolist() == everything["id"].tolist()
+    run = few[few["verdict"] != "not run"]
+    assert len(run) >= 10
+    assert run.equals(everything.loc[run.index])
+    page = (folder / "highlights/index.html").read_text()
+    targets = {target.partition("#")[0] for target in re.findall(r'(?:href|src)="([^"]+)"', page)}
+    assert [target for target in targets if not (folder / "highlights" / target).exists()] == []
 
 
 def test_costs_are_booked_on_papers_and_stages(demo):

@@ -18,7 +18,7 @@ def test_all_plans(repository, preset):
     assert planned["finetune"] >= 3
 
 
-@pytest.mark.parametrize("target", ["all", "fetch", *names()])
+@pytest.mark.parametrize("target", ["all", "highlights", "fetch", *names()])
 def test_every_target_plans_in_the_demo(repository, target):
     planned = jobs(snakemake(repository, target, "-n", "--forceall", *DEMO))
     assert planned.get("fetch_file", 0) == 0
@@ -43,6 +43,32 @@ def test_bad_settings_end_in_one_sentence(repository, settings, sentence):
     assert done.returncode != 0
     assert sentence in done.stderr + done.stdout
     assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_highlights_are_a_part_of_all(repository):
+    part, everything = (
+        jobs(snakemake(repository, target, "-n", "--forceall", *DEMO))
+        for target in ("highlights", "all")
+    )
+    assert part["finetune"] <= everything["finetune"] / 2
+    assert "scorecard" not in part
+    both = jobs(snakemake(repository, "highlights", "all", "-n", "--forceall", *DEMO))
+    assert both["finetune"] == everything["finetune"]
+    assert both["judge_claims"] == both["write_index"] == 2
+
+
+def test_a_bad_claim_ends_in_one_sentence(repository):
+    path = repository / f"mbert_atlas/papers/{names()[0]}/claims.yaml"
+    before = path.read_text()
+    try:
+        path.write_text(re.sub(r"(?m)^    artifact: .*$", "    artifact: table99", before, count=1))
+        done = snakemake(repository, "all", "-n", *DEMO)
+    finally:
+        path.write_text(before)
+    assert done.returncode != 0
+    output = done.stderr + done.stdout
+    assert re.search(rf"{path}, line \d+, key claims\.\S+\.artifact: 'table99' is not", output)
+    assert "Traceback" not in output
 
 
 def test_a_mistake_is_found_in_the_preset_and_not_in_the_file_below(repository, tmp_path):

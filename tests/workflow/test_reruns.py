@@ -61,8 +61,8 @@ def edit(results):
     """Edit the one file of the package that matches; all is as before after the test."""
     before = {}
 
-    def change(pattern, replacement):
-        files = [path for path in results.glob("mbert_atlas/**/*.py") if path not in before]
+    def change(pattern, replacement, files="mbert_atlas/**/*.py"):
+        files = [path for path in results.glob(files) if path not in before]
         found = [path for path in files if re.search(pattern, path.read_text())]
         assert found, pattern
         before[found[0]] = found[0].read_text()
@@ -81,6 +81,13 @@ def test_what_comes_after_training_does_not_train_again(results, edit):
     plan = planned(results)
     assert {"plot_distances", "plot_projections", "lay_out_table", "scorecard"} <= changed(plan)
     assert not TRAINING & plan.keys()
+
+
+def test_a_claim_reruns_pages_alone(results, edit):
+    edit(r"(?m)^    claim: ", r"    claim: Changed. ", "mbert_atlas/papers/*/claims.yaml")
+    plan = planned(results)
+    assert changed(plan) == {"judge_claims"}
+    assert plan.keys() == {"judge_claims", "write_replication", "write_index", "all"}
 
 
 def test_the_measure_reruns_its_user_and_the_temporary_vectors(results, edit):

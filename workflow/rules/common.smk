@@ -17,6 +17,7 @@ from mbert_atlas.fingerprint import fingerprint
 from mbert_atlas.languages import Languages
 from mbert_atlas.planning import datasets
 from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.scorecard.claims import read_claims
 from mbert_atlas.sources import snapshot_path
 
 RULE_FILES = (Path(workflow.basedir) / "workflow/rules").glob("*.smk")
@@ -38,6 +39,11 @@ def shipped_encoders():
     return found
 
 
+def claims_file(paper):
+    """What a paper claims in words."""
+    return f"mbert_atlas/papers/{paper}/claims.yaml"
+
+
 try:
     LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
     # Snakemake lists the presets of the command line first, although they are laid over the others.
@@ -51,6 +57,10 @@ try:
     )
     RUNS = RunTable(CONFIG)
     UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
+    if workflow.is_main_process:  # and not again in every job
+        for name in CONFIG.papers:
+            folder = Path(workflow.basedir)
+            read_claims(folder / claims_file(name), name, folder / f"resources/reported/{name}.csv")
     for name, encoder in CONFIG.encoders.items():
         if encoder.folder and not Path(encoder.folder).is_dir():
             place, mend = f"key encoders.{name}.folder", "correct the path"
@@ -373,13 +383,61 @@ def headline(artifact):
 
 
 def claims(paper):
-    """The module with a paper's title and claims."""
+    """The module with a paper's title and contrasts."""
     return import_module(f"mbert_atlas.papers.{paper}.claims")
 
 
 def artifacts(paper):
     """The files that a paper's target makes."""
     return [path for paths in ARTIFACTS[paper].values() for path in paths]
+
+
+def in_scope(scope):
+    """What pages show in a folder of the run: all, or in `highlights/` what is to be seen first.
+
+    By paper `artifacts` and the `measurements` behind them.
+    """
+    if scope:
+        return HIGHLIGHTS
+    return {
+        paper: {"artifacts": list(ARTIFACTS[paper]), "measurements": MEASUREMENTS[paper]}
+        for paper in ARTIFACTS
+    }
+
+
+def shown_measurements(scope, *papers):
+    """The measurements behind what a scope shows, of all papers or of some."""
+    return [
+        path
+        for paper, item in in_scope(scope).items()
+        if not papers or paper in papers
+        for path in item["measurements"]
+    ]
+
+
+def shown_files(scope, *papers):
+    """The files of the artifacts that a scope shows, with paper and artifact."""
+    return [
+        {"paper": paper, "artifact": artifact, "path": path}
+        for paper, item in in_scope(scope).items()
+        if not papers or paper in papers
+        for artifact in item["artifacts"]
+        for path in ARTIFACTS[paper][artifact]
+    ]
+
+
+def shown_paths(scope, *papers):
+    """The paths of these files."""
+    return [item["path"] for item in shown_files(scope, *papers)]
+
+
+def shown_figures(scope, *papers):
+    """The drawings among these files, with the folder of the run filled in."""
+    return [
+        item | {"path": item["path"].replace("<results>", RESULTS)}
+        for item in shown_files(scope, *papers)
+        if item["path"].endswith(".svg")
+    ]
 
 
 def content(path):
@@ -393,6 +451,7 @@ def content(path):
 # What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.
 ARTIFACTS = {}  # by paper: target files by artifact
 MEASUREMENTS = {}  # by paper: measurements for the scorecard
+HIGHLIGHTS = {}  # by paper: the `artifacts` to be seen first, with their `measurements`
 TABLES = (
     {}
 )  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers

@@ -4,20 +4,15 @@
 EFIMOV = CONFIG.efimov2022
 
 
-# Both figures show the same distances, so that each model is measured once.
-DISTANCES["efimov2022/words"] = {
-    "encoder": EFIMOV.model,
-    "bitext": EFIMOV.bitext,
-    "pairs": EFIMOV.pairs,
-    "panels": {
-        language: {
-            panel: name
-            for figure in EFIMOV.figures.values()
-            if language in figure.languages
-            for panel, name in figure.panels.items()
-        }
-        for language in {code for figure in EFIMOV.figures.values() for code in figure.languages}
-    },
+# A figure's models are measured in jobs of its own, so that Figure 1 needs none of Figure 2's other tasks.
+DISTANCES |= {
+    f"efimov2022/{name}": {
+        "encoder": EFIMOV.model,
+        "bitext": EFIMOV.bitext,
+        "pairs": EFIMOV.pairs,
+        "panels": {language: figure.panels for language in figure.languages},
+    }
+    for name, figure in EFIMOV.figures.items()
 }
 TRANSFER |= {f"efimov2022/{name}": item for name, item in EFIMOV.tables.items()}
 PLOTS |= {f"efimov2022/{name}": claims("efimov2022").FIGURES[name] for name in EFIMOV.tables}
@@ -54,6 +49,12 @@ ARTIFACTS["efimov2022"] = {
         for name in EFIMOV.tables
     },
 }
+HIGHLIGHTS["efimov2022"] = {
+    "artifacts": ["figure1", "table2"],
+    "measurements": expand(
+        "<results>/measurements/efimov2022/{artifact}.csv", artifact=["figure1", "table2"]
+    ),
+}
 
 
 localrules:
@@ -85,7 +86,8 @@ rule measure_distances:
     """Figures 1 and 2: how far apart related and unrelated pairs are."""
     input:
         lambda wildcards: expand(
-            "<results>/distances/efimov2022/words/{language}/seed{seed}.json",
+            "<results>/distances/efimov2022/{artifact}/{language}/seed{seed}.json",
+            artifact=wildcards.artifact,
             language=EFIMOV.figures[wildcards.artifact].languages,
             seed=CONFIG.seeds,
         ),
@@ -109,7 +111,7 @@ rule plot_distances:
     """Figure 1: histograms of word pair distances, a panel per model."""
     input:
         lambda wildcards: expand(
-            "<results>/distances/efimov2022/words/{language}/seed{seed}.parquet",
+            "<results>/distances/efimov2022/figure1/{language}/seed{seed}.parquet",
             language=wildcards.language,
             seed=CONFIG.seeds,
         ),
@@ -138,7 +140,7 @@ rule plot_distance_grid:
     """Figure 2: the same for every language and task, small."""
     input:
         expand(
-            "<results>/distances/efimov2022/words/{language}/seed{seed}.parquet",
+            "<results>/distances/efimov2022/figure2/{language}/seed{seed}.parquet",
             language=EFIMOV.figures["figure2"].languages,
             seed=CONFIG.seeds,
         ),

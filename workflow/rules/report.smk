@@ -1,12 +1,19 @@
-# Needs: measurements. Makes: figures, tables, scorecard, costs, and a target per artifact and paper. The collected
-# report is `snakemake --report results/<run>/report.html`.
+# Needs: measurements. Makes: figures, tables, scorecard, claims with verdicts, a page per paper, costs, the index, and a
+# target per artifact and paper. The collected report is `snakemake --report results/<run>/report.html`.
 
 
 localrules:
     plot_transfer,
     lay_out_table,
     scorecard,
+    judge_claims,
     cost,
+    write_replication,
+    write_index,
+
+
+wildcard_constraints:
+    scope="|highlights/",
 
 
 rule plot_transfer:
@@ -89,13 +96,7 @@ rule scorecard:
         "../../envs/mbert-atlas.yaml"
     params:
         run=CONFIG.run,
-        figures=[
-            {"paper": paper, "artifact": artifact, "path": path.replace("<results>", RESULTS)}
-            for paper in ARTIFACTS
-            for artifact, paths in ARTIFACTS[paper].items()
-            for path in paths
-            if path.endswith(".svg")
-        ],
+        figures=shown_figures(""),
         comparable=CONFIG.comparable,
         reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
         reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
@@ -107,15 +108,37 @@ rule scorecard:
         "../scripts/scorecard.py"
 
 
+rule judge_claims:
+    """Whether what the papers claim in words holds here, by a stated rule."""
+    input:
+        lambda wildcards: shown_measurements(wildcards.scope),
+    output:
+        "<results>/{scope}claims.csv",
+    log:
+        "<results>/logs/{scope}claims.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        claims=lambda wildcards: {paper: claims_file(paper) for paper in in_scope(wildcards.scope)},
+        claims_content=lambda wildcards: [
+            content(claims_file(paper)) for paper in in_scope(wildcards.scope)
+        ],
+        reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
+        reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
+        code=code("judge_claims"),
+    script:
+        "../scripts/judge_claims.py"
+
+
 rule cost:
     """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
     input:
-        figures=[path for paper in ARTIFACTS for path in artifacts(paper)],
-        scorecard="<results>/scorecard.csv",
+        lambda wildcards: shown_paths(wildcards.scope),
+        lambda wildcards: shown_measurements(wildcards.scope),
     output:
-        "<results>/cost.csv",
+        "<results>/{scope}cost.csv",
     log:
-        "<results>/logs/cost.log",
+        "<results>/logs/{scope}cost.log",
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -142,6 +165,66 @@ rule cost:
         code=code("cost"),
     script:
         "../scripts/cost.py"
+
+
+rule write_replication:
+    """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
+    input:
+        shown=lambda wildcards: shown_paths(wildcards.scope, wildcards.paper),
+        measurements=lambda wildcards: shown_measurements(wildcards.scope, wildcards.paper),
+        claims="<results>/{scope}claims.csv",
+        cost="<results>/{scope}cost.csv",
+    output:
+        "<results>/{scope}papers/{paper}.html",
+    log:
+        "<results>/logs/{scope}papers/{paper}.log",
+    wildcard_constraints:
+        paper=any_of(ARTIFACTS),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        run=CONFIG.run,
+        comparable=CONFIG.comparable,
+        world=CONFIG.world,
+        title=lambda wildcards: claims(wildcards.paper).TITLE,
+        contrasts=lambda wildcards: list(map(list, claims(wildcards.paper).CONTRASTS)),
+        artifacts=lambda wildcards: in_scope(wildcards.scope)[wildcards.paper]["artifacts"],
+        figures=lambda wildcards: shown_figures(wildcards.scope, wildcards.paper),
+        reported=lambda wildcards: f"resources/reported/{wildcards.paper}.csv",
+        reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
+        prose=lambda wildcards: f"docs/papers/{wildcards.paper}.md",
+        prose_content=lambda wildcards: content(f"docs/papers/{wildcards.paper}.md"),
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("write_replication"),
+    script:
+        "../scripts/write_replication.py"
+
+
+rule write_index:
+    """Where one starts: the claims of every paper at a glance, its figures, links to the rest."""
+    input:
+        lambda wildcards: shown_paths(wildcards.scope),
+        claims="<results>/{scope}claims.csv",
+        pages=lambda wildcards: [
+            f"<results>/{wildcards.scope}papers/{paper}.html"
+            for paper in in_scope(wildcards.scope)
+        ],
+        scorecard=lambda wildcards: [] if wildcards.scope else "<results>/scorecard.html",
+    output:
+        "<results>/{scope}index.html",
+    log:
+        "<results>/logs/{scope}index.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        run=CONFIG.run,
+        comparable=CONFIG.comparable,
+        world=CONFIG.world,
+        titles=lambda wildcards: {paper: claims(paper).TITLE for paper in in_scope(wildcards.scope)},
+        figures=lambda wildcards: shown_figures(wildcards.scope),
+        code=code("write_index"),
+    script:
+        "../scripts/write_index.py"
 
 
 for paper in ARTIFACTS:

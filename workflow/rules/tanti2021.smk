@@ -83,6 +83,14 @@ ARTIFACTS["tanti2021"] = {
     },
     "appendices": [*PAGES["appendixA"], *PAGES["appendixB"]],
 }
+HIGHLIGHTS["tanti2021"] = {
+    "artifacts": ["table1", "figure3", "figure4"],
+    "measurements": [
+        path
+        for name in ["table1", "figure3", "figure4"]
+        for path in TABLES[f"tanti2021/{name}"]["measurements"]
+    ],
+}
 
 
 localrules:

@@ -1,15 +1,12 @@
-import platform
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from importlib.metadata import version
-
-    import mbert_atlas
     from mbert_atlas.scorecard.compare import compare, write_scorecard
     from mbert_atlas.scorecard.page import FigureLink, write_page
+    from mbert_atlas.scorecard.replication import provenance
     from mbert_atlas.scorecard.rules import Contrast
 
     contrasts = {
@@ -28,12 +25,7 @@ def main(snakemake):
         Path(snakemake.output.html),
         run_name=snakemake.params.run,
         comparable=snakemake.params.comparable,
-        provenance={
-            "mbert-atlas": mbert_atlas.__version__,
-            "Python": platform.python_version(),
-            "torch": version("torch"),
-            "transformers": version("transformers"),
-        },
+        provenance=provenance(),
         titles=snakemake.params.titles,
         contrasts=contrasts,
         names=snakemake.params.names,

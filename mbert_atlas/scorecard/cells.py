@@ -1,0 +1,138 @@
+"""The CSV files of reported and measured numbers, line by line, mistakes named."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import open_text
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+
+KEY = MEASUREMENT_COLUMNS[:9]
+"""What names a cell: paper, artifact, task, ..., metric."""
+REPORTED_COLUMNS = (*KEY, "value")
+
+Key = tuple[str, ...]
+
+
+class Measured(NamedTuple):
+    """What was measured of one cell under one protocol.
+
+    Attributes:
+        values: seed (none where the value has no seed) to value.
+        n_items: items behind one value; none if unknown.
+    """
+
+    values: dict[int | None, float]
+    n_items: int | None
+
+
+class CellLine(NamedTuple):
+    """A line of a CSV file, and the complaints about it.
+
+    Attributes:
+        path: of the file.
+        number_in_file: of the line, from 1.
+        fields: texts by column.
+    """
+
+    path: Path
+    number_in_file: int
+    fields: dict[str, str]
+
+    @property
+    def key(self) -> Key:
+        """The cell that the line speaks of."""
+        return tuple(self.fields[column] for column in KEY)
+
+    def refused(self, problem: str, mend: str) -> DataError:
+        """Return the error that names the line."""
+        return DataError(self.path, f"line {self.number_in_file}", problem, mend)
+
+    def number(self, column: str) -> float:
+        """Return a finite number."""
+        try:
+            value = float(self.fields[column])
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            problem = f"{self.fields[column]!r} is not a finite number ({column})"
+            raise self.refused(problem, "correct it or make the file again")
+        return value
+
+    def whole(self, column: str) -> int | None:
+        """Return a whole number; none if the field is empty."""
+        text = self.fields[column]
+        if text and not text.lstrip("-").isdigit():
+            problem = f"{text!r} is not a whole number ({column})"
+            raise self.refused(problem, "correct it or make the file again")
+        return int(text) if text else None
+
+    @property
+    def protocol(self) -> str:
+        """The protocol that a measurement was made under."""
+        name = self.fields["protocol"]
+        if name not in PROTOCOLS:
+            raise self.refused(f"unknown protocol {name!r}", f"use {' or '.join(PROTOCOLS)}")
+        return name
+
+
+def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLine]:
+    """Yield the lines of CSV files of reported or measured numbers.
+
+    Args:
+        paths: the files.
+        columns: what their headers must have.
+
+    Raises:
+        DataError: if columns are missing, a row has other fields than the header, or a cell (under
+            one protocol and seed) appears twice; names file and line.
+    """
+    seen: dict[Key, str] = {}
+    for path in paths:
+        with open_text(path) as stream:
+            reader = csv.DictReader(stream)
+            header = list(reader.fieldnames or ())
+            if missing := [column for column in columns if column not in header]:
+                header_should = f"the header must be {','.join(columns)}"
+                raise DataError(path, "line 1", f"no column {', '.join(missing)}", header_should)
+            for row in reader:
+                line = CellLine(path, reader.line_num, row)
+                if None in row or None in row.values():
+                    raise line.refused(
+                        f"the row has not {len(header)} fields",
+                        "correct the row or make the file again",
+                    )
+                cell = (*line.key, row.get("protocol", ""), row.get("seed", ""))
+                if cell in seen:
+                    raise line.refused(
+                        f"the cell {', '.join(filter(None, cell))} is already in {seen[cell]}",
+                        "keep one of the two rows",
+                    )
+                seen[cell] = f"{path}, line {line.number_in_file}"
+                yield line
+
+
+def measured_cells(lines: Iterable[CellLine]) -> dict[str, dict[Key, Measured]]:
+    """Return the cells of measurements, by protocol.
+
+    Raises:
+        DataError: if a protocol is unknown, a value is not a number, or a cell has values with a
+            seed and one without; names file and line.
+    """
+    found: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
+    for line in lines:
+        seed = line.whole("seed")
+        cell = found[line.protocol].setdefault(line.key, Measured({}, line.whole("n")))
+        if cell.values and (seed is None) != (None in cell.values):
+            raise line.refused(
+                "the same cell has values with a seed and one without",
+                "give all of them seeds, or leave one row without",
+            )
+        cell.values[seed] = line.number("value")
+    return found

@@ -1,0 +1,392 @@
+"""Claims as data: what is read, what is refused, and the verdicts of the stated rule by hand."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mbert_atlas.errors import DataError
+from mbert_atlas.papers import names
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+from mbert_atlas.scorecard.cells import Key, Measured
+from mbert_atlas.scorecard.claims import Claim, Expected, cells_of, read_claims
+from mbert_atlas.scorecard.verdicts import (
+    DOES_NOT_HOLD,
+    HOLDS,
+    NOT_RUN,
+    UNDECIDED,
+    estimate,
+    judge,
+    read_verdicts,
+    verdicts,
+    write_claims,
+)
+
+ROOT = Path(__file__).parents[2]
+REPORTED = """\
+paper,artifact,task,model,condition,source,target,layers,metric,value
+toy2020,table1,nli,mbert,original,en,ru,,accuracy,60.0
+toy2020,table1,nli,mbert,original,en,hi,,accuracy,50.0
+toy2020,table1,nli,mbert,adjusted,en,ru,,accuracy,62.0
+toy2020,table1,nli,mbert,adjusted,en,hi,,accuracy,49.0
+toy2020,table2,ner,mbert,original,en,ru,,token_f1,40.0
+"""
+CLAIM = """\
+claims:
+  better:
+    claim: Adjustment helps.
+    place: section 1
+    artifact: table1
+    of: {metric: accuracy}
+    effect: {plus: {condition: adjusted}, minus: {condition: original}}
+    over: every
+    expect: {above: 0}
+"""
+
+
+def key(condition: str, target: str = "ru", metric: str = "accuracy", task: str = "nli") -> Key:
+    return ("toy2020", "table1", task, "mbert", condition, "en", target, "", metric)
+
+
+def measured(*values: float, n: int | None = 1000, first_seed: int = 1) -> Measured:
+    return Measured(dict(enumerate(values, first_seed)), n)
+
+
+def claim(**changes: Any) -> Claim:
+    given = {
+        "claim": "Adjustment helps.",
+        "place": "section 1",
+        "artifact": "table1",
+        "of": {"metric": "accuracy"},
+        "effect": {"plus": {"condition": "adjusted"}, "minus": {"condition": "original"}},
+        "expect": {"above": 0},
+    }
+    return Claim.model_validate(given | changes)
+
+
+def read(tmp_path: Path, text: str = CLAIM) -> dict[str, Claim]:
+    reported, path = tmp_path / "reported.csv", tmp_path / "claims.yaml"
+    reported.write_text(REPORTED)
+    path.write_text(text)
+    return read_claims(path, "toy2020", reported)
+
+
+def rows(tmp_path: Path, cells: dict[Key, Measured], **changes: Any) -> dict[str, Any]:
+    """The published row of one claim over these cells."""
+    reported, path = tmp_path / "reported.csv", tmp_path / "measurements.csv"
+    reported.write_text(REPORTED)
+    lines = [
+        dict(zip(MEASUREMENT_COLUMNS, (*name, value, "published", seed, cell.n_items), strict=True))
+        for name, cell in cells.items()
+        for seed, value in cell.values.items()
+    ]
+    frame = pd.DataFrame(lines, columns=list(MEASUREMENT_COLUMNS))
+    frame.to_csv(path, index=False)
+    found = verdicts({"toy2020": {"better": claim(**changes)}}, [path], [reported])
+    assert found["protocol"].tolist() == ["published", "corrected"]
+    assert found["verdict"].tolist()[1] == NOT_RUN
+    return {str(column): value for column, value in found.to_dict("records")[0].items()}
+
+
+# Reading
+
+
+def test_a_claim_ranges_over_what_no_side_names(tmp_path: Path) -> None:
+    (found,) = read(tmp_path).values()
+    keys = [key(*each) for each in (("adjusted", "ru"), ("original", "ru"), ("original", "hi"))]
+    (cell,) = cells_of(found, "toy2020", keys)  # of Hindi one side is missing
+    assert cell.weights == {key("adjusted"): 1.0, key("original"): -1.0}
+    assert cells_of(found, "another", keys) == []
+
+
+def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
+    over_languages = claim(
+        of={"condition": "original", "metric": "accuracy"},
+        effect={"plus": {"target": ["ru", "hi"]}, "minus": {"target": "es"}},
+    )
+    keys = [key("original", target) for target in ("ru", "hi", "es", "vi")]
+    (cell,) = cells_of(over_languages, "toy2020", keys)
+    assert cell.weights == {keys[0]: 0.5, keys[1]: 0.5, keys[2]: -1.0}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("artifact: table1", "artifact: table11", "line 5, key claims.better.artifact: 'table11'"),
+        ("artifact: table1", "artifact: table11", "did you mean 'table1'?"),
+        ("metric: accuracy", "metric: acuracy", "line 6, key claims.better.of.metric: 'acuracy'"),
+        ("metric: accuracy", "metric: token_f1", "is not defined as metric of table1"),
+        (
+            "condition: adjusted",
+            "condition: ajusted",
+            "line 7, key claims.better.effect: 'ajusted'",
+        ),
+        ("minus: {condition: original}", "minus: {target: ru}", "another leaves it free"),
+        ("of: {metric: accuracy}", "of: {task: nli}", "no metric is named"),
+        ("over: every", "ovr: every", "did you mean 'over'?"),
+        ("above: 0", "abve: 0", "did you mean 'above'?"),
+        ("{above: 0}", "{above: 1, below: 0}", "`above` is not less than `below`"),
+        ("{above: 0}", "{}", "neither `above` nor `below` is given"),
+        ("    place: section 1\n", "", "the key is missing"),
+        ("claims:\n", "unreported: {metrik: x}\nclaims:\n", "'metrik' is not defined as a column"),
+    ],
+)
+def test_mistakes_are_named_with_file_and_line(
+    tmp_path: Path, old: str, new: str, sentence: str
+) -> None:
+    assert old in CLAIM
+    with pytest.raises(DataError) as caught:
+        read(tmp_path, CLAIM.replace(old, new))
+    assert str(caught.value).startswith(str(tmp_path / "claims.yaml"))
+    assert sentence in str(caught.value)
+
+
+def test_names_that_only_we_measure_are_declared(tmp_path: Path) -> None:
+    ours = CLAIM.replace("metric: accuracy", "metric: separation_auc")
+    with pytest.raises(DataError, match="separation_auc"):
+        read(tmp_path, ours)
+    assert read(tmp_path, "unreported: {metric: separation_auc}\n" + ours)
+
+
+@pytest.mark.parametrize("paper", names())
+def test_every_paper_states_its_claims(paper: str) -> None:
+    reported = ROOT / f"resources/reported/{paper}.csv"
+    claims = read_claims(ROOT / f"mbert_atlas/papers/{paper}/claims.yaml", paper, reported)
+    assert claims
+    assert len({each.claim for each in claims.values()}) == len(claims)
+    found = verdicts({paper: claims}, [], [reported])
+    assert set(found["verdict"]) == {NOT_RUN}
+    # where a paper's own numbers say otherwise, the row tells
+    contradicted = found[found["reported_bears_out"] == "no"]
+    assert (contradicted["note"] != "").all(), contradicted["id"].tolist()
+
+
+# The rule
+
+
+def test_the_example_of_the_rule() -> None:
+    """Three seeds, 1,000 items: worked in the docstring of the module."""
+    weights = {key("adjusted"): 1.0, key("original"): -1.0}
+    cells = {key("adjusted"): measured(64, 62, 66), key("original"): measured(61, 62, 60)}
+    found = estimate(weights, cells)
+    assert found.effect == pytest.approx(3)
+    assert found.high - 3 == pytest.approx(5.98, abs=0.005)
+    assert found.low == pytest.approx(2 * 3 - found.high)
+    assert found.basis == "3 paired seeds and items"
+
+
+def test_one_seed_leaves_the_items() -> None:
+    """242 of 404 and 202 of 404: 1e4 (.599 · .401 + .25) / 400 = 12.25, 1.96 · 3.50 = 6.86."""
+    weights = {key("adjusted"): 1.0, key("original"): -1.0}
+    cells = {key("adjusted"): measured(60, n=400), key("original"): measured(50, n=400)}
+    found = estimate(weights, cells)
+    assert (found.low, found.high) == pytest.approx((3.139, 16.861), abs=0.001)
+    assert found.basis == "1 seed: items alone"
+
+
+def test_nothing_right_is_not_certain() -> None:
+    found = estimate({key("original"): 1.0}, {key("original"): measured(0, n=96)})
+    assert found.high == pytest.approx(1.96 * math.sqrt(1e4 * 0.02 * 0.98 / 96), abs=0.001)
+
+
+def test_a_measured_paired_interval_counts() -> None:
+    """Ends 1 and 5: a standard error of 4 / 3.92."""
+    weights = {key("adjusted"): 0.5, key("original"): -0.5}
+    ends = {key("adjusted", metric=f"accuracy_gain_{end}_vs_original") for end in ("low", "high")}
+    cells = {key("adjusted"): measured(63), key("original"): measured(60)}
+    cells |= {end: Measured({None: 1.0 if "low" in end[-1] else 5.0}, 1000) for end in ends}
+    found = estimate(weights, cells)
+    assert (found.low, found.high) == pytest.approx((0.5, 2.5))
+    turned = estimate({name: -weight for name, weight in weights.items()}, cells)
+    assert (turned.low, turned.high) == pytest.approx((-2.5, -0.5))
+
+
+def test_a_paired_interval_without_width_is_no_certainty() -> None:
+    weights = {key("adjusted"): 1.0, key("original"): -1.0}
+    cells = {key("adjusted"): measured(0), key("original"): measured(0)}
+    for end in ("low", "high"):
+        name = key("adjusted", metric=f"accuracy_gain_{end}_vs_original")
+        cells[name] = Measured({None: 0.0}, 1000)
+    found = estimate(weights, cells)
+    assert found.low < 0 < found.high
+
+
+def test_the_baseline_of_gains_drops_out() -> None:
+    """Two scores at 50 with 2,500 items: a variance of 1 each."""
+    gain = "gain_over_original"
+    large, small = key("large", metric=gain), key("small", metric=gain)
+    cells = {large: measured(5, n=2500), small: measured(3, n=2500)}
+    for weights in ({large: 1.0, small: -1.0}, {large: 1.0}):
+        found = estimate(weights, cells)
+        assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
+
+
+def test_seeds_alone_where_items_are_no_share() -> None:
+    """-.1 and -.3: s² = .02, a standard error of .1, and t = 12.706 with one degree of freedom."""
+    weights = {
+        key("adjusted", metric="mean_ratio"): 1.0,
+        key("original", metric="mean_ratio"): -1.0,
+    }
+    before, after = key("original", metric="mean_ratio"), key("adjusted", metric="mean_ratio")
+    cells = {after: measured(0.8, 0.6), before: measured(0.9, 0.9)}
+    found = estimate(weights, cells)
+    assert (found.low, found.high) == pytest.approx((-1.4706, 1.0706), abs=0.0001)
+    assert found.basis == "2 paired seeds alone"
+    single = estimate(weights, {after: measured(0.8), before: measured(0.9)})
+    assert single.basis == "1 seed, items unknown"
+    assert judge(single.low, single.high, Expected(below=0)) == UNDECIDED
+
+
+def test_seeds_without_a_common_one_are_taken_by_side() -> None:
+    """Variances 8 / 2 = 4 and 1 / 3, degrees of freedom 4.333² / (4² / 1 + .333² / 2) = 1.17."""
+    after, before = key("adjusted", metric="mean_ratio"), key("original", metric="mean_ratio")
+    cells = {after: measured(10, 14), before: measured(1, 2, 3, first_seed=3)}
+    found = estimate({after: 1.0, before: -1.0}, cells)
+    assert found.effect == pytest.approx(10)
+    assert found.high == pytest.approx(10 + 9.09 * math.sqrt(13 / 3), rel=0.02)
+    assert found.basis == "2/3 seeds, none in common alone"
+
+
+def test_only_common_seeds_count() -> None:
+    cells = {key("adjusted"): measured(60, 90), key("original"): measured(50)}
+    found = estimate({key("adjusted"): 1.0, key("original"): -1.0}, cells)
+    assert found.effect == pytest.approx(10)
+    assert found.basis == "1 seed: items alone"
+
+
+@pytest.mark.parametrize(
+    ("expect", "low", "high", "verdict"),
+    [
+        ({"above": 0}, 0.1, 2, HOLDS),
+        ({"above": 0}, -0.1, 2, UNDECIDED),
+        ({"above": 0}, -2, 0, DOES_NOT_HOLD),
+        ({"above": 1}, 0.1, 0.9, DOES_NOT_HOLD),
+        ({"below": 0}, -2, -0.1, HOLDS),
+        ({"below": 0.5}, 0.1, 0.4, HOLDS),
+        ({"below": 0}, 0.1, 2, DOES_NOT_HOLD),
+        ({"above": -1, "below": 1}, -0.9, 0.9, HOLDS),
+        ({"above": -1, "below": 1}, -0.9, 1.1, UNDECIDED),
+        ({"above": -1, "below": 1}, 1.1, 3, DOES_NOT_HOLD),
+        ({"above": -1, "below": 1}, -3, 3, UNDECIDED),
+        ({"above": 0}, -math.inf, math.inf, UNDECIDED),
+    ],
+)
+def test_an_interval_inside_outside_or_across(
+    expect: dict[str, float], low: float, high: float, verdict: str
+) -> None:
+    assert judge(low, high, Expected(**expect)) == verdict
+
+
+@given(st.lists(st.floats(0, 100), min_size=4, max_size=4), st.integers(10, 10_000))
+def test_the_rule_is_even_handed(values: list[float], n: int) -> None:
+    one, other = measured(*values[:2], n=n), measured(*values[2:], n=n)
+    weights = {key("adjusted"): 1.0, key("original"): -1.0}
+    found = estimate(weights, {key("adjusted"): one, key("original"): other})
+    turned = estimate(weights, {key("adjusted"): other, key("original"): one})
+    assert (found.low, found.high) == pytest.approx((-turned.high, -turned.low))
+    assert found.low <= found.effect <= found.high
+
+
+# Claims over several cells
+
+
+def cells_with(ru: float, hi: float, vi: float = 50) -> dict[Key, Measured]:
+    """One seed, 10,000 items, original at 50: a difference of 2 is decided, one of 1 is not."""
+    found = {}
+    for target, value in (("ru", ru), ("hi", hi), ("vi", vi)):
+        found[key("original", target)] = measured(50, n=10_000)
+        found[key("adjusted", target)] = measured(value, n=10_000)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("over", "cells", "verdict", "cell"),
+    [
+        ("every", (54, 53, 52.5), HOLDS, "vi"),
+        ("every", (54, 53, 50.5), UNDECIDED, "vi"),
+        ("every", (54, 46, 50.5), DOES_NOT_HOLD, "hi"),
+        ("most", (54, 53, 46), HOLDS, "hi"),
+        ("most", (54, 50.5, 46), UNDECIDED, "hi"),
+        ("most", (54, 45, 46), DOES_NOT_HOLD, "vi"),
+        ("some", (54, 45, 46), HOLDS, "ru"),
+        ("some", (51, 45, 46), UNDECIDED, "ru"),
+        ("some", (47, 45, 46), DOES_NOT_HOLD, "ru"),
+    ],
+)
+def test_one_cell_decides(
+    tmp_path: Path, over: str, cells: tuple[float, ...], verdict: str, cell: str
+) -> None:
+    row = rows(tmp_path, cells_with(*cells), over=over)
+    assert (row["verdict"], row["cell"], row["cells"]) == (verdict, cell, 3)
+
+
+def test_what_one_cell_can_bring_takes_a_wider_interval(tmp_path: Path) -> None:
+    """p = .53 and .5 of 10,000: a standard error of .7064; z(1 - .025 / 3) = 2.394."""
+    for over, expect, z in (
+        *(("every", {"above": 0}, 1.96), ("every", {"below": 0}, 2.394)),
+        *(("some", {"above": 0}, 2.394), ("some", {"below": 0}, 1.96)),
+        *(("most", {"above": 0}, 2.394), ("most", {"below": 0}, 2.394)),
+        *(("every", {"above": 3}, 2.394), ("some", {"above": 3}, 2.394)),  # undecided
+    ):
+        single = rows(tmp_path, cells_with(53, 53, 53), over=over, expect=expect)
+        assert single["high"] - 3 == pytest.approx(z * 0.7064, abs=0.001), (over, expect)
+
+
+def test_a_mean_has_a_narrower_interval_than_its_cells(tmp_path: Path) -> None:
+    mean = rows(tmp_path, cells_with(53, 53, 53), over="mean")
+    assert mean["high"] - 3 == pytest.approx(1.96 * 0.7064 / math.sqrt(3), abs=0.001)
+    assert mean["cell"] == ""
+
+
+def test_the_papers_own_effect_stands_beside(tmp_path: Path) -> None:
+    every = rows(tmp_path, cells_with(54, 53), over="every")
+    assert (every["reported"], every["reported_bears_out"]) == (pytest.approx(-1), "no")
+    mean = rows(tmp_path, cells_with(54, 53), over="mean")
+    assert (mean["reported"], mean["reported_bears_out"]) == (pytest.approx(0.5), "yes")
+
+
+def test_what_is_missing_is_not_run(tmp_path: Path) -> None:
+    row = rows(tmp_path, {key("adjusted"): measured(60)})
+    assert row["verdict"] == NOT_RUN
+    assert row["cells"] == 0
+    assert math.isnan(row["effect"])
+
+
+def test_a_gain_that_is_larger_for_one_task_than_for_another(tmp_path: Path) -> None:
+    cells = {
+        key(condition, task=task): measured(value)
+        for task, condition, value in (
+            *(("nli", "original", 50.0), ("nli", "adjusted", 52.0)),
+            *(("mixed", "original", 40.0), ("mixed", "adjusted", 47.0)),
+        )
+    }
+    more = {
+        "plus": [
+            {"task": "mixed", "condition": "adjusted"},
+            {"task": "nli", "condition": "original"},
+        ],
+        "minus": [
+            {"task": "mixed", "condition": "original"},
+            {"task": "nli", "condition": "adjusted"},
+        ],
+    }
+    assert rows(tmp_path, cells, effect=more)["effect"] == pytest.approx(5)
+
+
+def test_verdicts_survive_their_file(tmp_path: Path) -> None:
+    reported = tmp_path / "reported.csv"
+    reported.write_text(REPORTED)
+    frame = verdicts({"toy2020": {"better": claim()}}, [], [reported])
+    write_claims(frame, tmp_path / "claims.csv")
+    again = read_verdicts(tmp_path / "claims.csv")
+    assert list(again.columns) == list(frame.columns)
+    assert again["cell"].tolist() == ["", ""]
+    (tmp_path / "bad.csv").write_text("paper,id\n")
+    with pytest.raises(DataError, match="no column claim"):
+        read_verdicts(tmp_path / "bad.csv")

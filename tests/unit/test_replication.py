@@ -1,0 +1,202 @@
+"""The replication pages and the index: everything is there, and nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+from mbert_atlas.scorecard.claims import Claim
+from mbert_atlas.scorecard.compare import compare
+from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
+from mbert_atlas.scorecard.page import FigureLink
+from mbert_atlas.scorecard.prose import bullets, table_rows
+from mbert_atlas.scorecard.replication import Setting, write_index, write_replication
+from mbert_atlas.scorecard.verdicts import verdicts
+from mbert_atlas.scorecard.views import claim_views
+
+PNG = bytes.fromhex("89504e470d0a1a0a")
+HEADER = ",".join(MEASUREMENT_COLUMNS)
+CELL = "toy2020,table1,nli,mbert,{},en,ru,,accuracy"
+WORLD = Setting("demo", False, "in this little world")
+PROSE = """\
+# toy2020
+
+## The two protocols
+
+| | published | corrected |
+| --- | --- | --- |
+| loss | **mean** | sum, as `Eq. 1` |
+
+## Deviations and choices
+
+- Words of 1 < 2 pieces, see
+  [the config](../config.md).
+- Seeds are *ours*.
+
+```
+- no entry
+```
+
+## Cost
+- another list
+"""
+
+
+def claim(sentence: str, condition: str) -> Claim:
+    return Claim.model_validate(
+        {
+            "claim": sentence,
+            "place": "section 1",
+            "artifact": "table1",
+            "of": {"metric": "accuracy"},
+            "effect": {"plus": {"condition": condition}, "minus": {"condition": "original"}},
+            "expect": {"above": 0},
+            "note": "Read <generously>.",
+        }
+    )
+
+
+@pytest.fixture
+def measurements(tmp_path: Path) -> Path:
+    path = tmp_path / "measurements.csv"
+    lines = [
+        f"{CELL.format(condition)},{value},{protocol},{seed},5000"
+        for condition, value in (("original", 50), ("adjusted", 60))
+        for protocol in ("published", "corrected")
+        for seed in (1, 2)
+    ]
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    return path
+
+
+@pytest.fixture
+def reported(tmp_path: Path) -> Path:
+    path = tmp_path / "reported.csv"
+    rows = [f"{CELL.format('original')},70", f"{CELL.format('adjusted')},69"]
+    path.write_text("\n".join([",".join([*MEASUREMENT_COLUMNS[:9], "value"]), *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def claims(measurements: Path, reported: Path) -> pd.DataFrame:
+    stated = {"better": claim("Adjustment helps.", "adjusted"), "never": claim("So.", "replayed")}
+    return verdicts({"toy2020": stated}, [measurements], [reported])
+
+
+@pytest.fixture
+def figure(tmp_path: Path) -> FigureLink:
+    path = tmp_path / "run/figures/toy2020/table1.svg"
+    path.parent.mkdir(parents=True)
+    path.write_text("<svg>" + 100 * " " + "</svg>")
+    path.with_suffix(".png").write_bytes(PNG)
+    return FigureLink("toy2020", "table1", "table1", path)
+
+
+def replication(
+    tmp_path: Path,
+    claims: pd.DataFrame,
+    measurements: Path,
+    reported: Path,
+    figure: FigureLink,
+    setting: Setting = WORLD,
+) -> str:
+    output = tmp_path / "run/papers/toy2020.html"
+    cost = [("toy2020", "training", 3, 0.5, 1.5, 0.0, 900.0, 0), ("other", "x", 9, 9, 9, 9, 9, 9)]
+    write_replication(
+        claims,
+        output,
+        paper="toy2020",
+        title="Toy et al. (2020)",
+        setting=setting,
+        scorecard=compare([measurements], [reported], contrasts={}, comparable=False),
+        contrasts=[],
+        artifacts=["table1"],
+        figures=[figure],
+        prose=PROSE,
+        cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
+        names={"ru": "Russian"},
+    )
+    return output.read_text(encoding="utf-8")
+
+
+def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
+    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
+) -> None:
+    page = replication(tmp_path, claims, measurements, reported, figure)
+    assert page.count("Adjustment helps.") >= 3  # table, section, mark
+    assert "+10.0 [+" in page
+    assert "✓ holds" in page
+    assert "○ not run" in page
+    assert "its own numbers say otherwise" in page  # reported: -1
+    assert "Read &lt;generously&gt;." in page
+    assert "data:image/png;base64,iVBORw0KGgo=" in page  # the smaller of the two
+    assert "Words of 1 &lt; 2 pieces, see the config." in page
+    assert "<td>sum, as <code>Eq. 1</code></td>" in page
+    assert "no entry" not in page
+    assert '<td>training</td><td class="number">3</td>' in page
+    assert "<td>other</td>" not in page
+
+
+def test_pages_need_nothing_from_elsewhere(
+    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
+) -> None:
+    page = replication(tmp_path, claims, measurements, reported, figure)
+    output = tmp_path / "run/index.html"
+    write_index(
+        claims,
+        output,
+        titles={"toy2020": "Toy et al. (2020)"},
+        setting=WORLD,
+        figures=[figure],
+        links={"claims.csv": "the verdicts"},
+    )
+    index = output.read_text(encoding="utf-8")
+    for text in (page, index):
+        assert not re.search(r"<(link|script|iframe)\b|https?://|url\(|@import", text)
+        assert all(
+            not target.startswith("/") for target in re.findall(r'(?:href|src)="([^"]*)"', text)
+        )
+    assert 'href="papers/toy2020.html#better"' in index
+    assert 'src="figures/toy2020/table1.png"' in index
+    assert 'id="better"' in page
+    for anchor in re.findall(r'href="#([^"]+)"', page):
+        assert f'id="{anchor}"' in page
+
+
+def test_a_small_world_says_so_and_the_papers_own_does_not(
+    tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
+) -> None:
+    page = replication(tmp_path, claims, measurements, reported, figure)
+    assert "whether it holds in this little world" in page
+    assert "None of it says anything of multilingual BERT itself." in page
+    assert "polygon" not in page
+    papers = Setting("paper", True, None)
+    page = replication(tmp_path, claims, measurements, reported, figure, papers)
+    assert "whether it holds here" in page
+    assert "multilingual BERT" not in page
+    assert 'polygon class="reported"' in page
+    unnamed = replication(
+        tmp_path, claims, measurements, reported, figure, Setting("mine", False, None)
+    )
+    assert "holds with the data and the encoder of this run" in unnamed
+
+
+def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
+    better, never = claim_views(claims, {}, comparable=False)
+    drawings = {outcome.drawing for outcome in better.outcomes}
+    assert len(drawings) == 1  # the same numbers under both
+    assert [outcome.drawing for outcome in never.outcomes] == ["", ""]
+    assert (better.reported, better.contradicted) == ("−1.00", True)
+
+
+def test_prose_without_the_heading_gives_nothing() -> None:
+    assert bullets(PROSE, "Nothing") == []
+    assert table_rows(PROSE, "Deviations and choices") == []
+    assert [str(text) for text in bullets(PROSE, "Deviations and choices")][1] == (
+        "Seeds are <em>ours</em>."
+    )
+    assert table_rows(PROSE, "The two protocols")[1][1] == "<strong>mean</strong>"

@@ -1,0 +1,36 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+_LINKS = {
+    "scorecard.html": "every number that the papers print beside ours",
+    "claims.csv": "the verdicts as a table",
+    "scorecard.csv": "the numbers as a table",
+    "cost.csv": "jobs, hours and memory by paper and stage",
+    "report.html": "all figures and tables with captions in one file, if `--report` has made it",
+}
+_HIGHLIGHTS = {
+    "claims.csv": "the verdicts as a table",
+    "cost.csv": "jobs, hours and memory by paper and stage",
+}
+
+
+def main(snakemake):
+    from mbert_atlas.scorecard.replication import Setting, drawing, write_index
+    from mbert_atlas.scorecard.verdicts import read_verdicts
+
+    params, scope = snakemake.params, snakemake.wildcards.scope
+    write_index(
+        read_verdicts(snakemake.input.claims),
+        Path(snakemake.output[0]),
+        titles=params.titles,
+        setting=Setting(params.run, params.comparable, params.world),
+        figures=[
+            drawing(item["paper"], item["artifact"], Path(item["path"])) for item in params.figures
+        ],
+        links=_HIGHLIGHTS if scope else _LINKS,
+        part=scope.rstrip("/"),
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,40 @@
+from pathlib import Path
+
+import pandas as pd
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.scorecard.compare import compare
+    from mbert_atlas.scorecard.replication import Setting, drawing, write_replication
+    from mbert_atlas.scorecard.rules import Contrast
+    from mbert_atlas.scorecard.verdicts import read_verdicts
+
+    params, paper = snakemake.params, snakemake.wildcards.paper
+    contrasts = [Contrast(*contrast) for contrast in params.contrasts]
+    frame = compare(
+        list(map(Path, snakemake.input.measurements)),
+        [Path(params.reported)],
+        contrasts={paper: contrasts},
+        comparable=params.comparable,
+    )
+    write_replication(
+        read_verdicts(snakemake.input.claims),
+        Path(snakemake.output[0]),
+        paper=paper,
+        title=params.title,
+        setting=Setting(params.run, params.comparable, params.world),
+        scorecard=frame[frame["paper"] == paper],
+        contrasts=contrasts,
+        artifacts=params.artifacts,
+        figures=[
+            drawing(item["paper"], item["artifact"], Path(item["path"])) for item in params.figures
+        ],
+        prose=Path(params.prose).read_text(encoding="utf-8"),
+        cost=pd.read_csv(snakemake.input.cost),
+        names=params.names,
+    )
+
+
+run(main, snakemake)
