@@ -192,7 +192,9 @@ class Teller(Random):
 
     def pick(self, options: Sequence[str], *company: str) -> str:
         """Draw one of ``options`` as the scene and ``company`` like it."""
-        return self.choices(options, cum_weights=_weights(tuple(options), (self.scene, *company)))[0]
+        return self.choices(options, cum_weights=_weights(tuple(options), (self.scene, *company)))[
+            0
+        ]
 
 
 @cache

@@ -22,7 +22,7 @@ from mbert_atlas.miniature.meanings import Meaning, Thing, draw_owner
 from mbert_atlas.miniature.stories import draw_paragraph
 
 _TIMESTAMP = "2020-04-20T12:00:00Z"
-_LONG = (3, 6)
+_LONG = (6, 12)
 """Sentences of a paragraph, at least and at most, but for what follows from the last."""
 _TOLD = 0.9
 """Share of the paragraphs after the first that a language tells."""
@@ -76,7 +76,9 @@ def draw_outlines(rng: Teller, count: int) -> list[Outline]:
             noun = rng.choice(NOUNS)
             owner = replace(draw_owner(rng), plural=False) if rng.random() < 0.5 else None
             adjective = rng.choice(adjectives_of(noun))
-            topic = Thing(noun, "definite" if owner else "indefinite", False, adjective, owner=owner)
+            topic = Thing(
+                noun, "definite" if owner else "indefinite", False, adjective, owner=owner
+            )
         topics.setdefault((topic.noun, topic.adjective, topic.owner), topic)
     return [_outline(rng, topic) for topic in topics.values()]
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import json
+import lzma
 import tarfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,12 +19,14 @@ _EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 
 
 def write(path: Path, content: str | bytes) -> None:
-    """Write bytes, or text as UTF-8; compressed if the name ends in ``.gz`` or ``.bz2``."""
+    """Write bytes, or text as UTF-8; compressed if the name ends in .gz, .bz2 or .xz."""
     content = content.encode() if isinstance(content, str) else content
     if path.suffix == ".gz" and not path.name.endswith(".tar.gz"):
         content = gzip.compress(content, mtime=0)  # without name and time of writing
     elif path.suffix == ".bz2":
         content = bz2.compress(content)
+    elif path.suffix == ".xz":
+        content = lzma.compress(content, preset=1)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
 

@@ -16,7 +16,6 @@ is all that word alignment, tags carried across languages, or answers to questio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -205,11 +204,11 @@ class Language:
 
     @cached_property
     def phrase_order(self) -> str:
-        """Order of a noun phrase: ``GXDQAH``, and behind the noun what the row puts there."""
+        """Order of a noun phrase: ``DGXQAH``, and behind the noun what the row puts there."""
         pairs = (
+            ("D", "D"),
             ("G", self.genitive),
             ("X", self.demonstrative),
-            ("D", "D"),
             ("Q", self.numeral),
             ("A", self.adjective),
         )
@@ -236,6 +235,8 @@ class Language:
         if marks and self.fusion != "isolating":
             whole = "+".join((concept, *marks))
             known = roots(self.genus).get(whole)
+            if known is None and "past" in marks:  # English verbs have one past
+                known = roots(self.genus).get(whole.removesuffix("+3pl"))
             if known is not None:
                 return known
             parts = ["+".join(marks)] if self.fusion == "fusional" else marks
@@ -280,7 +281,11 @@ class Language:
         others, other, _ = self.single(thing.partner, path + ".partner", case)
         link = Word("and", self.form("and"), "CCONJ", "cc", (path + ".and",), other)
         other.attach(head, "conj")
-        return [*words, link, *others], head, features._replace(plural=True, gender="m" * bool(self.genders))
+        return (
+            [*words, link, *others],
+            head,
+            features._replace(plural=True, gender="m" * bool(self.genders)),
+        )
 
     def single(self, thing: Thing, path: str, case: str) -> tuple[list[Word], Word, Features]:
         """Return a noun phrase without its partner; see :meth:`phrase`."""
@@ -322,7 +327,9 @@ class Language:
         if concept in NUMERALS:
             words = [Word(concept, self.form(concept), "NUM", "nummod", source, head)]
             if self.classifiers:
-                words.append(Word("", self.form(KIND.get(thing.noun, thing.noun)), "NOUN", "clf", (), head))
+                words.append(
+                    Word("", self.form(KIND.get(thing.noun, thing.noun)), "NOUN", "clf", (), head)
+                )
             return {"Q": words}
         if concept == "many":
             return {"Q": [Word(concept, self.form("many"), "DET", "det", source, head)]}
@@ -346,7 +353,10 @@ class Language:
         head = Word(adjective, form, "ADJ", "", (prefix + role,))
         if not very:
             return [head], head
-        return [Word("very", self.form("very"), "ADV", "advmod", (prefix + "very",), head), head], head
+        return [
+            Word("very", self.form("very"), "ADV", "advmod", (prefix + "very",), head),
+            head,
+        ], head
 
     def adpositional(self, concept: str, thing: Thing, path: str) -> tuple[list[Word], Word]:
         """Return a noun phrase with its adposition or case, and the head of the noun phrase."""
@@ -373,7 +383,9 @@ class Language:
         subject_head.attach(head, "nsubj")
         slots["S"] = subject
         if clause.negated:
-            slots["N"] = [Word("not", self.form("not"), "PART", "advmod", (path + ".negation",), head)]
+            slots["N"] = [
+                Word("not", self.form("not"), "PART", "advmod", (path + ".negation",), head)
+            ]
         if clause.object is not None:
             slots["O"], object_head, _ = self.phrase(clause.object, path + ".object", "acc")
             object_head.attach(head, "obj")
@@ -390,8 +402,8 @@ class Language:
     def tense(self, clause: Clause, features: Features) -> tuple[str, ...]:
         """Return the marks of a verb or copula."""
         if clause.past:
-            return "past", "they" if features.plural else ""
-        return ("they" if features.plural else "third" if self.fusion == "fusional" else "",)
+            return "past", "3pl" if features.plural else ""
+        return ("3pl" if features.plural else "3sg" if self.fusion == "fusional" else "",)
 
     def verbal(
         self, clause: Clause, features: Features, path: str
@@ -410,7 +422,11 @@ class Language:
         """Return the slots that an adjective or a kind fills as predicate, and its head."""
         if is_adjective(clause.predicate):
             words, head = self.adjective_phrase(
-                clause.predicate, clause.intensified, features._replace(case=""), path + ".", "predicate"
+                clause.predicate,
+                clause.intensified,
+                features._replace(case=""),
+                path + ".",
+                "predicate",
             )
         else:
             kind = Thing(clause.predicate, "indefinite", clause.subject.plural)
@@ -418,7 +434,7 @@ class Language:
         slots = {"A": words}
         if self.copula or clause.past:
             marks = self.tense(clause, features)
-            form = self.form("be", *(mark for mark in marks if mark != "third"))
+            form = self.form("be", *(mark for mark in marks if mark != "3sg"))
             slots["C"] = [Word("be", form, "AUX", "cop", (path + ".copula",), head)]
         return slots, head
 

@@ -121,9 +121,7 @@ _LIKE = {"he": "man", "she": "woman", "they": "man", "person": "man", "animal": 
 _DESCRIBED = tuple(noun for noun in (*KIND, *LOCATIONS) if KIND.get(noun) != "plant")
 
 
-def draw_thing(
-    rng: Teller, nouns: Sequence[str], *company: str, counted: bool = False
-) -> Thing:
+def draw_thing(rng: Teller, nouns: Sequence[str], *company: str, counted: bool = False) -> Thing:
     """Draw a thing that is one of ``nouns``.
 
     Args:

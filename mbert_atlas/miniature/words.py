@@ -19,16 +19,16 @@ _SHORT = frozenset((*CONCEPTS[CONCEPTS.index("very") :], *INTERROGATIVES))
 """Concepts of grammar, whose words have one syllable."""
 
 ENGLISH = {
-    **{"definite": "the", "indefinite": "a", "be": "is", "be+they": "are", "be+past": "was"},
-    **{"be+past+they": "were", "indefinite+plural": "some", "this+plural": "these"},
-    **{"plural": "s", "third": "s", "they": "", "past": "ed", "past+they": "ed"},
+    **{"definite": "the", "indefinite": "a", "be": "is", "be+3pl": "are", "be+past": "was"},
+    **{"be+past+3pl": "were", "indefinite+plural": "some", "this+plural": "these"},
+    **{"plural": "s", "3sg": "s", "3pl": "", "past": "ed", "past+3pl": "ed"},
     **{"man+plural": "men", "woman+plural": "women", "knife+plural": "knives"},
     **{"city+plural": "cities", "story+plural": "stories", "box+plural": "boxes"},
     **{"see+past": "saw", "find+past": "found", "know+past": "knew", "buy+past": "bought"},
     **{"sell+past": "sold", "read+past": "read", "write+past": "wrote", "eat+past": "ate"},
     **{"sleep+past": "slept", "run+past": "ran", "sing+past": "sang", "swim+past": "swam"},
     **{"leave+past": "left", "cry+past": "cried", "carry+past": "carried"},
-    **{"cry+third": "cries", "carry+third": "carries"},
+    **{"cry+3sg": "cries", "carry+3sg": "carries"},
 }
 """What is not regular in English: a concept's word, or (``concept+marks``) one of its forms."""
 
@@ -88,7 +88,7 @@ def _syllable(rng: Random) -> str:
 
 @cache
 def ending(genus: str, marks: str) -> str:
-    """Return the ending that expresses ``marks`` (``plural``, ``past+they``) in a genus."""
+    """Return the ending that expresses ``marks`` (``plural``, ``past+3pl``) in a genus."""
     if genus == "Germanic" and marks in ENGLISH:
         return ENGLISH[marks]
     rng = Random(derive_seed(0, "ending", genus, marks))
@@ -121,8 +121,10 @@ def spelled(letters: str, script: str) -> str:
 
 
 _SYLLABLE = re.compile(r"[^aeiou]?[aeiou](?:[^aeiou](?![aeiou]))?|[^aeiou]")
-_HANGUL_ONSETS = dict(zip("ptkbdgmnlrszfvh", (17, 16, 15, 7, 3, 0, 6, 2, 5, 4, 9, 12, 14, 8, 18)))
-_HANGUL_CODAS = dict(zip("ptkbdgmnlrszfvh", (26, 25, 24, 17, 7, 1, 16, 4, 8, 9, 19, 22, 23, 18, 27)))
+_ONSETS = (17, 16, 15, 7, 3, 0, 6, 2, 5, 4, 9, 12, 14, 8, 18)
+_HANGUL_ONSETS = dict(zip(_CONSONANTS, _ONSETS, strict=True))
+_CODAS = (26, 25, 24, 17, 7, 1, 16, 4, 8, 9, 19, 22, 23, 18, 27)
+_HANGUL_CODAS = dict(zip(_CONSONANTS, _CODAS, strict=True))
 
 
 def _syllabic(syllable: str, script: str) -> str:
@@ -133,7 +135,9 @@ def _syllabic(syllable: str, script: str) -> str:
     number = _VOWELS.index(vowel)
     if script == "Hang":
         first = _HANGUL_ONSETS.get(onset, 11)
-        return chr(0xAC00 + (first * 21 + (0, 4, 20, 8, 13)[number]) * 28 + _HANGUL_CODAS.get(coda, 0))
+        return chr(
+            0xAC00 + (first * 21 + (0, 4, 20, 8, 13)[number]) * 28 + _HANGUL_CODAS.get(coda, 0)
+        )
     first = " ptkbdgmnlszfvh".index(onset or " ")
     if script == "Jpan":
         closing = "ン" if coda in "mn" else _KANA[5 * " ptkbdgmnlszfvh".index(coda) + 4]

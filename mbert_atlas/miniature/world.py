@@ -119,7 +119,7 @@ class _World:
         """Return what writes a source, and the folders that it fills."""
         return [
             (self.write_encyclopedias, ("wikipedia",)),
-            (self.write_plain_texts, ("plain-texts",)),
+            (self.write_plain_texts, ("cc100",)),
             (self.write_bitexts, ("wikimatrix", "opus-wikimatrix", "gold-alignments")),
             (self.write_tatoeba, ("tatoeba-laser",)),
             (self.write_references, ("muse", "wals")),
@@ -148,15 +148,13 @@ class _World:
             formats.write(self.folder / name, export(language, pages))
 
     def write_plain_texts(self) -> None:
-        """Write short stories to pretrain on, one a line, the same in every language."""
+        """Write CC-100: short stories to pretrain on, one a line, the same in every language."""
         rng = self.rng("plain texts")
         stories = [draw_story(rng) for _ in range(self.sizes.stories)]
         for language in track(self.languages, "miniature: plain texts"):
             foreign, space = self.foreign("plain texts", language), " " * language.spaced
             told = (space.join(language.sentence(m, foreign).text for m in s) for s in stories)
-            formats.write(
-                self.folder / f"plain-texts/{language.code}.txt.gz", formats.lines(told)
-            )
+            formats.write(self.folder / f"cc100/{language.code}.txt.xz", formats.lines(told))
 
     def write_tatoeba(self) -> None:
         """Write LASER's Tatoeba test sets: sentence pairs with English, in two files."""

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -47,7 +48,16 @@ SIZES = MiniatureSizes(
     qa_train=30,
     qa_test=9,
 )
-TOGETHER = ("xnli/", "wikiann/", "mlqa/", "tydiqa/", "wikipedia/", "plain-texts/", "xquad/", "wals/")
+TOGETHER = (
+    "xnli/",
+    "wikiann/",
+    "mlqa/",
+    "tydiqa/",
+    "wikipedia/",
+    "cc100/",
+    "xquad/",
+    "wals/",
+)
 """Files that hold several languages, foreign words, or answers unique in all languages."""
 NAMESPACE = "{http://www.mediawiki.org/xml/export-0.10/}"
 
@@ -87,7 +97,8 @@ def test_another_seed_gives_other_files(world: Path, tmp_path: Path) -> None:
     write_miniature(tmp_path / "other", LANGUAGES, 4, SIZES)
     ours, other = contents(world), contents(tmp_path / "other")
     assert set(ours) == set(other)
-    assert [name for name in ours if ours[name] == other[name]] == []
+    same = {name.split("/")[0] for name in ours if ours[name] == other[name]}
+    assert same <= {"muse", "wals"}  # the languages are what they are
 
 
 def test_a_language_does_not_depend_on_the_others(world: Path, tmp_path: Path) -> None:
@@ -430,7 +441,7 @@ def test_xquad(world: Path, tmp_path: Path) -> None:
         code: qa(tmp_path, world / f"xquad/xquad.{code}.json", "squad", code, "test")[0]
         for code in LANGUAGES
     }
-    for code, rows in told.items():
+    for rows in told.values():
         assert [row["id"] for row in rows] == [row["id"] for row in told["en"]]
         assert len(rows) == SIZES.qa_test
         for row in rows:
@@ -470,18 +481,18 @@ def test_tydiqa(world: Path, tmp_path: Path) -> None:
 
 
 def test_only_what_is_asked_for(world: Path, tmp_path: Path) -> None:
-    write_miniature(tmp_path / "part", LANGUAGES, 3, SIZES, only=["plain-texts", "squad"])
+    write_miniature(tmp_path / "part", LANGUAGES, 3, SIZES, only=["cc100", "squad"])
     part, whole = contents(tmp_path / "part"), contents(world)
-    assert {name.split("/")[0] for name in part} == {"plain-texts", "squad", "mlqa", "MANIFEST.tsv"}
+    assert {name.split("/")[0] for name in part} == {"cc100", "squad", "mlqa", "MANIFEST.tsv"}
     assert [name for name in part if name != "MANIFEST.tsv" and part[name] != whole[name]] == []
 
 
 # ---- texts to pretrain on, dictionaries, typology
 
 
-def test_plain_texts_say_the_same_line_by_line(world: Path) -> None:
+def test_running_texts_say_the_same_line_by_line(world: Path) -> None:
     told = {
-        code: gzip.decompress((world / f"plain-texts/{code}.txt.gz").read_bytes()).decode()
+        code: lzma.decompress((world / f"cc100/{code}.txt.xz").read_bytes()).decode()
         for code in LANGUAGES
     }
     assert {text.count("\n") for text in told.values()} == {SIZES.stories}
@@ -513,11 +524,14 @@ def test_wals_can_be_joined(world: Path) -> None:
     order = tables["codes"][tables["values"]["81A-ar"]["Code_ID"]]
     assert order["Name"] == "VSO"
     assert tables["languages"]["ar"]["Genus"] == "Semitic"
-    assert all(len({r["Value"] for r in tables["values"].values() if r["Parameter_ID"] == p}) > 1 for p in ("81A", "87A"))
+    assert all(
+        len({r["Value"] for r in tables["values"].values() if r["Parameter_ID"] == p}) > 1
+        for p in ("81A", "87A")
+    )
 
 
 def test_test_sets_say_nothing_that_texts_say(world: Path) -> None:
-    told = gzip.decompress((world / "plain-texts/en.txt.gz").read_bytes()).decode()
+    told = lzma.decompress((world / "cc100/en.txt.xz").read_bytes()).decode()
     folder = world / "universal-dependencies/UD_English-Miniature"
     tested = conllu.parse((folder / "en_miniature-ud-test.conllu").read_text("utf-8"))
     assert not any(part.metadata["text"] in told for part in tested)
