@@ -159,14 +159,16 @@ class Language:
     """A row of ``languages.csv``.
 
     Attributes:
-        code: as in ``resources/languages.csv``; ``iso639_3``, ``name`` and ``genus``, too; ``script``: ISO 15924.
+        code: as in ``resources/languages.csv``, like ``name``, ``family`` and ``genus``.
+        iso639_3: code in Tatoeba's file names; ``script``: ISO 15924.
         order: of subject, verb and object (``SVO``); ``adposition``: ``prep`` or ``post``.
         genitive: ``NG`` if the owner follows; likewise ``adjective`` (``NA``), ``demonstrative``
             (``ND``) and ``numeral`` (``NQ``).
         article: how *the* is expressed: ``none``, ``word``, ``prefix`` or ``suffix``.
         cases: 0; 4: nominative, accusative, genitive, oblique; 7: endings for adpositions.
         genders: 0, 2 or 3, which articles and adjectives show.
-        fusion: ``isolating`` (no endings), ``fusional`` (one ending) or ``agglutinating`` (several).
+        fusion: ``isolating`` (no endings), ``fusional`` (one ending) or ``agglutinating``
+            (several).
         classifiers: whether a word stands between number and noun.
         copula: whether *is* is said.
         changes: its sounds, as :func:`mbert_atlas.miniature.words.changed` reads them.
