@@ -31,8 +31,8 @@ _MAKE = "make it anew with `make encoder`"
 def specification(config: Config, name: str) -> dict[str, Any]:
     """Return all that the config says of how an encoder from scratch is made, as plain values.
 
-    Its own section, the datasets that it learns from, and, if they come from the miniature, what its
-    texts depend on.
+    Its own section, the datasets that it learns from, and what texts of the miniature
+    depend on.
     """
     scratch = config.encoders[name].scratch
     assert scratch is not None

@@ -469,9 +469,10 @@ class Language:
             words += [Word("", comma, "PUNCT", "punct", ("comma",), head), link, *second]
         words[-1].joined = "glued"
         words.append(Word("", full_stop, "PUNCT", "punct", ("full stop",), root))
-        for word in words if foreign is not None else ():
-            if word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
-                word.form = foreign(word.concept) or word.form
+        if foreign is not None:
+            for word in words:
+                if word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
+                    word.form = foreign(word.concept) or word.form
         return self.finished(words)
 
     def question(self, clause: Clause) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.miniature.language import Language
@@ -14,10 +15,9 @@ _NUMBERS = ("cases", "genders", "classifiers", "copula")
 
 def _rows() -> dict[str, Language]:
     with TABLE.open(encoding="utf-8", newline="") as stream:
-        return {
-            row["code"]: Language(**row | {name: int(row[name]) for name in _NUMBERS})
-            for row in csv.DictReader(stream)
-        }
+        rows: list[dict[str, Any]] = list(csv.DictReader(stream))
+    numbers = ({name: int(row[name]) for name in _NUMBERS} for row in rows)
+    return {row["code"]: Language(**row | more) for row, more in zip(rows, numbers, strict=True)}
 
 
 MINIATURE_LANGUAGES: dict[str, Language] = _rows()

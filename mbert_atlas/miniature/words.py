@@ -45,7 +45,7 @@ _ALPHABETS = {
 }
 _INDEPENDENT = {"Deva": "अएइओउ", "Taml": "அஎஇஒஉ", "Telu": "అఎఇఒఉ", "Thai": "อแอโอ"}
 """The vowels a, e, i, o, u that follow no consonant, in scripts that hang vowels on consonants."""
-_KANA = re.findall(
+_KANA: list[str] = re.findall(
     "[ァ-ヶ][ァィゥェォ]?",
     "アエイオウパペピポプタテティトトゥカケキコクバベビボブダデディドドゥガゲギゴグマメミモム"
     "ナネニノヌラレリロルサセシソスザゼジゾズファフェフィフォフヴァヴェヴィヴォヴハヘヒホフュ",

@@ -345,7 +345,7 @@ class _World:
             texts = {}
             for split, size in sizes.items():
                 rng = self.rng("wikiann", language.code, split)
-                meanings = []
+                meanings: list[Meaning] = []
                 while len(meanings) < size:
                     meaning = draw_named_meaning(rng)
                     if is_held_out(meaning) == (split != "train"):
