@@ -119,7 +119,7 @@ def upstream(path):
 
 def little_world(path):
     """The rule that writes an upstream file; texts to pretrain on are many, and not always needed."""
-    return "stories" if path.startswith("cc100/") else "miniature"
+    return "miniature_texts" if path.startswith("cc100/") else "miniature"
 
 
 def sources(dataset, language):

@@ -22,7 +22,7 @@ if workflow.is_main_process and not CONFIG.miniature:
 if CONFIG.miniature:
     PARTS = {
         "miniature": {"exclude": {"sizes": {"stories"}}},
-        "stories": {
+        "miniature_texts": {
             "include": {
                 "languages": True,
                 "seed": True,

@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def origin(snakemake, path):
     """Dataset, licence and citation of an upstream file, from the register."""
-    if "/miniature/" in path:
+    if "/miniature" in path:
         return {
             "dataset": "miniature",
             "licence": "Apache-2.0",
