@@ -50,10 +50,12 @@ encoder: $(INSTALLED) ## train the encoders that the repository ships for the de
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders
 
 test: lint ## lint, then every test, with coverage
-	$(VENV)/bin/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --cov --cov-report= tests/unit
+	$(VENV)/bin/python -m pytest --ignore tests/unit \
+	  --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=85
 
 test-fast: $(INSTALLED) ## the unit tests only
-	$(VENV)/bin/python -m pytest tests/unit
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) tests/unit
 
 lint: $(INSTALLED) ## ruff, snakefmt, mypy, snakemake --lint
 	$(VENV)/bin/ruff check .
