@@ -45,6 +45,7 @@ small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
 small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the network)
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
+	@echo "Start here: results/small/index.html"
 
 test: lint ## lint, then every test, with coverage
 	$(VENV)/bin/python -m pytest --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
