@@ -45,6 +45,7 @@ small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
 small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the network)
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
+	@echo "Start here: results/small/index.html"
 
 encoder: $(INSTALLED) ## train the encoders that the repository ships for the demo, and put them there
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders

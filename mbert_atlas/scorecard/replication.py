@@ -117,27 +117,27 @@ def write_replication(
         _Section(
             artifact,
             [view for view in views if view.artifact == artifact],
-            [_Image(each.title, _embedded(each.path)) for each in _of(figures, artifact)],
+            [_Image(each.title, _embedded(each)) for each in figures if each.artifact == artifact],
             lay_out(scorecard[scorecard["artifact"] == artifact], names, contrasts),
         )
         for artifact in artifacts
     ]
-    page = environment().get_template("replication.html.j2")
+    text = _render(
+        "replication.html.j2",
+        setting,
+        paper=paper,
+        title=title,
+        views=views,
+        counts=glance(own),
+        rule=RULE,
+        sections=list(artifacts),
+        artifacts=sections,
+        deviations=bullets(prose, _DEVIATIONS),
+        protocol_rows=table_rows(prose, _PROTOCOLS),
+        cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
+        provenance=provenance(),
+    )
     with atomic_path(output) as temporary:
-        text = page.render(
-            _common(setting),
-            paper=paper,
-            title=title,
-            views=views,
-            counts=glance(own),
-            rule=RULE,
-            sections=list(artifacts),
-            artifacts=sections,
-            deviations=bullets(prose, _DEVIATIONS),
-            protocol_rows=table_rows(prose, _PROTOCOLS),
-            cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
-            provenance=provenance(),
-        )
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -183,9 +183,8 @@ def write_index(
         )
         for key, title in titles.items()
     ]
-    page = environment().get_template("index.html.j2")
+    text = _render("index.html.j2", setting, papers=papers, links=links, part=part)
     with atomic_path(output) as temporary:
-        text = page.render(_common(setting), papers=papers, links=links, part=part)
         temporary.write_text(text, encoding="utf-8")
 
 
@@ -206,27 +205,29 @@ def provenance() -> dict[str, str]:
     }
 
 
-def _common(setting: Setting) -> dict[str, object]:
-    return {
-        "run_name": setting.run_name,
-        "comparable": setting.comparable,
-        "world": setting.words,
-        "protocols": PROTOCOLS,
-        "verdict_names": VERDICTS,
-    }
-
-
-def _of(figures: Sequence[FigureLink], artifact: str) -> list[FigureLink]:
-    return [figure for figure in figures if figure.artifact == artifact]
+def _render(template: str, setting: Setting, **content: object) -> str:
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            run_name=setting.run_name,
+            comparable=setting.comparable,
+            world=setting.words,
+            protocols=PROTOCOLS,
+            verdict_names=VERDICTS,
+            **content,
+        )
+    )
 
 
 def _relative(path: Path, page: Path) -> str:
     return Path(os.path.relpath(path, page.parent)).as_posix()
 
 
-def _embedded(drawing: Path) -> str:
+def _embedded(figure: FigureLink) -> str:
     """Return the smaller of a drawing and its PNG as a data URL."""
-    found = [path for path in (drawing, drawing.with_suffix(".png")) if path.exists()]
+    both = (figure.path, figure.path.with_suffix(".png"))
+    found = [path for path in both if path.exists()]
     smallest = min(found, key=lambda path: path.stat().st_size)
     content = base64.b64encode(smallest.read_bytes()).decode()
     return f"data:{_TYPES[smallest.suffix]};base64,{content}"

@@ -44,7 +44,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy.special import ndtri, stdtrit  # scipy.stats would take a second to import
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
@@ -139,9 +139,12 @@ def estimate(
     total = spread + (items or 0.0)
     if items is None and freedom == 0:
         return Estimate(effect, -math.inf, math.inf, f"{seeds}, items unknown")
-    # with one seed `freedom` is 0, and the items' infinitely many are left
-    degrees = total**2 / (spread**2 / freedom) if spread and freedom else math.inf
-    half = float(stats.t.ppf(1 - level / 2, degrees)) * math.sqrt(total)
+    # the items have infinitely many degrees of freedom; with one seed they alone count
+    ratio = total / spread if spread and freedom else math.inf
+    degrees = freedom * ratio * ratio if math.isfinite(ratio) else math.inf
+    share = 1 - level / 2
+    quantile = ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share)
+    half = float(quantile) * math.sqrt(total)
     kind = " alone" if items is None else " and items" if freedom else ": items alone"
     return Estimate(effect, effect - half, effect + half, seeds + kind)
 
@@ -316,7 +319,8 @@ def _over_seeds(
     if len(parts) < len(seeded) or not any(variance for variance, _ in parts):
         return effect, 0.0, 0, text
     spread = sum(variance for variance, _ in parts)
-    return effect, spread, spread**2 / sum(v**2 / f for v, f in parts), text
+    freedom = 1 / sum((variance / spread) ** 2 / own for variance, own in parts)
+    return effect, spread, freedom, text
 
 
 def _over_items(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> float | None:
@@ -372,4 +376,4 @@ def _paired_variance(key: Key, baseline: Key, cells: Mapping[Key, Measured]) -> 
     width = ends[1].values[None] - ends[0].values[None]
     if width <= 0:  # nothing differs, such as where neither finds anything: that is not certainty
         return None
-    return float((width / (2 * stats.norm.ppf(0.975))) ** 2)
+    return float((width / (2 * ndtri(0.975))) ** 2)
