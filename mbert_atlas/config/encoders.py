@@ -29,6 +29,12 @@ class AlignedStart(ConfigModel):
         description="Bitexts to take translations from, in all their languages; translations of "
         "one English sentence belong together.",
     )
+    deviation: float = Field(
+        0.1,
+        gt=0,
+        description="Standard deviation of the numbers in these embeddings; at BERT's .02 a short "
+        "training at a high rate overwrites them.",
+    )
     pairs: int | None = Field(
         None, ge=1, description="Most pairs of each bitext and language, the first ones; none: all."
     )

@@ -7,6 +7,7 @@ Pieces that occur in the same sentences, or in translations of these, begin clos
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def start_embeddings(
     output: Path | str,
     *,
     dims: int,
+    deviation: float,
     pairs: int | None = None,
     seed: int,
 ) -> None:
@@ -50,8 +52,9 @@ def start_embeddings(
         bitexts: Parquet files of schema ``BITEXT``, with English as the source.
         tokenizer_dir: folder of the tokenizer.
         output: token store with ``pieces`` (int32, ``(n,)``, ascending ids of those that occur) and
-            ``vectors`` (float32, ``(n, dims)``, each of length one).
-        dims: length of the vectors.
+            ``vectors`` (float32, ``(n, dims)``).
+        dims: numbers of a vector.
+        deviation: standard deviation of these numbers; all vectors are equally long.
         pairs: most pairs of each file, the first ones; none: all.
         seed: of the randomised SVD.
 
@@ -76,7 +79,8 @@ def start_embeddings(
             random_state=derive_seed(seed, "start of the embeddings") % 2**32,
         )
     vectors = left * strengths
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    # d numbers of deviation s around 0 are s * sqrt(d) long: 1.6 for 256 and .1.
+    vectors *= deviation * math.sqrt(dims) / np.linalg.norm(vectors, axis=1, keepdims=True)
     _logger.info("%d pieces, %d units, %d counts", *counts.shape, counts.nnz)
     save_arrays(
         output,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def pretrain(
         config._attn_implementation = "sdpa"
         model = BertForPreTraining(config)
     if start is not None:
-        _begin_with(model.bert.embeddings.word_embeddings.weight, start, tokenizer_dir, spec)
+        _begin_with(model.bert.embeddings.word_embeddings.weight, start, tokenizer_dir)
     if spec.output_bias == "log_frequency":
         bias = log_frequencies(encoded.ragged("input_ids"), len(tokenizer))
         with torch.no_grad():
@@ -117,21 +116,17 @@ def continue_pretraining(
     return log
 
 
-def _begin_with(
-    weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | str, spec: Pretraining
-) -> None:
-    """Put the vectors of a start into the word embeddings, as long as drawn ones are."""
+def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | str) -> None:
+    """Put the vectors of a start into the word embeddings."""
     stored = load_arrays(start)
     vectors = stored.dense("vectors")
     is_other = stored.meta["tokenizer"] != tokenizer_digest(tokenizer_dir)
     if is_other or vectors.shape[1] != weight.shape[1]:
         problem = f"not {weight.shape[1]} numbers a vector, or not made with {tokenizer_dir}"
         raise DataError(start, "", problem, "delete the folder and remake it")
-    # A vector of d numbers of deviation s is s * sqrt(d) long: .32 for 256 and .02.
-    length = spec.initial_deviation * math.sqrt(weight.shape[1])
     pieces = torch.from_numpy(stored.dense("pieces").astype(np.int64))
     with torch.no_grad():
-        weight[pieces] = torch.from_numpy(length * vectors)
+        weight[pieces] = torch.from_numpy(np.array(vectors))
 
 
 def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float32]:

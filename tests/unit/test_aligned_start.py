@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -71,13 +70,13 @@ def test_translations_begin_beside_each_other(world, tmp_path):
     folder, words = world
     tokenizer, bitexts = folder / "tokenizer", [folder / "A", folder / "B"]
     for name in ("start", "again"):
-        start_embeddings(bitexts, tokenizer, tmp_path / name, dims=20, seed=1)
+        start_embeddings(bitexts, tokenizer, tmp_path / name, dims=20, deviation=0.1, seed=1)
     for file in ("pieces.npy", "vectors.npy"):
         assert (tmp_path / "start" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
     start = load_arrays(tmp_path / "start")
     pieces, vectors = start.dense("pieces"), start.dense("vectors")
     assert np.all(np.diff(pieces) > 0)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(np.square(vectors).mean(1)), 0.1, rtol=1e-5)
     row = {open_tokenizer(tokenizer).id_to_token(piece): n for n, piece in enumerate(pieces)}
     english = vectors[[row[word] for word in words]]
     for name in "AB":
@@ -89,7 +88,13 @@ def test_too_few_sentences_are_refused(world, tmp_path):
     folder, _ = world
     with pytest.raises(DataError, match=r"in 10 English sentences .* do not give 20 dimensions"):
         start_embeddings(
-            [folder / "A"], folder / "tokenizer", tmp_path / "s", dims=20, pairs=10, seed=1
+            [folder / "A"],
+            folder / "tokenizer",
+            tmp_path / "s",
+            dims=20,
+            deviation=0.1,
+            pairs=10,
+            seed=1,
         )
     assert not (tmp_path / "s").exists()
 
@@ -97,11 +102,11 @@ def test_too_few_sentences_are_refused(world, tmp_path):
 def test_pretraining_begins_with_them(world, tmp_path, monkeypatch):
     folder, _ = world
     tokenizer = folder / "tokenizer"
-    start_embeddings([folder / "A"], tokenizer, tmp_path / "start", dims=16, seed=1)
+    start_embeddings([folder / "A"], tokenizer, tmp_path / "start", dims=16, deviation=0.1, seed=1)
     encode_texts({"en": ["xa yb"]}, tokenizer, tmp_path / "store", max_length=16)
     started = []
     monkeypatch.setattr(pretraining, "_train", lambda model, *_: started.append(model))
-    spec = Pretraining(hidden_size=16, layers=1, heads=2, initial_deviation=0.05)
+    spec = Pretraining(hidden_size=16, layers=1, heads=2)
     where = [tokenizer, tmp_path / "store", tmp_path / "m"]
     for start in (None, tmp_path / "start"):
         pretrain(spec, *where, seed=3, start=start)
@@ -109,7 +114,7 @@ def test_pretraining_begins_with_them(world, tmp_path, monkeypatch):
     stored = load_arrays(tmp_path / "start")
     seen = torch.zeros(len(drawn), dtype=torch.bool)
     seen[torch.from_numpy(stored.dense("pieces").astype(int))] = True
-    expected = 0.05 * math.sqrt(16) * torch.from_numpy(np.array(stored.dense("vectors")))
+    expected = torch.from_numpy(np.array(stored.dense("vectors")))
     torch.testing.assert_close(begun[seen].detach(), expected)
     assert torch.equal(drawn[~seen], begun[~seen])
     assert 0 < seen.sum() < len(seen)

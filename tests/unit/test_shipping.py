@@ -70,7 +70,7 @@ def test_only_an_equal_specification_will_do(shipped):
         (
             {"aligned_start": {"bitexts": ["wikimatrix"]}},
             "scratch.aligned_start is "
-            f'{{"bitexts": ["wikimatrix"], "pairs": null}}, and null {where}',
+            f'{{"bitexts": ["wikimatrix"], "deviation": 0.1, "pairs": null}}, and null {where}',
         ),
     ):
         assert shipping.why_train(folder, specification(**changes)) == reason

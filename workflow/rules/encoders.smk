@@ -112,6 +112,7 @@ rule start_embeddings:
         runtime=minutes("start_embeddings"),
     params:
         dims=lambda wildcards: pretraining(wildcards.encoder).hidden_size,
+        deviation=lambda wildcards: aligned_start(wildcards.encoder).deviation,
         pairs=lambda wildcards: aligned_start(wildcards.encoder).pairs,
         seed=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.seed,
         code=code("start_embeddings"),

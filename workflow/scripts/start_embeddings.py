@@ -12,6 +12,7 @@ def main(snakemake):
         snakemake.input.tokenizer,
         Path(snakemake.output[0]),
         dims=params.dims,
+        deviation=params.deviation,
         pairs=params.pairs,
         seed=params.seed,
     )
