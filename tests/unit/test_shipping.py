@@ -90,7 +90,7 @@ def test_the_miniature_and_the_bitexts_are_part_of_it(tmp_path):
     demo = papers.load([ROOT / "config/demo.yaml", mine], ROOT)
     made = shipping.specification(demo, "mbert")
     assert made["miniature"]["seed"] == 1
-    assert made["datasets"].keys() == {"wikipedia", "wikimatrix"}
+    assert made["datasets"].keys() == {"stories", "wikimatrix"}
     assert json.loads(json.dumps(made)) == made
     assert specification()["miniature"] is None
 
