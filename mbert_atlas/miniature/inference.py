@@ -313,9 +313,6 @@ def open_question(rng: Teller, premise: Clause) -> Clause | None:
     return next((made for edit in edits if (made := edit(rng, premise, clause)) is not None), None)
 
 
-elaborated = open_question
-"""In a story, what is left open is told next."""
-
 _MAKERS = {"entailment": entailed, "neutral": open_question, "contradiction": contradicting}
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from mbert_atlas.miniature.concepts import KIND, SCENES, Teller
-from mbert_atlas.miniature.inference import denied_opposite, elaborated, entailed
+from mbert_atlas.miniature.inference import denied_opposite, entailed, open_question
 from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning
 from mbert_atlas.randomness import derive_seed
 
-_TURNS = (entailed, denied_opposite, elaborated)
+_TURNS = (entailed, denied_opposite, open_question)
 _TURNED = 0.6
 """Share of statements that something follows."""
 _ABOUT_TOPIC = 0.5
