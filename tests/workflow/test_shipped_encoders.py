@@ -18,20 +18,16 @@ run: tiny
 papers: []
 miniature:
   languages: [en, ru]
-  sizes: {wikipedia_pages: 5, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
+  sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
 datasets:
   xnli: {languages: [en, ru]}
   wikipedia: {languages: [en, ru]}
-  bitext:
-    corpus: bitext
-    format: wikimatrix
-    files: wikimatrix/WikiMatrix.{pair}.tsv.gz
-    languages: [ru]
+  stories: {languages: [en, ru]}
+  translations: {languages: [ru]}
 encoders:
   mbert:
     scratch:
       shipped: resources/encoders/tiny
-      aligned_start: {bitexts: [bitext]}
       pretraining: {vocabulary_size: 600, hidden_size: 16, layers: 1, heads: 2}
 """
 TRAINED = "results/tiny/encoders/mbert/model"
