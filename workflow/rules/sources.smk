@@ -20,6 +20,7 @@ if workflow.is_main_process and not CONFIG.miniature:
 
 
 if CONFIG.miniature:
+    # What each of the two rules depends on: the size of one is no reason to write the other again.
     PARTS = {
         "miniature": {"exclude": {"sizes": {"stories"}}},
         "miniature_texts": {
