@@ -5,6 +5,8 @@ named after its language. Words and sentences are found if their nearest English
 translation's (centred by language, cosine); a linear classifier tells languages by the mean of a
 sentence's pieces. Each measure is shown in the layer where its mean over the languages is best.
 
+With dictionaries in MUSE's layout (en-xx.txt), words that these have are also told by themselves.
+
     python benchmarks/multilinguality.py results/demo/encoders/mbert/model \
       results/demo/miniature/gold-alignments/XL-WA/data/*/test.tsv
 """
@@ -30,13 +32,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("encoder", type=Path, help="encoder folder")
     parser.add_argument("gold", type=Path, nargs="+", help="files <language>/<name>.tsv")
+    parser.add_argument("--dictionaries", type=Path, help="folder with MUSE's en-<language>.txt")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", action="store_true", help="all layers, as JSON")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     logging.disable(logging.WARNING)
     gold = {path.parent.name: read_gold(path, "xlwa") for path in options.gold}
-    scores = pd.DataFrame(measure_multilinguality(options.encoder, gold))
+    dictionaries = {
+        language: read_dictionary(options.dictionaries / f"en-{language}.txt")
+        for language in (gold if options.dictionaries else ())
+    }
+    scores = pd.DataFrame(measure_multilinguality(options.encoder, gold, dictionaries))
     if options.json:
         print(json.dumps(scores.to_dict("records"), indent=1))
         return
@@ -46,10 +53,16 @@ def main() -> None:
     table = shown.pivot(index="language", columns="measure", values="value")
     table.loc["mean"] = table.mean()
     table.loc["chance"] = shown.groupby("measure").chance.mean()
-    columns = ["words", "sentences", "languages"]
+    columns = [name for name in ("words", "dictionary", "sentences", "languages") if name in table]
     print((100 * table[columns]).round(1).to_string(na_rep="", float_format="%.1f"))
     print("\nmean by layer (the best one is shown above)")
     print((100 * means.loc[columns]).round(1).to_string(float_format="%.1f"))
+
+
+def read_dictionary(path: Path) -> set[tuple[str, str]]:
+    """Return the pairs of a MUSE dictionary, a word and its translation a line, in lower case."""
+    rows = (line.lower().split() for line in path.read_text(encoding="utf-8").splitlines())
+    return {(row[0], row[1]) for row in rows if len(row) == 2}
 
 
 if __name__ == "__main__":

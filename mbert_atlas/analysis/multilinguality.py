@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -36,15 +36,16 @@ class Score(NamedTuple):
     """One score of one layer.
 
     Attributes:
-        measure: ``words`` and ``sentences``: the share whose nearest English one is a translation;
-            ``languages``: the share of held-out sentences whose language a linear classifier tells.
+        measure: ``words``, ``dictionary`` (words that a dictionary has) and ``sentences``: the
+            share whose nearest English one is a translation; ``languages``: the share of held-out
+            sentences whose language a linear classifier tells.
         language: what the words or sentences are in.
         layer: hidden state, 0 for the embeddings.
         value: 0 to 1.
         chance: what guessing would give.
     """
 
-    measure: Literal["words", "sentences", "languages"]
+    measure: Literal["words", "dictionary", "sentences", "languages"]
     language: str
     layer: int
     value: float
@@ -52,17 +53,22 @@ class Score(NamedTuple):
 
 
 def measure_multilinguality(
-    encoder: Path, gold: Mapping[str, Sequence[GoldSentence]]
+    encoder: Path,
+    gold: Mapping[str, Sequence[GoldSentence]],
+    dictionaries: Mapping[str, Collection[tuple[str, str]]] | None = None,
 ) -> list[Score]:
     """Score all layers of an encoder on sentences with their translations and word links.
 
     A word is a type: the mean over all places where it has one link and its partner is spelt
-    otherwise. The classifier of languages learns from every second sentence.
+    otherwise. Such types are inflected forms, and a form has several translations; those of a
+    dictionary are compared among themselves, as bilingual lexicon induction does (Conneau et al.
+    2018). The classifier of languages learns from every second sentence.
 
     Args:
         encoder: encoder folder.
         gold: sentences by language, English as the source; those of the first language stand for
             English where languages are told apart.
+        dictionaries: by language, an English word and its translation, both in lower case.
 
     Raises:
         DataError: if encoder or tokenizer cannot be used, or no word is left.
@@ -79,20 +85,38 @@ def measure_multilinguality(
         sentences.setdefault("en", english)
         sentences[language] = other
         named = [
-            (some[row].source_tokens[word], some[row].target_tokens[links[row][word]])
+            (
+                some[row].source_tokens[word].lower(),
+                some[row].target_tokens[links[row][word]].lower(),
+            )
             for row, word in zip(pairs.sentence, pairs.source_word, strict=True)
         ]
-        places = [np.unique(names, return_inverse=True)[1] for names in zip(*named, strict=True)]
-        right = np.zeros((places[1].max() + 1, places[0].max() + 1), dtype=bool)
-        right[places[1], places[0]] = True
+        known = (dictionaries or {}).get(language, ())
+        listed = [place for place, pair in enumerate(named) if pair in known]
         for layer in range(number_of_layers(model)):
-            types = _means(words[layer], places[1]), _means(english_words[layer], places[0])
-            of_words = precision_at_one(*types, right), float(right.mean())
+            found = _words_found(words[layer], english_words[layer], named)
+            scores.append(Score("words", language, layer, *found))
+            if listed:
+                some_places = words[layer][listed], english_words[layer][listed]
+                found = _words_found(*some_places, [named[place] for place in listed])
+                scores.append(Score("dictionary", language, layer, *found))
             rows = np.eye(len(some), dtype=bool)
             of_sentences = precision_at_one(other[layer], english[layer], rows), 1 / len(some)
-            scores.append(Score("words", language, layer, *of_words))
             scores.append(Score("sentences", language, layer, *of_sentences))
     return scores + _told_apart(sentences)
+
+
+def _words_found(
+    words: Vectors, english: Vectors, named: Sequence[tuple[str, str]]
+) -> tuple[float, float]:
+    """Return precision at one of word types and chance, from vectors of places and their words."""
+    of_english, of_words = (
+        np.unique(names, return_inverse=True)[1] for names in zip(*named, strict=True)
+    )
+    right = np.zeros((of_words.max() + 1, of_english.max() + 1), dtype=bool)
+    right[of_words, of_english] = True
+    types = _means(words, of_words), _means(english, of_english)
+    return precision_at_one(*types, right), float(right.mean())
 
 
 def precision_at_one(queries: Vectors, candidates: Vectors, right: npt.NDArray[np.bool_]) -> float:

@@ -50,8 +50,8 @@ def world(tmp_path):
     return encoder, gold
 
 
-def by_measure(encoder, gold):
-    scores = measure_multilinguality(encoder, {"ru": read_gold(gold, "xlwa")})
+def by_measure(encoder, gold, dictionaries=None):
+    scores = measure_multilinguality(encoder, {"ru": read_gold(gold, "xlwa")}, dictionaries)
     return {
         (score.measure, score.language, score.layer): (score.value, score.chance)
         for score in scores
@@ -76,9 +76,31 @@ def test_an_encoder_finds_translations_where_their_embeddings_are_alike(world):
     assert min(alike["sentences", "ru", layer][0] for layer in range(3)) > 0.9
 
 
+def test_words_of_a_dictionary_are_compared_among_themselves(world):
+    encoder, gold = world
+    weights = load_file(encoder / "model.safetensors")
+    words = weights["embeddings.word_embeddings.weight"]
+    words[35:45] = words[5:15] + 0.001 * torch.randn(10, words.shape[1])
+    save_file(weights, encoder / "model.safetensors", metadata={"format": "pt"})
+    listed = {(word.lower(), f"r{word.lower()}") for word in WORDS[:10]}
+    found = by_measure(encoder, gold, {"ru": listed | {("absent", "rabsent")}})
+    assert found["dictionary", "ru", 0] == (1.0, pytest.approx(1 / 10))
+    assert found["words", "ru", 0][0] < 0.6
+
+
 def test_the_benchmark_prints_every_language(world):
     encoder, gold = world
     command = [sys.executable, ROOT / "benchmarks/multilinguality.py", encoder, gold]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     lines = [line.split() for line in shown.splitlines() if line]
     assert [line[0] for line in lines[2:6]] == ["en", "ru", "mean", "chance"]
+
+
+def test_the_benchmark_reads_dictionaries(world):
+    encoder, gold = world
+    rows = (f"{word} r{word}\n" for word in WORDS[:10])
+    (gold.parent / "en-ru.txt").write_text("".join(rows))
+    command = [sys.executable, ROOT / "benchmarks/multilinguality.py", encoder, gold]
+    command += ["--dictionaries", gold.parent]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert shown.split()[:5] == ["measure", "words", "dictionary", "sentences", "languages"]
