@@ -1,15 +1,16 @@
-"""How far does the little world's encoder transfer, by language, and what does each ingredient add?
+"""How far does a preset's encoder transfer, by language, and what does each ingredient add?
 
-Trains encoders as config/demo.yaml has it (the first seed is the one that ships), fine-tunes each
-with two seeds on four tasks in English, and prints the mean over seeds by language: accuracy of
-parts of speech and inference, F1 of entities (spans) and answers. Then, as multilinguality.py:
-words (those of the dictionaries) and sentences found, languages told apart. Last the core-minutes
-that pretraining took.
+Pretrains encoders as the preset has it (the demo's first seed is the one that ships), fine-tunes
+each with two seeds on four tasks in English, and prints the mean over these seeds by language:
+accuracy of parts of speech and inference, F1 of entities (spans) and of answers. Then, as
+multilinguality.py, each in its best layer: words and sentences found, languages told apart. Last
+the core-minutes of pretraining.
 
-    python benchmarks/transfer.py             # three pretraining seeds
-    python benchmarks/transfer.py ingredients # one epoch with everything, and without each
+    python benchmarks/transfer.py                  # the demo, three pretraining seeds
+    python benchmarks/transfer.py --ingredients    # the demo, one epoch, without each ingredient
+    python benchmarks/transfer.py --preset small --mirror DIR
 
-Everything lies in results/transfer; what is there is used again.
+Everything lies in results/transfer-PRESET; what is there is used again.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from __future__ import annotations
 import argparse
 import copy
 import csv
+import lzma
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,24 +36,24 @@ from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.reference import dictionary
 
-TARGETS = ("de", "fr", "ru", "bg", "hi", "ar", "zh", "tr")
-LANGUAGES = ("en", *TARGETS)
 SEEDS = (1, 2)
-OPTIMISATION = {
-    "optimiser": "adamw",
-    "schedule": "linear",
-    "warmup_fraction": 0.1,
-    "batch_size": 16,
-}
-# name: kind of task, encoding, training set, test set, learning rate and epochs
+OPTIMISATION = {"schedule": "linear", "warmup_fraction": 0.1, "batch_size": 16}
+# name: kind of task, encoding, training set, test set, metric, learning rate and epochs
 TASKS = {
-    "POS": ("tagging", "udpos", "udpos-train", "udpos-test", 5e-4, 2),
-    "NLI": ("inference", "inference", "multinli", "xnli", 5e-4, 2),
-    "NER": ("named_entities", "entities", "wikiann-train", "wikiann-test", 5e-4, 3),
-    "QA": ("question_answering", "questions", "squad-train", "xquad", 1e-3, 2),
+    "POS": ("tagging", "udpos", "udpos-train", "udpos-test", "accuracy", 5e-4, 2),
+    "NLI": ("inference", "inference", "multinli", "xnli", "accuracy", 5e-4, 2),
+    "NER": ("named_entities", "entities", "wikiann-train", "wikiann-test", "entity_f1", 5e-4, 3),
+    "QA": ("question_answering", "questions", "squad-train", "xquad", "f1", 1e-3, 2),
 }
-METRICS = {"POS": "accuracy", "NLI": "accuracy", "NER": "entity_f1", "QA": "f1"}
-SHORT = {"pretraining": {"optimisation": {"epochs": 1}}}
+LITTLE = ["en", "de", "fr", "ru", "bg", "hi", "ar", "zh", "tr"]
+REAL = ["en", "de", "es", "fr", "ru", "bg", "hi", "tr", "vi"]
+# preset -> test set -> languages; those of `gold` have gold alignments
+LANGUAGES = {
+    "demo": dict.fromkeys(("udpos-test", "xnli", "wikiann-test", "xquad"), LITTLE)
+    | {"gold": LITTLE[1:]},
+    "small": dict.fromkeys(("udpos-test", "xnli", "wikiann-test"), REAL)
+    | {"xquad": ["en", "es", "ru", "hi", "vi"], "gold": ["es", "ru", "bg"]},
+}
 SEEDED = {f"seed{seed}": {"seed": seed} for seed in (1, 2, 3)}
 INGREDIENTS: dict[str, dict[str, Any]] = {
     "all": {},
@@ -60,31 +62,32 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
     "masked-15": {"pretraining": {"masking_probability": 0.15}},
     "no-output-bias": {"pretraining": {"output_bias": "zero"}},
 }
+ONE_EPOCH = {"pretraining": {"optimisation": {"epochs": 1}}}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=("seeds", "ingredients"), default="seeds")
+    parser.add_argument("--preset", choices=tuple(LANGUAGES), default="demo")
+    parser.add_argument("--ingredients", action="store_true")
     parser.add_argument("--only", nargs="+", help="some of the encoders")
+    parser.add_argument("--mirror", type=Path, help="folder with the upstream files, for small")
     parser.add_argument("--cores", default="2")
     options = parser.parse_args()
-    scratch = yaml.safe_load(Path("config/demo.yaml").read_text())["encoders"]["mbert"]["scratch"]
-    changes = SEEDED if options.what == "seeds" else INGREDIENTS
-    chosen = {name: changes[name] for name in options.only or changes}
-    if options.what == "ingredients":
-        scratch = merged(scratch, SHORT)
-    scores = []
-    for name, change in chosen.items():
-        plain = name == "no-foreign-words"
-        scores.append(measured(name, merged(scratch, change), plain, options.cores))
-    frame = pd.concat(scores)
-    table = frame.pivot_table(
-        index=["encoder", "measure"], columns="language", values="value", sort=False
+    preset = yaml.safe_load(Path(f"config/{options.preset}.yaml").read_text())
+    scratch = preset["encoders"]["mbert"]["scratch"]
+    changes = INGREDIENTS if options.ingredients else SEEDED
+    if options.ingredients:
+        scratch = merged(scratch, ONE_EPOCH)
+    default = ["seed1"] if options.preset == "small" else list(changes)
+    frame = pd.concat(
+        measured(name, merged(scratch, changes[name]), options) for name in options.only or default
     )
-    table = table[[language for language in LANGUAGES if language in table]]
-    table["others"] = table[list(TARGETS)].mean(axis=1)
+    order = LANGUAGES[options.preset]["udpos-test"]
+    index = ["encoder", "measure"]
+    table = frame.pivot_table(index=index, columns="language", values="value", sort=False)[order]
+    table["others"] = table[order[1:]].mean(axis=1)
     print(table.round(1).to_string(na_rep=""))
-    if options.what == "seeds":
+    if len(table.index.unique("encoder")) > 1 and not options.ingredients:
         print("\nmean over pretraining seeds")
         print(table.groupby("measure", sort=False).mean().round(1).to_string(na_rep=""))
 
@@ -98,76 +101,83 @@ def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
     return whole
 
 
-def measured(name: str, scratch: dict[str, Any], plain: bool, cores: str) -> pd.DataFrame:
+def measured(name: str, scratch: dict[str, Any], options: argparse.Namespace) -> pd.DataFrame:
     """Train an encoder if need be, fine-tune it, and return all scores in percent."""
-    run = "transfer-plain" if plain else "transfer"
-    results = Path("results") / run
-    overlay = Path("results") / f"{run}-{name}.yaml"
-    overlay.parent.mkdir(exist_ok=True)
-    families = {f"{task.lower()}-{name}": family(name, task) for task in TASKS}
-    changes = {
-        "run": run,
-        "datasets": {
-            test: {"languages": list(LANGUAGES)} for test in ("xnli", "wikiann-test", "xquad")
-        },
-        "encoders": {name: {"scratch": scratch}},
-        "runs": families,
-    }
-    if plain:
+    run, languages = f"transfer-{options.preset}", LANGUAGES[options.preset]
+    changes: dict[str, Any] = {"encoders": {name: {"scratch": scratch}}}
+    if name == "no-foreign-words":  # another world
+        run += "-plain"
         changes["miniature"] = {"sizes": {"foreign_words": 0.0}}
+    changes |= {
+        "run": run,
+        "datasets": {test: {"languages": languages[test]} for test in ("wikiann-test", "xquad")},
+        "runs": {f"{task.lower()}-{name}": family(name, task, languages) for task in TASKS},
+    }
+    if options.preset == "demo":
+        changes["datasets"]["xnli"] = {"languages": LITTLE}
+    results = Path("results") / run
+    overlay = Path(f"{results}-{name}.yaml")
+    overlay.parent.mkdir(exist_ok=True)
     overlay.write_text(yaml.safe_dump(changes))
     predictions = {
         (task, seed): results / f"runs/{task.lower()}-{name}/seed{seed}/predictions.parquet"
         for task in TASKS
         for seed in SEEDS
     }
-    command = ["snakemake", "--profile", "local", "--cores", cores, "--quiet", "rules"]
-    command += ["--configfile", "config/demo.yaml", str(overlay), "--"]
-    subprocess.run([*command, *map(str, predictions.values())], check=True)
+    command = ["snakemake", "--profile", "local", "--cores", options.cores, "--quiet", "rules"]
+    command += ["--configfile", f"config/{options.preset}.yaml", str(overlay)]
+    command += ["--config", f"mirror={options.mirror.absolute()}"] if options.mirror else []
+    subprocess.run([*command, "--", *map(str, predictions.values())], check=True)
     folder = results / "encoders" / name
     encoder = next(path for path in (folder / "shipped", folder / "model") if path.is_dir())
-    rows = [*task_scores(predictions, results), *inner_scores(encoder, results), *costs(folder)]
+    rows = [
+        *task_scores(predictions, languages, results),
+        *inner_scores(encoder, languages["gold"], options.mirror or results / "miniature"),
+        *costs(results / f"benchmarks/pretrain/{name}.tsv"),
+    ]
     return pd.DataFrame(rows, columns=["measure", "language", "value"]).assign(encoder=name)
 
 
-def family(encoder: str, task: str) -> dict[str, Any]:
+def family(encoder: str, task: str, languages: Mapping[str, list[str]]) -> dict[str, Any]:
     """Return the runs of one encoder on one task."""
-    _, encoding, train, test, rate, epochs = TASKS[task]
+    _, encoding, train, test, _, rate, epochs = TASKS[task]
     return {
         "paper": "efimov2022",
         "encoder": encoder,
         "kind": "finetuning",
         "encoding": encoding,
         "train": train,
-        "evaluate": {test: list(LANGUAGES)},
+        "evaluate": {test: languages[test]},
         "seeds": list(SEEDS),
         "published": {"optimisation": OPTIMISATION | {"learning_rate": rate, "epochs": epochs}},
     }
 
 
 def task_scores(
-    predictions: Mapping[tuple[str, int], Path], results: Path
+    predictions: Mapping[tuple[str, int], Path], languages: Mapping[str, list[str]], results: Path
 ) -> Iterator[tuple[str, str, float]]:
     """Yield the scores of the tasks by language, means over the seeds."""
     cells = [
-        Cell(task, TASKS[task][0], TASKS[task][3], "en", language, "", "published", seed, str(path))
+        Cell(task, TASKS[task][0], test, "en", language, "", "published", seed, str(path))
         for (task, seed), path in predictions.items()
-        for language in LANGUAGES
+        for test in [TASKS[task][3]]
+        for language in languages[test]
     ]
     common = {"paper": "", "artifact": "", "model": ""}
     frame = measure_transfer(cells, results / "transfer.csv", **common)
-    for task, metric in METRICS.items():
+    for task, (_, _, _, _, metric, _, _) in TASKS.items():
         some = frame[(frame.task == task) & (frame.metric == metric)]
-        yield from (
-            (task, lang, value) for lang, value in some.groupby("target").value.mean().items()
-        )
+        means = some.groupby("target").value.mean()
+        yield from ((task, str(language), value) for language, value in means.items())
 
 
-def inner_scores(encoder: Path, results: Path) -> Iterator[tuple[str, str, float]]:
+def inner_scores(
+    encoder: Path, languages: Iterable[str], upstream: Path
+) -> Iterator[tuple[str, str, float]]:
     """Yield what multilinguality.py measures, each in its best layer, in percent."""
-    folder = results / "miniature/gold-alignments/XL-WA/data"
-    gold = {name: read_gold(folder / name / "test.tsv", "xlwa") for name in TARGETS}
-    words = {name: dictionary_of(name) for name in gold}
+    folder = upstream / "gold-alignments/XL-WA/data"
+    gold = {name: read_gold(folder / name / "test.tsv", "xlwa") for name in languages}
+    words = {name: pairs_of(name, upstream) for name in gold}
     scores = pd.DataFrame(measure_multilinguality(encoder, gold, words))
     for measure, some in scores.groupby("measure", sort=False):
         best = some.groupby("layer").value.mean().idxmax()
@@ -178,15 +188,19 @@ def inner_scores(encoder: Path, results: Path) -> Iterator[tuple[str, str, float
         )
 
 
-def dictionary_of(language: str) -> set[tuple[str, str]]:
-    """Return the little world's dictionary: pairs of an English word and its translation."""
-    rows = dictionary(MINIATURE_LANGUAGES["en"], MINIATURE_LANGUAGES[language])
-    return {(row.split()[0], row.split()[1]) for row in rows}
+def pairs_of(language: str, upstream: Path) -> set[tuple[str, str]]:
+    """Return MUSE's pairs of an English word and its translation, or the little world's own."""
+    path = upstream / f"muse/dictionaries/en-{language}.txt.xz"
+    if path.is_file():
+        rows = lzma.decompress(path.read_bytes()).decode("utf-8").splitlines()
+    else:
+        rows = dictionary(MINIATURE_LANGUAGES["en"], MINIATURE_LANGUAGES[language])
+    words = (row.lower().split() for row in rows)
+    return {(row[0], row[1]) for row in words if len(row) == 2}
 
 
-def costs(folder: Path) -> Iterator[tuple[str, str, float]]:
+def costs(file: Path) -> Iterator[tuple[str, str, float]]:
     """Yield the CPU minutes of pretraining, if it was trained here."""
-    file = Path(str(folder).replace("/encoders/", "/benchmarks/pretrain/") + ".tsv")
     if file.is_file():
         with file.open() as stream:
             for row in csv.DictReader(stream, delimiter="\t"):

@@ -67,11 +67,12 @@ NOT_RUN = "not run"
 VERDICTS = (HOLDS, DOES_NOT_HOLD, UNDECIDED, NOT_RUN)
 COLUMNS = (
     *("paper", "id", "claim", "verdict", "effect", "low", "high", "basis", "cells", "cell"),
-    *("protocol", "artifact", "place", "expected", "above", "below"),
+    *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
     *("reported", "reported_bears_out", "note"),
 )
 """Columns of claims.csv. ``low`` and ``high`` are the ends of the interval; ``cells`` is how many
-the effect ranges over, ``cell`` the one that decides where that is not their mean."""
+the effect ranges over, ``cell`` the one that decides where that is not their mean; ``effect_of``
+says whether the effect is a ``difference`` of conditions or a ``level``."""
 
 RULE = (
     "A claim speaks of an effect: the mean of some cells less that of others. It holds if the 95% "
@@ -208,12 +209,14 @@ def read_verdicts(path: Path | str) -> pd.DataFrame:
 
 
 def _as_columns(claim: Claim) -> dict[str, object]:
-    sign = "+" if any(difference.minus for difference in claim.effect) else ""
+    is_difference = any(difference.minus for difference in claim.effect)
+    expected = claim.expect.text("+" if is_difference else "")
     return {
         "claim": claim.claim,
         "artifact": claim.artifact,
         "place": claim.place,
-        "expected": f"{claim.expect.text(sign)} {_WHERE[claim.over]}".strip(),
+        "effect_of": "difference" if is_difference else "level",
+        "expected": f"{expected} {_WHERE[claim.over]}".strip(),
         "above": claim.expect.above,
         "below": claim.expect.below,
         "note": claim.note,

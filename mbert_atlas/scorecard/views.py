@@ -86,7 +86,7 @@ def claim_views(
                 first["place"],
                 first["artifact"],
                 first["expected"],
-                "" if math.isnan(reported) else signed(reported, 2),
+                "" if math.isnan(reported) else shown(reported, 2, first["effect_of"]),
                 first["reported_bears_out"] == "no",
                 first["note"],
                 [_outcome(record, names, scale, comparable) for record in records],
@@ -106,9 +106,10 @@ def glance(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
     }
 
 
-def signed(number: float, digits: int) -> str:
-    """Return a number with its sign, the minus as wide as the plus."""
-    return f"{number:+.{digits}f}".replace("-", "−")
+def shown(number: float, digits: int, effect_of: str) -> str:
+    """Return a number, a difference with its sign, the minus as wide as the plus."""
+    sign = "+" if effect_of == "difference" else "-"
+    return f"{number:{sign}.{digits}f}".replace("-", "−")
 
 
 def _digits(size: float) -> int:
@@ -126,9 +127,10 @@ def _outcome(
         return Outcome(record["protocol"], NOT_RUN, "", "", Markup())
     low, high, cells = record["low"], record["high"], int(record["cells"])
     digits = _digits((high - low) / 2)
-    text = signed(record["effect"], digits)
-    if math.isfinite(high - low):
-        text += f" [{signed(low, digits)}, {signed(high, digits)}]"
+    effect, *ends = (
+        shown(number, digits, record["effect_of"]) for number in (record["effect"], low, high)
+    )
+    text = f"{effect} [{', '.join(ends)}]" if math.isfinite(high - low) else effect
     basis = record["basis"]
     if record["cell"]:
         cell = " ".join(language_name(part, names) for part in record["cell"].split())

@@ -123,6 +123,16 @@ def replication(
     return output.read_text(encoding="utf-8")
 
 
+def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:
+    level = claim("It is high.", "adjusted").model_dump()
+    level["effect"] = {"plus": {"condition": "adjusted"}}
+    stated = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
+    frame = verdicts({"toy2020": stated}, [measurements], [reported])
+    texts = {view.key: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)}
+    assert texts["level"].startswith("60.0 [5")
+    assert texts["gain"].startswith("+10.0 [+")
+
+
 def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
 ) -> None:
