@@ -7,7 +7,6 @@ import pytest
 
 from clone import DEMO, copy_repository, snakemake
 
-
 MINUTES = pytest.StashKey[dict[str, float]]()
 
 
