@@ -22,6 +22,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from mbert_atlas.miniature.concepts import (
+    ADJECTIVES,
     FEMININE,
     INTERROGATIVES,
     KIND,
@@ -31,7 +32,7 @@ from mbert_atlas.miniature.concepts import (
     PEOPLE,
     PRONOUNS,
 )
-from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, is_adjective
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing
 from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
 
 NAMESPACES = ("File", "Template", "Category")
@@ -261,7 +262,7 @@ class Language:
         if not self.genders:
             return ""
         if noun in PRONOUNS:
-            return PRONOUNS[noun][0]
+            return PRONOUNS[noun]
         if noun in PEOPLE or KIND.get(noun, noun) == "person":
             return "f" if noun in FEMININE else "m"
         letters = roots(self.genus).get(noun, noun)
@@ -380,7 +381,7 @@ class Language:
     def clause(self, clause: Clause, path: str, order: str) -> tuple[list[Word], Word]:
         """Return the words of a clause in ``order`` and its head."""
         subject, subject_head, features = self.phrase(clause.subject, path + ".subject")
-        nominal = is_adjective(clause.predicate) or clause.predicate in NOUNS
+        nominal = clause.predicate in ADJECTIVES or clause.predicate in NOUNS
         slots, head = (self.nominal if nominal else self.verbal)(clause, features, path)
         subject_head.attach(head, "nsubj")
         slots["S"] = subject
@@ -422,7 +423,7 @@ class Language:
         self, clause: Clause, features: Features, path: str
     ) -> tuple[dict[str, list[Word]], Word]:
         """Return the slots that an adjective or a kind fills as predicate, and its head."""
-        if is_adjective(clause.predicate):
+        if clause.predicate in ADJECTIVES:
             words, head = self.adjective_phrase(
                 clause.predicate,
                 clause.intensified,
@@ -452,7 +453,7 @@ class Language:
             foreign: says for the concept of a noun, verb or adjective in which foreign word it is
                 put, or None for the language's own.
         """
-        full_stop, comma, _ = PUNCTUATION.get(self.script, (".", ",", "?"))
+        full_stop, comma, _ = PUNCTUATION.get(self.script, ".,?")
         order = self.clause_order
         if meaning.first.time_first:
             order = "T" + order.replace("T", "")
@@ -485,7 +486,7 @@ class Language:
         words, root = self.clause(clause, "1", self.clause_order)
         root.relation = "root"
         words[-1].joined = "glued"
-        mark = PUNCTUATION.get(self.script, (".", ",", "?"))[2]
+        mark = PUNCTUATION.get(self.script, ".,?")[2]
         words.append(Word("", mark, "PUNCT", "punct", (), root))
         return self.finished(words).text
 
