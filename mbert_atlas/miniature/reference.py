@@ -43,28 +43,28 @@ def wals(languages: Sequence[Language]) -> dict[str, str]:
         feature: list(dict.fromkeys(getattr(language, column) for language in languages))
         for feature, (_, column) in _FEATURES.items()
     }
-    names = ["ID", "Name", "Macroarea", "Latitude", "Longitude", "Glottocode", "ISO639P3code"]
+    names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
     return {
         "languages.csv": _table(
-            [*names, "Family", "Subfamily", "Genus", "ISO_codes"],
-            ([one.code, one.name, *[""] * 5, one.family, "", one.genus, ""] for one in languages),
+            f"{names} ISO_codes",
+            ((one.code, one.name, *[""] * 5, one.family, "", one.genus, "") for one in languages),
         ),
         "parameters.csv": _table(
-            ["ID", "Name", "Description"],
-            ([feature, name, ""] for feature, (name, _) in _FEATURES.items()),
+            "ID Name Description",
+            ((feature, name, "") for feature, (name, _) in _FEATURES.items()),
         ),
         "codes.csv": _table(
-            ["ID", "Parameter_ID", "Name", "Description", "Number"],
+            "ID Parameter_ID Name Description Number",
             (
-                [f"{feature}-{number}", feature, value, value, number]
+                (f"{feature}-{number}", feature, value, value, number)
                 for feature, several in values.items()
                 for number, value in enumerate(several, 1)
             ),
         ),
         "values.csv": _table(
-            ["ID", "Language_ID", "Parameter_ID", "Value", "Code_ID"],
+            "ID Language_ID Parameter_ID Value Code_ID",
             (
-                [f"{feature}-{one.code}", one.code, feature, number, f"{feature}-{number}"]
+                (f"{feature}-{one.code}", one.code, feature, number, f"{feature}-{number}")
                 for feature, (_, column) in _FEATURES.items()
                 for one in languages
                 for number in [values[feature].index(getattr(one, column)) + 1]
@@ -73,9 +73,7 @@ def wals(languages: Sequence[Language]) -> dict[str, str]:
     }
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    csv.writer(stream, lineterminator="\n").writerows([header.split(), *rows])
     return stream.getvalue()
