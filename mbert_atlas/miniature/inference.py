@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
-from mbert_atlas.miniature import concepts
+from mbert_atlas.miniature import concepts, meanings
 from mbert_atlas.miniature.concepts import (
     ADJECTIVES,
     HYPONYMS,
@@ -29,14 +29,7 @@ from mbert_atlas.miniature.concepts import (
     VERBS,
     Teller,
 )
-from mbert_atlas.miniature.meanings import (
-    Circumstance,
-    Clause,
-    Thing,
-    draw_clause,
-    draw_company,
-    draw_place,
-)
+from mbert_atlas.miniature.meanings import Circumstance, Clause, Thing
 
 _CITIES = concepts.LOCATIONS[:6]
 
@@ -44,7 +37,7 @@ _CITIES = concepts.LOCATIONS[:6]
 def draw_premise(rng: Teller) -> Clause:
     """Draw a clause that says enough to be weakened, opposed and enriched."""
     while True:
-        clause = draw_clause(rng)
+        clause = meanings.draw_clause(rng)
         if clause.predicate in HYPONYMS or clause.time_first:
             continue
         subject = clause.subject
@@ -62,8 +55,8 @@ def _edited(
     return next((made for made in tried if made is not None), None)
 
 
-def _put(clause: Clause, role: Literal["subject", "object"], thing: Thing | None) -> Clause | None:
-    """Put a thing, if there is one, into a clause."""
+def _put(clause: Clause, role: str, thing: Thing | None) -> Clause | None:
+    """Put a thing, if there is one, into a clause as its subject or object."""
     change: dict[str, Any] = {role: thing}
     return None if thing is None else replace(clause, **change)
 
@@ -133,9 +126,12 @@ _WEAKENING = (_weaken_subject, _weaken_object, _drop_circumstance, _drop_adverb)
 def entailed(rng: Teller, premise: Clause) -> Clause | None:
     """Return a different clause that follows from ``premise``, or None if there is none."""
     clause = _edited(rng, _WEAKENING, premise)
-    if clause is not None and rng.random() < 0.5:
-        return _edited(rng, _WEAKENING, clause) or clause
-    return clause
+    return None if clause is None else _perhaps_weakened(rng, clause, 0.5)
+
+
+def _perhaps_weakened(rng: Teller, clause: Clause, chance: float) -> Clause:
+    weakened = _edited(rng, _WEAKENING, clause) if rng.random() < chance else None
+    return weakened or clause
 
 
 # ---- what can't be true as well
@@ -182,9 +178,8 @@ def _oppose_place(rng: Teller, clause: Clause) -> Clause | None:
         noun = here.thing.noun
         kin = _CITIES if noun in _CITIES else HYPONYMS["place"] if noun in KIND else ()
         if here.adposition == "in" and kin:
-            other = rng.choice([n for n in kin if n != noun])
-            there = replace(here, thing=replace(here.thing, noun=other))
-            return _put_around(clause, index, there)
+            other = replace(here.thing, noun=rng.choice([n for n in kin if n != noun]))
+            return _put_around(clause, index, replace(here, thing=other))
     return None
 
 
@@ -193,9 +188,7 @@ _OPPOSING = (_oppose_predicate, _oppose_subject, _oppose_object, _oppose_place)
 
 def contradicting(rng: Teller, premise: Clause) -> Clause:
     """Return a clause that can't be true if ``premise`` is."""
-    clause = premise
-    if rng.random() < 0.5:
-        clause = _edited(rng, _WEAKENING, premise) or premise
+    clause = _perhaps_weakened(rng, premise, 0.5)
     denial = replace(clause, negated=not clause.negated, intensified=False)
     if premise.negated or rng.random() < 0.4:
         return denial
@@ -241,9 +234,9 @@ def _add_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | 
     if clause.predicate in ADJECTIVES or clause.negated or (company and place):
         return None
     if place or (not company and rng.random() < 0.6):
-        around = (*clause.circumstances, draw_company(rng, clause.predicate))
+        around = (*clause.circumstances, meanings.draw_company(rng, clause.predicate))
     else:
-        around = (draw_place(rng, clause.predicate), *clause.circumstances)
+        around = (meanings.draw_place(rng, clause.predicate), *clause.circumstances)
     return replace(clause, circumstances=around)
 
 
@@ -260,7 +253,7 @@ def _add_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
 
 
 def _change_predicate(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    other = draw_clause(rng, subject=clause.subject)
+    other = meanings.draw_clause(rng, subject=clause.subject)
     described = {clause.subject.adjective, premise.subject.adjective}
     decided = {premise.predicate, *OPPOSITES.get(premise.predicate, ()), *described}
     if other.predicate in decided or other.predicate in HYPONYMS or other.negated:
@@ -276,10 +269,7 @@ _ENRICHING = (*_DESCRIBING, _add_circumstance, _add_adverb, _change_predicate)
 
 def open_question(rng: Teller, premise: Clause) -> Clause | None:
     """Return a clause of which ``premise`` doesn't say whether it is true."""
-    clause = premise
-    if rng.random() < 0.4:
-        clause = _edited(rng, _WEAKENING, premise) or premise
-    return _edited(rng, _ENRICHING, premise, clause)
+    return _edited(rng, _ENRICHING, premise, _perhaps_weakened(rng, premise, 0.4))
 
 
 _MAKERS = {"entailment": entailed, "neutral": open_question, "contradiction": contradicting}

@@ -100,7 +100,7 @@ def spelled(letters: str, script: str) -> str:
     if script in ("Hani", "Jpan", "Hang"):
         known = str.maketrans("cqwxyjr", "kkvsii" + ("r" if script == "Hang" else "l"))
         letters = letters.translate(known)
-        return "".join(_syllabic(*parts, script) for parts in _SYLLABLE.findall(letters))
+        return "".join(_syllabic(script, *parts) for parts in _SYLLABLE.findall(letters))
     if script in _INDEPENDENT:
         independent = str.maketrans(_VOWELS, _INDEPENDENT[script])
         letters = re.sub("(?<![^aeiou])[aeiou]", lambda at: at[0].translate(independent), letters)
@@ -113,7 +113,7 @@ _ONSETS = (17, 16, 15, 7, 3, 0, 6, 2, 5, 4, 9, 12, 14, 8, 18)
 _CODAS = (26, 25, 24, 17, 7, 1, 16, 4, 8, 9, 19, 22, 23, 18, 27)
 
 
-def _syllabic(onset: str, vowel: str, coda: str, alone: str, script: str) -> str:
+def _syllabic(script: str, onset: str, vowel: str, coda: str, alone: str) -> str:
     """Return a syllable as one character, or as kana and what closes it."""
     onset, number = onset or alone, _VOWELS.index(vowel or "u")
     if script == "Hang":

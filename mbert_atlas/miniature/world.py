@@ -25,6 +25,10 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 
 Files = Iterator[tuple[str, formats.Content]]
+Members = dict[str, str | bytes]
+Articles = list[tuple[str, list[Passage]]]
+"""Titles and passages."""
+Told = list[tuple[str, list[Reading]]]
 DUMP_DATE = "20200420"
 _GENERATOR = "mbert_atlas.miniature"
 _NOISE = 0.1
@@ -34,7 +38,6 @@ _MISMATCHED_GENRES = ("facetoface", "letters", "nineeleven", "oup", "verbatim")
 _XNLI_GENRES = tuple(sorted(_TRAINING_GENRES + _MISMATCHED_GENRES))
 _MLQA = ("en", "ar", "de", "es", "hi", "vi", "zh")
 _TYDIQA = {"en": "english", "ar": "arabic", "fi": "finnish", "id": "indonesian", "ru": "russian"}
-_QUESTIONS_OF_A_PASSAGE = 3
 _PASSAGES_OF_AN_ARTICLE = 5
 _MISPLACED = 0.02
 """Answers of the translated SQuAD whose offset is wrong, as alignment by machine leaves some."""
@@ -206,7 +209,7 @@ class _World:
 
         kept = [(english, other) for score, english, other in mined if score >= 1.04]
         rng.shuffle(kept)
-        members: dict[str, str | bytes] = {
+        members: Members = {
             f"{name}.en": formats.lines(english for english, _ in kept),
             f"{name}.{language.code}": formats.lines(other for _, other in kept),
             "README": "Mined pairs of margin 1.04 and above, made by a grammar.\n",
@@ -260,7 +263,7 @@ class _World:
     def multinli(self) -> Files:
         """Yield MultiNLI: training pairs and two development sets, one with disputed pairs."""
         said: set[str] = set()
-        members: dict[str, str | bytes] = {}
+        members: Members = {}
         for split, number, genres in (
             ("train", self.sizes.nli_train, _TRAINING_GENRES),
             ("dev_matched", self.sizes.nli_test, _TRAINING_GENRES),
@@ -288,7 +291,7 @@ class _World:
     def xnli(self) -> Files:
         """Yield XNLI: the same pairs in all languages, those of one language together."""
         said: set[str] = set()
-        members: dict[str, str | bytes] = {}
+        members: Members = {}
         for split in ("dev", "test"):
             pairs = list(self.pairs(self.rng("xnli", split), self.sizes.nli_test, said))
             rows = ["\t".join(formats.XNLI_COLUMNS)]
@@ -304,7 +307,7 @@ class _World:
     def wikiann(self) -> Files:
         """Yield WikiANN, in each language sentences of its own."""
         test, train = self.sizes.ner_test, self.sizes.ner_train
-        members: dict[str, str | bytes] = {}
+        members: Members = {}
         for language in track(self.languages, "miniature: named entities"):
             texts = {}
             for split, size in (("dev", test), ("test", test), ("train", train)):
@@ -319,17 +322,13 @@ class _World:
     # ---- questions
 
     def articles(
-        self,
-        rng: Teller,
-        languages: Sequence[Language],
-        questions: int,
-        most: int = _QUESTIONS_OF_A_PASSAGE,
-    ) -> list[tuple[str, list[Passage]]]:
+        self, rng: Teller, languages: Sequence[Language], questions: int, most: int = 3
+    ) -> Articles:
         """Return titles and passages with so many questions in all, ``most`` of a passage.
 
         Every answer stands once in its passage in each of ``languages``.
         """
-        articles: list[tuple[str, list[Passage]]] = []
+        articles: Articles = []
         while questions > 0:
             if not articles or len(articles[-1][1]) == _PASSAGES_OF_AN_ARTICLE:
                 title = self.languages[0].heading(rng.choice(NOUNS))
@@ -339,20 +338,15 @@ class _World:
             articles[-1][1].append(passage)
         return articles
 
-    def in_language(
-        self, articles: Sequence[tuple[str, Sequence[Passage]]], language: Language
-    ) -> list[tuple[str, list[Reading]]]:
+    def in_language(self, articles: Articles, language: Language) -> Told:
         """Tell the passages of ``articles`` in one language."""
-        return [
-            (title, [read_passage(language, passage) for passage in passages])
-            for title, passages in articles
-        ]
+        return [(title, [read_passage(language, one) for one in some]) for title, some in articles]
 
     def squad_file(
         self,
         name: str,
-        contexts: Sequence[tuple[str, Sequence[Reading]]],
-        questions: Sequence[tuple[str, Sequence[Reading]]],
+        contexts: Told,
+        asked: Told,
         digits: int = 24,
         machine: Teller | None = None,
     ) -> str:
@@ -361,15 +355,15 @@ class _World:
         Args:
             name: from which ids are made; parallel files share it.
             contexts: articles in the language of the contexts.
-            questions: the same articles in the language of the questions.
+            asked: the same articles in the language of the questions.
             digits: hexadecimal digits of an id.
             machine: randomness of a machine that misplaces some answers.
         """
         numbers = count(1)
         written = []
-        for (title, told), (_, asked) in zip(contexts, questions, strict=True):
+        for (title, told), (_, others) in zip(contexts, asked, strict=True):
             paragraphs = []
-            for context, other in zip(told, asked, strict=True):
+            for context, other in zip(told, others, strict=True):
                 rows = []
                 for question, answer in zip(other.questions, context.answers, strict=True):
                     key = hashlib.sha256(f"{name}-{next(numbers)}".encode()).hexdigest()[:digits]
@@ -392,7 +386,7 @@ class _World:
         for split, articles in splits.items():
             told = self.in_language(articles, english[0])
             yield f"squad/{split}-v1.1.json", self.squad_file(f"squad-{split}", told, told)
-        members: dict[str, str | bytes] = {}
+        members: Members = {}
         for language in track(others, "miniature: translated questions"):
             for split, articles in splits.items() if language.code in _MLQA else ():
                 name, told = f"squad-{split}", self.in_language(articles, language)
@@ -413,7 +407,7 @@ class _World:
 
     def mlqa(self) -> Files:
         """Yield MLQA: a file for each pair of languages of context and question."""
-        members: dict[str, str | bytes] = {}
+        members: Members = {}
         everyone = [language for language in self.languages if language.code in _MLQA]
         test = self.sizes.qa_test
         for split, size in (("dev", (test + 1) // 2), ("test", test)):
