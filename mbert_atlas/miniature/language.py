@@ -33,14 +33,6 @@ from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, 
 TABLE = Path(__file__).with_name("languages.csv")
 
 
-class Features(NamedTuple):
-    """What agrees or is governed in a noun phrase."""
-
-    gender: str
-    plural: bool
-    case: str = ""
-
-
 @dataclass(slots=True, eq=False)
 class Word:
     """One syntactic word under construction."""
@@ -53,10 +45,6 @@ class Word:
     head: Word | None = None  # None for the root
     # "glued" if the next word follows without a space, "fused" if both are written as one token.
     joined: str = ""
-
-    def attach(self, head: Word, relation: str) -> None:
-        """Make this word a dependent of ``head``."""
-        self.head, self.relation = head, relation
 
 
 class Token(NamedTuple):
@@ -187,11 +175,10 @@ class Language:
             return "f" if noun in concepts.FEMININE else "m"
         return "mfn"[sum(map(ord, roots(self.genus)[noun])) % self.genders]
 
-    def agreement(self, features: Features) -> tuple[str, ...]:
+    def agreement(self, gender: str, plural: bool, case: str = "") -> tuple[str, ...]:
         """Return the marks of what agrees with a noun."""
-        if self.fusion != "fusional":
-            return ()
-        return features.gender, "plural" if features.plural and self.genders else "", features.case
+        number = "plural" if plural and self.genders else ""
+        return (gender, number, case) if self.fusion == "fusional" else ()
 
     def word(
         self, concept: str, upos: str, relation: str, source: str, head: Word | None, *marks: str
@@ -201,46 +188,51 @@ class Language:
 
     # ---- noun phrases
 
-    def phrase(self, thing: Thing, path: str, case: str = "") -> tuple[list[Word], Word, Features]:
-        """Return the words of a noun phrase, its head and what agrees with it."""
-        words, head, features = self.single(thing, path, case if self.cases else "")
-        if thing.partner is None:
-            return words, head, features
-        others, other, _ = self.phrase(thing.partner, path + ".partner", case)
-        other.attach(head, "conj")
-        link = self.word("and", "CCONJ", "cc", path + ".and", other)
-        both = features._replace(plural=True, gender="m" * bool(self.genders))
-        return [*words, link, *others], head, both
+    def phrase(
+        self, thing: Thing, path: str, relation: str, governor: Word | None, case: str = ""
+    ) -> tuple[list[Word], Word]:
+        """Return the words of a noun phrase and its head, a dependent of ``governor``."""
+        words, head = self.single(thing, path, relation, governor, case)
+        if thing.partner is not None:
+            others, other = self.phrase(thing.partner, path + ".partner", "conj", head, case)
+            words += [self.word("and", "CCONJ", "cc", path + ".and", other), *others]
+        return words, head
 
-    def single(self, thing: Thing, path: str, case: str) -> tuple[list[Word], Word, Features]:
+    def single(
+        self, thing: Thing, path: str, relation: str, governor: Word | None, case: str
+    ) -> tuple[list[Word], Word]:
         """Return a noun phrase without its partner; see :meth:`phrase`."""
         noun, source = thing.noun, path + ".noun"
-        features = Features(self.gender(noun), thing.plural, case)
         if noun in PRONOUNS or noun in INTERROGATIVES:
-            head = self.word(noun, "PRON", "", source, None, case)
-            return [head], head, features
+            head = self.word(noun, "PRON", relation, source, governor, case)
+            return [head], head
         counted = self.classifiers and thing.determiner in NUMERALS
         plural = "plural" if thing.plural and not counted else ""
-        head = self.word(noun, "NOUN", "", source, None, plural, case)
+        head = self.word(noun, "NOUN", relation, source, governor, plural, case)
         if noun in concepts.NAMES:
             head.upos, head.form = "PROPN", _capitalised(head.form)
         if thing.determiner == "definite" and self.article == "suffix":
             head.form += self.spell(ending(self.genus, "definite"))
-        slots = {"H": [head], **self.determiners(thing, features, path, head)}
+        marks = self.agreement(self.gender(noun), thing.plural, case)
+        slots = {"H": [head], **self.determiners(thing, path, head, marks)}
         if thing.adjective is not None:
-            very = thing.intensified
-            slots["A"] = self.quality(thing.adjective, very, features, path, ".adjective")
-            slots["A"][-1].attach(head, "amod")
+            source = path + ".adjective"
+            adjective = self.word(thing.adjective, "ADJ", "amod", source, head, *marks)
+            slots["A"] = [*self.very(thing, path, adjective), adjective]
         if thing.owner is not None:
-            slots["G"], owner = self.adpositional("of", thing.owner, path + ".owner")
-            owner.attach(head, "nmod")
-        return [word for slot in self.phrase_order for word in slots.get(slot, [])], head, features
+            slots["G"] = self.adpositional("of", thing.owner, path + ".owner", "nmod", head)
+        return [word for slot in self.phrase_order for word in slots.get(slot, [])], head
+
+    def very(self, what: Thing | Clause, path: str, head: Word) -> list[Word]:
+        """Return the adverb of an adjective that is intensified."""
+        source = path + ".very"
+        return [self.word("very", "ADV", "advmod", source, head)] if what.intensified else []
 
     def determiners(
-        self, thing: Thing, features: Features, path: str, head: Word
+        self, thing: Thing, path: str, head: Word, marks: tuple[str, ...]
     ) -> dict[str, list[Word]]:
         """Return demonstrative, article, or number and its classifier."""
-        concept, source, marks = thing.determiner, path + ".determiner", self.agreement(features)
+        concept, source = thing.determiner, path + ".determiner"
         if concept in NUMERALS:
             words = [self.word(concept, "NUM", "nummod", source, head)]
             if self.classifiers:
@@ -251,92 +243,81 @@ class Language:
             return {"Q": [self.word(concept, "DET", "det", source, head)]}
         if concept == "this":
             if not self.genders:
-                marks = ("plural" if features.plural and self.fusion == "fusional" else "",)
+                marks = ("plural" if thing.plural and self.fusion == "fusional" else "",)
             return {"X": [self.word(concept, "DET", "det", source, head, *marks)]}
         said = {"word": ("definite", "indefinite"), "prefix": ("definite",)}.get(self.article, ())
-        if concept not in said or (concept == "indefinite" and features.plural):
+        if concept not in said or (concept == "indefinite" and thing.plural):
             return {}
         word = self.word(concept, "DET", "det", source, head, *marks)
         word.joined = "fused" if self.article == "prefix" else ""
         return {"D": [word]}
 
-    def quality(
-        self, adjective: str, very: bool, features: Features, path: str, role: str
+    def adpositional(
+        self, concept: str, thing: Thing, path: str, relation: str, governor: Word
     ) -> list[Word]:
-        """Return an adjective that agrees with ``features``, perhaps after ``very``."""
-        head = self.word(adjective, "ADJ", "", path + role, None, *self.agreement(features))
-        return [self.word("very", "ADV", "advmod", path + ".very", head), head] if very else [head]
-
-    def adpositional(self, concept: str, thing: Thing, path: str) -> tuple[list[Word], Word]:
-        """Return a noun phrase with its adposition or case, and the head of the noun phrase."""
+        """Return a noun phrase with its adposition or case."""
         source = path + ".adposition"
         case = {0: "", 4: "gen" if concept == "of" else "obl", 7: concept}[self.cases]
-        words, head, _ = self.phrase(thing, path, case)
+        words, head = self.phrase(thing, path, relation, governor, case)
         if self.cases == 7 or case == "gen":
             head.sources += (source,)
-            return words, head
+            return words
         marker = self.word(concept, "ADP", "case", source, head)
         if self.adposition == "post":
-            return [*words, marker], head
+            return [*words, marker]
         if words[0].concept == "definite" and self.genders:
             marker.joined = "fused"
-        return [marker, *words], head
+        return [marker, *words]
 
     # ---- clauses
 
-    def clause(self, clause: Clause, path: str, order: str) -> tuple[list[Word], Word]:
-        """Return the words of a clause in ``order`` and its head."""
-        subject, subject_head, features = self.phrase(clause.subject, path + ".subject")
-        nominal = clause.predicate in ADJECTIVES or clause.predicate in concepts.NOUNS
-        slots, head = (self.nominal if nominal else self.verbal)(clause, features, path)
-        subject_head.attach(head, "nsubj")
-        slots["S"] = subject
+    def clause(
+        self, clause: Clause, path: str, order: str, relation: str, governor: Word | None
+    ) -> tuple[list[Word], Word]:
+        """Return the words of a clause in ``order`` and its head, a dependent of ``governor``."""
+        slots, head = self.predicate(clause, path, relation, governor)
+        slots["S"], _ = self.phrase(clause.subject, path + ".subject", "nsubj", head)
         if clause.negated:
             slots["N"] = [self.word("not", "PART", "advmod", path + ".negation", head)]
         if clause.object is not None:
-            slots["O"], object_head, _ = self.phrase(clause.object, path + ".object", "acc")
-            object_head.attach(head, "obj")
-        for index, one in enumerate(clause.circumstances):
-            words, noun = self.adpositional(one.adposition, one.thing, f"{path}.{index}")
-            noun.attach(head, "obl")
-            slots.setdefault("P", []).extend(words)
+            case = "acc" if self.cases else ""
+            slots["O"], _ = self.phrase(clause.object, path + ".object", "obj", head, case)
+        slots["P"] = [
+            word
+            for index, one in enumerate(clause.circumstances)
+            for word in self.adpositional(one.adposition, one.thing, f"{path}.{index}", "obl", head)
+        ]
         for slot, name, concept in (("T", "time", clause.time), ("M", "manner", clause.manner)):
             if concept is not None:
                 slots[slot] = [self.word(concept, "ADV", "advmod", f"{path}.{name}", head)]
         return [word for slot in order for word in slots.get(slot, [])], head
 
-    def tense(self, clause: Clause, features: Features) -> tuple[str, ...]:
-        """Return the marks of a verb or copula."""
-        if clause.past:
-            return "past", "3pl" if features.plural else ""
-        return ("3pl" if features.plural else "3sg" if self.fusion == "fusional" else "",)
-
-    def verbal(
-        self, clause: Clause, features: Features, path: str
+    def predicate(
+        self, clause: Clause, path: str, relation: str, governor: Word | None
     ) -> tuple[dict[str, list[Word]], Word]:
-        """Return the slots that a verb fills, and its head."""
-        marks = self.tense(clause, features)
-        head = self.word(clause.predicate, "VERB", "", path + ".predicate", None, *marks)
-        if not (clause.past and self.fusion == "isolating"):
-            return {"V": [head]}, head
-        past = Word("", self.spell(ending(self.genus, "past")), "AUX", "aux", (), head)
-        return {"V": [head], "X": [past]}, head
-
-    def nominal(
-        self, clause: Clause, features: Features, path: str
-    ) -> tuple[dict[str, list[Word]], Word]:
-        """Return the slots that an adjective or a kind fills as predicate, and its head."""
-        if clause.predicate in ADJECTIVES:
-            very, agreeing = clause.intensified, features._replace(case="")
-            words = self.quality(clause.predicate, very, agreeing, path, ".predicate")
-            head = words[-1]
+        """Return the slots that a verb, or an adjective or kind and its copula, fill; its head."""
+        subject, concept, source = clause.subject, clause.predicate, path + ".predicate"
+        plural = subject.plural or subject.partner is not None
+        tense = ("past" if clause.past else "", "3pl" if plural else "")
+        if concept in concepts.VERBS:
+            third = "3sg" if self.fusion == "fusional" and not any(tense) else ""
+            head = self.word(concept, "VERB", relation, source, governor, *tense, third)
+            slots = {"V": [head]}
+            if clause.past and self.fusion == "isolating":
+                past = self.spell(ending(self.genus, "past"))
+                slots["X"] = [Word("", past, "AUX", "aux", (), head)]
+            return slots, head
+        if concept in ADJECTIVES:
+            several = subject.partner is not None and self.genders
+            marks = self.agreement("m" if several else self.gender(subject.noun), plural)
+            head = self.word(concept, "ADJ", relation, source, governor, *marks)
+            slots = {"A": [*self.very(clause, path, head), head]}
         else:
-            kind = Thing(clause.predicate, "indefinite", clause.subject.plural)
-            words, head, _ = self.phrase(kind, path + ".kind")
-        slots = {"A": words}
+            kind = Thing(concept, "indefinite", subject.plural)
+            words, head = self.phrase(kind, path + ".kind", relation, governor)
+            slots = {"A": words}
         if self.copula or clause.past:
-            marks = [mark for mark in self.tense(clause, features) if mark != "3sg"]
-            slots["C"] = [self.word("be", "AUX", "cop", path + ".copula", head, *marks)]
+            slots["C"] = [self.word("be", "AUX", "cop", path + ".copula", head, *tense)]
         return slots, head
 
     # ---- sentences
@@ -351,15 +332,14 @@ class Language:
             foreign: says for the concept of a noun, verb or adjective in which foreign word it is
                 put, or None for the language's own.
         """
-        full_stop, comma, question_mark = PUNCTUATION.get(self.script, ".,?")
+        full_stop, comma, question_mark = tuple(PUNCTUATION.get(self.script, ".,?"))
         order, first = self.clause_order, meaning.first
         opening = "T" + order.replace("T", "") if first.time_first else order
-        words, root = self.clause(first, "1", opening)
-        root.relation = "root"
+        words, root = self.clause(first, "1", opening, "root", None)
         if meaning.second is not None and meaning.connective is not None:
             because = meaning.connective == "because"
-            second, head = self.clause(meaning.second, "2", order)
-            head.attach(root, "advcl" if because else "conj")
+            joined = "advcl" if because else "conj"
+            second, head = self.clause(meaning.second, "2", order, joined, root)
             words[-1].joined = "glued"
             words.append(Word("", comma, "PUNCT", "punct", ("comma",), head))
             tag, relation = ("SCONJ", "mark") if because else ("CCONJ", "cc")
@@ -375,7 +355,7 @@ class Language:
 
     def title(self, thing: Thing) -> str:
         """Return the text of a noun phrase on its own, capitalised."""
-        return self.finished(self.phrase(thing, "")[0]).text
+        return self.finished(self.phrase(thing, "", "root", None)[0]).text
 
     def heading(self, noun: str) -> str:
         """Return the title of a page or section on ``noun``."""
