@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mbert_atlas.miniature.language import Sentence, align
+from mbert_atlas.miniature.language import Language, Sentence, align
+from mbert_atlas.miniature.meanings import Clause, Meaning
 
 Content = str | bytes | Mapping[str, str | bytes]
 """A text, bytes, or the texts or bytes of an archive by member name."""
@@ -136,15 +137,18 @@ def squad_json(
 
 
 class Pair(NamedTuple):
-    """A pair of sentences for natural language inference."""
+    """A pair of clauses for natural language inference."""
 
-    premise: Sentence
-    hypothesis: Sentence
+    premise: Clause
+    hypothesis: Clause
     labels: Sequence[str]  # of the annotators, the author's first
     gold: str  # "-" if they disagree
     prompt: int  # number of the premise
-    identifier: str
     genre: str
+
+    def told(self, language: Language) -> list[Sentence]:
+        """Return premise and hypothesis in a language."""
+        return [language.sentence(Meaning(clause)) for clause in (self.premise, self.hypothesis)]
 
 
 XNLI_COLUMNS = (
@@ -155,22 +159,22 @@ XNLI_COLUMNS = (
 )
 
 
-def xnli_row(language: str, pair: Pair) -> str:
+def xnli_row(language: Language, identifier: str, pair: Pair) -> str:
     """Return a row of XNLI's native table of 19 columns; like upstream's, its parses are empty."""
-    sentences = (pair.premise, pair.hypothesis)
-    row = (language, pair.gold, "", "", "", "", *(sentence.text for sentence in sentences))
-    row += (str(pair.prompt), pair.identifier, pair.genre, *pair.labels)
+    sentences = pair.told(language)
+    row = (language.code, pair.gold, "", "", "", "", *(sentence.text for sentence in sentences))
+    row += (str(pair.prompt), identifier, pair.genre, *pair.labels)
     return "\t".join((*row, *map(tokenised, sentences), str(pair.labels[0] == pair.gold)))
 
 
-def multinli_row(pair: Pair) -> str:
+def multinli_row(language: Language, identifier: str, pair: Pair) -> str:
     """Return a line of MultiNLI's jsonl.
 
     Its binary parses branch to the right, ``( The ( dog ( sleeps . ) ) )``, its others are flat.
     """
     row = {"annotator_labels": pair.labels, "genre": pair.genre, "gold_label": pair.gold}
-    row |= {"pairID": pair.identifier, "promptID": str(pair.prompt)}
-    for name, sentence in (("sentence1", pair.premise), ("sentence2", pair.hypothesis)):
+    row |= {"pairID": identifier, "promptID": str(pair.prompt)}
+    for name, sentence in zip(("sentence1", "sentence2"), pair.told(language), strict=True):
         *words, binary = tokenised(sentence).split(" ")
         for word in reversed(words):
             binary = f"( {word} {binary} )"

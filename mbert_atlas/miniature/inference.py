@@ -20,15 +20,7 @@ from dataclasses import replace
 from typing import Any
 
 from mbert_atlas.miniature import concepts, meanings
-from mbert_atlas.miniature.concepts import (
-    ADJECTIVES,
-    HYPONYMS,
-    KIND,
-    NUMERALS,
-    OPPOSITES,
-    VERBS,
-    Teller,
-)
+from mbert_atlas.miniature.concepts import ADJECTIVES, HYPONYMS, KIND, NUMERALS, OPPOSITES, Teller
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Thing
 
 _CITIES = concepts.LOCATIONS[:6]
@@ -143,7 +135,7 @@ def _opposites(word: str | None, fitting: Collection[str]) -> list[str]:
 
 def _oppose_predicate(rng: Teller, clause: Clause) -> Clause | None:
     qualities = clause.predicate in ADJECTIVES
-    fitting = concepts.adjectives_of(clause.subject.noun) if qualities else VERBS
+    fitting = concepts.adjectives_of(clause.subject.noun) if qualities else concepts.VERBS
     opposites = _opposites(clause.predicate, fitting)
     return replace(clause, predicate=rng.choice(opposites)) if opposites else None
 
@@ -167,7 +159,7 @@ def _oppose_object(rng: Teller, clause: Clause) -> Clause | None:
         return None
     made = _opposed(rng, thing) if rng.random() < 0.5 else None
     kin = HYPONYMS.get(KIND.get(thing.noun, ""), ())
-    others = [n for n in kin if n != thing.noun and n in VERBS[clause.predicate].objects]
+    others = [n for n in kin if n != thing.noun and n in concepts.VERBS[clause.predicate].objects]
     if made is None and others:
         made = replace(thing, noun=rng.choice(others))
     return _put(clause, "object", made)

@@ -20,7 +20,7 @@ import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,12 +85,9 @@ class Sentence:
 
 def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
     """Return the true links between the units of two sentences of one meaning, sorted."""
-    return [
-        (i, j)
-        for i, (_, ours) in enumerate(source.aligned_units())
-        for j, (_, theirs) in enumerate(target.aligned_units())
-        if ours & theirs
-    ]
+    ours, theirs = source.aligned_units(), target.aligned_units()
+    pairs = product(enumerate(ours), enumerate(theirs))
+    return [(i, j) for (i, (_, one)), (j, (_, other)) in pairs if one & other]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from mbert_atlas.miniature.encyclopedia import draw_outlines, export, tell_pages
 from mbert_atlas.miniature.entities import draw_named_meaning, tagged
 from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.language import Language, Sentence, miniature_language
-from mbert_atlas.miniature.meanings import Clause, Meaning, draw_meaning
+from mbert_atlas.miniature.meanings import Meaning, draw_meaning
 from mbert_atlas.miniature.reading import Passage, Reading, draw_passage, read_passage
 from mbert_atlas.miniature.reference import dictionary, wals
 from mbert_atlas.miniature.stories import draw_story, foreign_words, is_held_out
@@ -236,12 +236,11 @@ class _World:
     # ---- labelled sentences
 
     def pairs(
-        self, rng: Teller, number: int, said: set[str], held_out: bool = True
-    ) -> Iterator[tuple[int, list[str], tuple[Clause, Clause]]]:
-        """Yield pairs: number of the premise, annotators' labels, premise and hypothesis.
+        self, rng: Teller, number: int, said: set[str], genres: Sequence[str], held_out: bool = True
+    ) -> Iterator[formats.Pair]:
+        """Yield pairs; a premise comes with one for each label, in an order of its own.
 
-        Every premise comes with one hypothesis for each label, in an order of its own. The first
-        label is the author's; of pairs held out there are four more, and a majority agrees with it.
+        Pairs held out have four more annotators, and a majority agrees with the author.
         """
         made = prompt = 0
         while made < number:
@@ -254,11 +253,12 @@ class _World:
             for label in rng.sample(LABELS, min(len(LABELS), number - made)):
                 made += 1
                 labels = [label]
-                if held_out:
-                    for _ in range(4):
-                        labels.append(label if rng.random() < 0.9 else rng.choice(LABELS))
-                    labels = labels if labels.count(label) >= 3 else [label] * 5
-                yield prompt, labels, (premise, hypotheses[label])
+                for _ in range(4 * held_out):
+                    labels.append(label if rng.random() < 0.9 else rng.choice(LABELS))
+                if held_out and labels.count(label) < 3:
+                    labels = [label] * 5
+                genre = genres[prompt % len(genres)]
+                yield formats.Pair(premise, hypotheses[label], labels, label, prompt, genre)
 
     def multinli(self) -> Files:
         """Yield MultiNLI: training pairs and two development sets, one with disputed pairs."""
@@ -274,16 +274,13 @@ class _World:
             if split == "dev_matched":
                 disputed.update(rng.sample(range(number), max(1, number // 50)))
             rows = []
-            drawn = self.pairs(rng, number, said, held_out=split != "train")
-            for index, (prompt, labels, clauses) in enumerate(drawn):
-                label = gold = labels[0]
+            pairs = self.pairs(rng, number, said, genres, held_out=split != "train")
+            for index, pair in enumerate(pairs):
+                label, identifier = pair.gold, f"{pair.prompt}{pair.gold[0]}"
                 if index in disputed:
                     other, third = (name for name in LABELS if name != label)
-                    labels, gold = [label, label, other, other, third], "-"
-                premise, hypothesis = (self.languages[0].sentence(Meaning(c)) for c in clauses)
-                names = (prompt, f"{prompt}{label[0]}", genres[prompt % len(genres)])
-                pair = formats.Pair(premise, hypothesis, labels, gold, *names)
-                rows.append(formats.multinli_row(pair))
+                    pair = pair._replace(labels=[label, label, other, other, third], gold="-")
+                rows.append(formats.multinli_row(self.languages[0], identifier, pair))
             members[f"multinli_1.0/multinli_1.0_{split}.jsonl"] = formats.lines(rows)
         readme = "Pairs in the layout of MultiNLI 1.0, made by a grammar.\n"
         yield "multinli/multinli_1.0.zip", {**members, "multinli_1.0/README.txt": readme}
@@ -293,14 +290,12 @@ class _World:
         said: set[str] = set()
         members: Members = {}
         for split in ("dev", "test"):
-            pairs = list(self.pairs(self.rng("xnli", split), self.sizes.nli_test, said))
+            drawn = self.pairs(self.rng("xnli", split), self.sizes.nli_test, said, _XNLI_GENRES)
+            pairs = list(drawn)
             rows = ["\t".join(formats.XNLI_COLUMNS)]
             for language in sorted(self.languages, key=lambda language: language.code):
-                for number, (prompt, labels, clauses) in enumerate(pairs, 1):
-                    premise, hypothesis = (language.sentence(Meaning(c)) for c in clauses)
-                    names = (prompt, str(number), _XNLI_GENRES[prompt % len(_XNLI_GENRES)])
-                    pair = formats.Pair(premise, hypothesis, labels, labels[0], *names)
-                    rows.append(formats.xnli_row(language.code, pair))
+                for number, pair in enumerate(pairs, 1):
+                    rows.append(formats.xnli_row(language, str(number), pair))
             members[f"XNLI-1.0/xnli.{split}.tsv"] = formats.lines(rows)
         yield "xnli/XNLI-1.0.zip", members
 
