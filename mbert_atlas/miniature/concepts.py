@@ -75,35 +75,26 @@ class Verb(NamedTuple):
 
 
 _LIVING = (*_PERSONS, *_ANIMALS)
+_OPENED = ("box", "book", "letter", "school", "hospital", "market")
 VERBS: dict[str, Verb] = {
     "see": Verb(_LIVING, (*_LIVING, *_GOODS, *HYPONYMS["plant"], *HYPONYMS["place"])),
     "find": Verb(_LIVING, (*_ANIMALS, *_GOODS, *HYPONYMS["plant"])),
-    "love": Verb(_LIVING, (*_LIVING, *_PLACES)),
-    "hate": Verb(_LIVING, (*_LIVING, *_PLACES)),
+    **dict.fromkeys(("love", "hate"), Verb(_LIVING, (*_LIVING, *_PLACES))),
     "visit": Verb(_PERSONS, (*_PLACES, *_PERSONS)),
     "follow": Verb(_LIVING, _LIVING),
     "know": Verb(_PERSONS, (*_PERSONS, *_PLACES)),
-    "buy": Verb((*_PERSONS, *ORGANISATIONS), _GOODS),
-    "sell": Verb((*_PERSONS, *ORGANISATIONS), _GOODS),
-    "read": Verb(_PERSONS, HYPONYMS["text"]),
-    "write": Verb(_PERSONS, HYPONYMS["text"]),
+    **dict.fromkeys(("buy", "sell"), Verb((*_PERSONS, *ORGANISATIONS), _GOODS)),
+    **dict.fromkeys(("read", "write"), Verb(_PERSONS, HYPONYMS["text"])),
     "eat": Verb(_LIVING, HYPONYMS["fruit"]),
     "carry": Verb(_LIVING, (*HYPONYMS["tool"], *HYPONYMS["object"], *HYPONYMS["fruit"])),
-    "open": Verb(_PERSONS, ("box", "book", "letter", "school", "hospital", "market")),
-    "close": Verb(_PERSONS, ("box", "book", "letter", "school", "hospital", "market")),
+    **dict.fromkeys(("open", "close"), Verb(_PERSONS, _OPENED)),
     "paint": Verb(_PERSONS, (*_ANIMALS, *HYPONYMS["plant"], *HYPONYMS["place"])),
     "sleep": Verb(_LIVING),
     "work": Verb(_PERSONS),
-    "run": Verb(_LIVING),
-    "walk": Verb(_LIVING),
-    "play": Verb(_LIVING),
-    "laugh": Verb(_PERSONS),
-    "cry": Verb(_PERSONS),
+    **dict.fromkeys(("run", "walk", "play"), Verb(_LIVING)),
+    **dict.fromkeys(("laugh", "cry"), Verb(_PERSONS)),
     "sing": Verb((*_PERSONS, "bird")),
-    "wait": Verb(_LIVING),
-    "swim": Verb(_LIVING),
-    "arrive": Verb(_LIVING),
-    "leave": Verb(_LIVING),
+    **dict.fromkeys(("wait", "swim", "arrive", "leave"), Verb(_LIVING)),
     "dance": Verb(_PERSONS),
 }
 MOTION = frozenset(("run", "walk", "swim"))
@@ -139,14 +130,10 @@ OPPOSITES: dict[str, list[str]] = {
 
 def adjectives_of(noun: str) -> tuple[str, ...]:
     """Return the adjectives that go with ``noun`` (none with the name of an organisation)."""
-    kind = KIND.get(noun, noun)
-    if kind == "person" or noun in PEOPLE:
-        return _PERSON
-    if kind == "animal":
-        return _CREATURE
-    if kind == "place" or noun in LOCATIONS:
-        return _PLACE
-    return () if noun in ORGANISATIONS else _THING
+    if noun in ORGANISATIONS:
+        return ()
+    kind = "person" if noun in PEOPLE else "place" if noun in LOCATIONS else KIND.get(noun, noun)
+    return {"person": _PERSON, "animal": _CREATURE, "place": _PLACE}.get(kind, _THING)
 
 
 CONCEPTS = (*NOUNS, *sorted(NAMES), *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GRAMMATICAL)

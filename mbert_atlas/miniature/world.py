@@ -253,7 +253,7 @@ class _World:
             for label in rng.sample(LABELS, min(len(LABELS), number - made)):
                 made += 1
                 labels = [label]
-                for _ in range(4 * held_out):
+                for _ in range(4 if held_out else 0):
                     labels.append(label if rng.random() < 0.9 else rng.choice(LABELS))
                 if held_out and labels.count(label) < 3:
                     labels = [label] * 5
@@ -290,8 +290,8 @@ class _World:
         said: set[str] = set()
         members: Members = {}
         for split in ("dev", "test"):
-            drawn = self.pairs(self.rng("xnli", split), self.sizes.nli_test, said, _XNLI_GENRES)
-            pairs = list(drawn)
+            rng, size = self.rng("xnli", split), self.sizes.nli_test
+            pairs = list(self.pairs(rng, size, said, _XNLI_GENRES))
             rows = ["\t".join(formats.XNLI_COLUMNS)]
             for language in sorted(self.languages, key=lambda language: language.code):
                 for number, pair in enumerate(pairs, 1):
@@ -373,7 +373,8 @@ class _World:
 
     def squad(self) -> Files:
         """Yield SQuAD in English, and its translation in the languages that MLQA has it in."""
-        english, others = self.languages[:1], self.languages[1:]
+        english = self.languages[:1]
+        others = [language for language in self.languages[1:] if language.code in _MLQA]
         splits = {
             split: self.articles(self.rng("squad", split), english, size)
             for split, size in (("train", self.sizes.qa_train), ("dev", self.sizes.qa_test))
@@ -383,13 +384,12 @@ class _World:
             yield f"squad/{split}-v1.1.json", self.squad_file(f"squad-{split}", told, told)
         members: Members = {}
         for language in track(others, "miniature: translated questions"):
-            for split, articles in splits.items() if language.code in _MLQA else ():
+            for split, articles in splits.items():
                 name, told = f"squad-{split}", self.in_language(articles, language)
                 machine = self.rng(name, "translated", language.code)
-                file = (
-                    f"mlqa-translate-train/{language.code}_squad-translate-train-{split}-v1.1.json"
-                )
-                members[file] = self.squad_file(name, told, told, machine=machine)
+                file = f"{language.code}_squad-translate-train-{split}-v1.1.json"
+                text = self.squad_file(name, told, told, machine=machine)
+                members[f"mlqa-translate-train/{file}"] = text
         if members:
             yield "mlqa/mlqa-translate-train.tar.gz", members
 
@@ -417,9 +417,9 @@ class _World:
     def tydiqa(self) -> Files:
         """Yield the gold passages of TyDi QA's dev set: each language has its own."""
         written = []
-        for language in self.languages:
+        for language in (language for language in self.languages if language.code in _TYDIQA):
             rng = self.rng("tydiqa", language.code)
-            for _ in range(self.sizes.qa_test if language.code in _TYDIQA else 0):
+            for _ in range(self.sizes.qa_test):
                 reading = read_passage(language, draw_passage(rng, [language], 1))
                 answers = [reading.answers[0], reading.phrases[0]][: rng.randint(1, 2)]
                 key = f"{_TYDIQA[language.code]}-{rng.getrandbits(63)}-{rng.randrange(100)}"
