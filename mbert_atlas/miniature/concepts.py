@@ -42,18 +42,19 @@ LOCATIONS = ("paris", "berlin", "moscow", "delhi", "madrid", "cairo", "india", "
 ORGANISATIONS = ("siemens", "toyota", "airbus", "reuters")
 NAMES = frozenset((*PEOPLE, *LOCATIONS, *ORGANISATIONS))
 
-PRONOUNS = {"he": ("m", False), "she": ("f", False), "they": ("m", True)}
-"""Pronoun -> gender and whether it is plural."""
+PRONOUNS = {"he": "m", "she": "f", "they": "m"}
+"""Pronoun -> gender."""
 INTERROGATIVES = ("who", "what", "where")
 """What questions ask with; never drawn as part of a statement."""
 NUMERALS = ("three", "four", "five", "seven", "ten")
-DETERMINERS = ("definite", "indefinite", "this", "many")
-ADPOSITIONS = ("in", "near", "with", "for", "of", "to", "from")
-CONNECTIVES = ("and", "but", "because")
 TIMES = ("now", "today", "yesterday", "often", "always", "sometimes")
 MANNERS = ("quickly", "slowly", "quietly", "carefully")
-ADVERBS = (*TIMES, *MANNERS, "very")
-GRAMMATICAL = ("not", "be")
+GRAMMATICAL = (
+    *("very", *PRONOUNS, *NUMERALS, "definite", "indefinite", "this", "many"),
+    *("in", "near", "with", "for", "of", "to", "from", "and", "but", "because", "not", "be"),
+    *INTERROGATIVES,
+)
+"""Concepts of grammar, whose words are short."""
 
 _PERSONS = (*HYPONYMS["person"], *PEOPLE)
 _ANIMALS = HYPONYMS["animal"]
@@ -74,35 +75,26 @@ class Verb(NamedTuple):
 
 
 _LIVING = (*_PERSONS, *_ANIMALS)
+_OPENED = ("box", "book", "letter", "school", "hospital", "market")
 VERBS: dict[str, Verb] = {
     "see": Verb(_LIVING, (*_LIVING, *_GOODS, *HYPONYMS["plant"], *HYPONYMS["place"])),
     "find": Verb(_LIVING, (*_ANIMALS, *_GOODS, *HYPONYMS["plant"])),
-    "love": Verb(_LIVING, (*_LIVING, *_PLACES)),
-    "hate": Verb(_LIVING, (*_LIVING, *_PLACES)),
+    **dict.fromkeys(("love", "hate"), Verb(_LIVING, (*_LIVING, *_PLACES))),
     "visit": Verb(_PERSONS, (*_PLACES, *_PERSONS)),
     "follow": Verb(_LIVING, _LIVING),
     "know": Verb(_PERSONS, (*_PERSONS, *_PLACES)),
-    "buy": Verb((*_PERSONS, *ORGANISATIONS), _GOODS),
-    "sell": Verb((*_PERSONS, *ORGANISATIONS), _GOODS),
-    "read": Verb(_PERSONS, HYPONYMS["text"]),
-    "write": Verb(_PERSONS, HYPONYMS["text"]),
+    **dict.fromkeys(("buy", "sell"), Verb((*_PERSONS, *ORGANISATIONS), _GOODS)),
+    **dict.fromkeys(("read", "write"), Verb(_PERSONS, HYPONYMS["text"])),
     "eat": Verb(_LIVING, HYPONYMS["fruit"]),
     "carry": Verb(_LIVING, (*HYPONYMS["tool"], *HYPONYMS["object"], *HYPONYMS["fruit"])),
-    "open": Verb(_PERSONS, ("box", "book", "letter", "school", "hospital", "market")),
-    "close": Verb(_PERSONS, ("box", "book", "letter", "school", "hospital", "market")),
+    **dict.fromkeys(("open", "close"), Verb(_PERSONS, _OPENED)),
     "paint": Verb(_PERSONS, (*_ANIMALS, *HYPONYMS["plant"], *HYPONYMS["place"])),
     "sleep": Verb(_LIVING),
     "work": Verb(_PERSONS),
-    "run": Verb(_LIVING),
-    "walk": Verb(_LIVING),
-    "play": Verb(_LIVING),
-    "laugh": Verb(_PERSONS),
-    "cry": Verb(_PERSONS),
+    **dict.fromkeys(("run", "walk", "play"), Verb(_LIVING)),
+    **dict.fromkeys(("laugh", "cry"), Verb(_PERSONS)),
     "sing": Verb((*_PERSONS, "bird")),
-    "wait": Verb(_LIVING),
-    "swim": Verb(_LIVING),
-    "arrive": Verb(_LIVING),
-    "leave": Verb(_LIVING),
+    **dict.fromkeys(("wait", "swim", "arrive", "leave"), Verb(_LIVING)),
     "dance": Verb(_PERSONS),
 }
 MOTION = frozenset(("run", "walk", "swim"))
@@ -112,66 +104,39 @@ BENEFICIAL = frozenset(("work", "write", "sing", "buy", "paint", "carry", "dance
 
 _CREATURE = _words("big small old young good bad happy sad strong weak beautiful ugly tired hungry")
 _PERSON = (*_CREATURE, "rich", "poor", "famous")
-_THING = (
-    *_words("big small old new good bad black white red green clean dirty beautiful ugly long"),
-    *_words("short heavy light expensive cheap"),
+_THING = _words(
+    "big small old new good bad black white red green clean dirty beautiful ugly long short heavy "
+    "light expensive cheap"
 )
 _PLACE = _words("big small old new beautiful ugly clean dirty rich poor famous quiet")
-ADJECTIVES = tuple(dict.fromkeys((*_PERSON, *_THING, *_PLACE)))
+ADJECTIVES = dict.fromkeys((*_PERSON, *_THING, *_PLACE))
+"""All adjectives in a fixed order, as keys."""
 
-_OPPOSITES = (
-    ("big", "small"),
-    ("old", "new"),
-    ("old", "young"),
-    ("good", "bad"),
-    ("happy", "sad"),
-    ("strong", "weak"),
-    ("beautiful", "ugly"),
-    ("rich", "poor"),
-    ("black", "white"),
-    ("red", "green"),
-    ("clean", "dirty"),
-    ("long", "short"),
-    ("heavy", "light"),
-    ("expensive", "cheap"),
-    ("love", "hate"),
-    ("buy", "sell"),
-    ("open", "close"),
-    ("laugh", "cry"),
-    ("arrive", "leave"),
-)
-OPPOSITES: dict[str, frozenset[str]] = {
-    word: frozenset(b if a == word else a for a, b in _OPPOSITES if word in (a, b))
-    for word in {word for pair in _OPPOSITES for word in pair}
+_OPPOSITES = [
+    pair.split("/")
+    for pair in _words(
+        "big/small old/new old/young good/bad happy/sad strong/weak beautiful/ugly rich/poor "
+        "black/white red/green clean/dirty long/short heavy/light expensive/cheap love/hate "
+        "buy/sell open/close laugh/cry arrive/leave"
+    )
+]
+OPPOSITES: dict[str, list[str]] = {
+    word: sorted(other for pair in _OPPOSITES if word in pair for other in pair if other != word)
+    for pair in _OPPOSITES
+    for word in pair
 }
 """Adjective or verb -> those that cannot hold of the same thing at the same time."""
 
 
 def adjectives_of(noun: str) -> tuple[str, ...]:
     """Return the adjectives that go with ``noun`` (none with the name of an organisation)."""
-    kind = KIND.get(noun, noun)
-    if kind == "person" or noun in PEOPLE:
-        return _PERSON
-    if kind == "animal":
-        return _CREATURE
-    if kind == "place" or noun in LOCATIONS:
-        return _PLACE
-    return () if noun in ORGANISATIONS else _THING
+    if noun in ORGANISATIONS:
+        return ()
+    kind = "person" if noun in PEOPLE else "place" if noun in LOCATIONS else KIND.get(noun, noun)
+    return {"person": _PERSON, "animal": _CREATURE, "place": _PLACE}.get(kind, _THING)
 
 
-CONCEPTS = (
-    *NOUNS,
-    *sorted(NAMES),
-    *VERBS,
-    *ADJECTIVES,
-    *ADVERBS,
-    *PRONOUNS,
-    *NUMERALS,
-    *DETERMINERS,
-    *ADPOSITIONS,
-    *CONNECTIVES,
-    *GRAMMATICAL,
-)
+CONCEPTS = (*NOUNS, *sorted(NAMES), *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GRAMMATICAL)
 
 _LIKING = 10.0
 """How much more often a word stands in company that it likes; it likes a quarter of all."""
@@ -183,18 +148,14 @@ class Teller(Random):
 
     Scenes, verbs and nouns like words at random, but for ever: so that apple and pear are told
     apart by what is done to them, where, and what else is there.
-
-    Attributes:
-        scene: where the tale takes place.
     """
 
     scene = SCENES[0]
 
     def pick(self, options: Sequence[str], *company: str) -> str:
         """Draw one of ``options`` as the scene and ``company`` like it."""
-        return self.choices(options, cum_weights=_weights(tuple(options), (self.scene, *company)))[
-            0
-        ]
+        weights = _weights(tuple(options), (self.scene, *company))
+        return self.choices(options, cum_weights=weights)[0]
 
 
 @cache
@@ -203,8 +164,7 @@ def _weights(options: tuple[str, ...], company: tuple[str, ...]) -> list[float]:
 
     ``("apple", "pear"), ("scene 1", "eat")``: both like apple, none pear -> ``[100, 101]``.
     """
-    liked = (sum(likes(one, word) for one in company) for word in options)
-    return list(accumulate(_LIKING**number for number in liked))
+    return list(accumulate(_LIKING ** sum(likes(one, to) for one in company) for to in options))
 
 
 @cache

@@ -9,116 +9,99 @@ speak of the same event and the same participants. Under that assumption
 - it contradicts its own denial, and a clause that puts an opposite adjective or verb, another
   number, or another noun of the same kind (as object, or as the place in which it happens) into it;
 - it leaves open what it doesn't mention: a new modifier, a more special noun, another predicate.
+
+An edit makes one such change to a clause, or returns None where there is nothing to change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
-from mbert_atlas.miniature.concepts import (
-    HYPONYMS,
-    KIND,
-    LOCATIONS,
-    MANNERS,
-    NAMES,
-    NUMERALS,
-    OPPOSITES,
-    SCENES,
-    TIMES,
-    VERBS,
-    Teller,
-    adjectives_of,
-)
-from mbert_atlas.miniature.meanings import (
-    Circumstance,
-    Clause,
-    Thing,
-    draw_clause,
-    draw_company,
-    draw_place,
-    is_adjective,
-)
+from mbert_atlas.miniature import concepts, meanings
+from mbert_atlas.miniature.concepts import ADJECTIVES, HYPONYMS, KIND, NUMERALS, OPPOSITES, Teller
+from mbert_atlas.miniature.meanings import Circumstance, Clause, Thing
 
-LABELS = ("entailment", "neutral", "contradiction")
-_CITIES = LOCATIONS[:6]
-_Edit = Callable[[Teller, Clause, Clause], Clause | None]
+_CITIES = concepts.LOCATIONS[:6]
 
 
 def draw_premise(rng: Teller) -> Clause:
     """Draw a clause that says enough to be weakened, opposed and enriched."""
     while True:
-        clause = draw_clause(rng)
+        clause = meanings.draw_clause(rng)
         if clause.predicate in HYPONYMS or clause.time_first:
             continue
-        richness = sum(
-            (
-                clause.object is not None,
-                len(clause.circumstances),
-                clause.time is not None,
-                clause.manner is not None,
-                clause.subject.adjective is not None,
-                clause.subject.partner is not None,
-            )
-        )
-        if richness >= 1 + (clause.negated and clause.subject.adjective is None):
+        subject = clause.subject
+        details = (clause.object, clause.time, clause.manner, subject.adjective, subject.partner)
+        richness = sum(one is not None for one in details) + len(clause.circumstances)
+        if richness >= 1 + (clause.negated and subject.adjective is None):
             return clause
+
+
+def _edited(
+    rng: Teller, edits: Sequence[Callable[..., Clause | None]], *clauses: Clause
+) -> Clause | None:
+    """Return what the first of ``edits`` that applies, in random order, makes of ``clauses``."""
+    tried = (edit(rng, *clauses) for edit in rng.sample(edits, len(edits)))
+    return next((made for made in tried if made is not None), None)
+
+
+def _put(clause: Clause, role: str, thing: Thing | None) -> Clause | None:
+    """Put a thing, if there is one, into a clause as its subject or object."""
+    change: dict[str, Any] = {role: thing}
+    return None if thing is None else replace(clause, **change)
+
+
+def _put_around(clause: Clause, index: int, *new: Circumstance) -> Clause:
+    """Put ``new``, or nothing, in the place of a circumstance."""
+    before, after = clause.circumstances[:index], clause.circumstances[index + 1 :]
+    return replace(clause, circumstances=(*before, *new, *after))
 
 
 # ---- what follows
 
 
-def _lighter(rng: Teller, thing: Thing, kinds: bool) -> Thing | None:
+def _lighter(rng: Teller, thing: Thing, kinds: bool = True) -> Thing | None:
     """Return a weaker description of ``thing``."""
-    options = []
-    if thing.intensified:
-        options.append(replace(thing, intensified=False))
-    if thing.adjective is not None:
-        options.append(replace(thing, adjective=None, intensified=False))
-    if thing.owner is not None:
-        options.append(replace(thing, owner=None))
-    if thing.determiner in NUMERALS or thing.determiner == "many":
-        options.append(replace(thing, determiner="indefinite"))
-    if thing.noun in KIND and kinds and thing.partner is None:
-        options += [replace(thing, noun=KIND[thing.noun])] * 3
+    counted = thing.determiner in (*NUMERALS, "many")
+    general = KIND.get(thing.noun, thing.noun) if kinds and thing.partner is None else thing.noun
+    lighter = (
+        replace(thing, intensified=False),
+        replace(thing, adjective=None, intensified=False),
+        replace(thing, owner=None),
+        replace(thing, determiner="indefinite" if counted else thing.determiner),
+        *[replace(thing, noun=general)] * 3,
+    )
+    options = [one for one in lighter if one != thing]
     return rng.choice(options) if options else None
 
 
-def _weaken_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    subject = clause.subject
-    if subject.partner is not None and rng.random() < 0.7:
-        first = replace(subject, partner=None)
-        kept = rng.choice((first, subject.partner, None))
-        if kept is None:
-            swapped = replace(subject.partner, partner=first)
-            return replace(clause, subject=swapped)
-        return replace(clause, subject=kept)
-    lighter = _lighter(rng, subject, kinds=not is_adjective(clause.predicate))
-    return None if lighter is None else replace(clause, subject=lighter)
+def _weaken_subject(rng: Teller, clause: Clause) -> Clause | None:
+    subject, partner = clause.subject, clause.subject.partner
+    if partner is not None and rng.random() < 0.7:
+        alone = replace(subject, partner=None)
+        swapped = replace(partner, partner=alone)
+        return replace(clause, subject=rng.choice((alone, partner, swapped)))
+    return _put(clause, "subject", _lighter(rng, subject, clause.predicate not in ADJECTIVES))
 
 
-def _weaken_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _weaken_object(rng: Teller, clause: Clause) -> Clause | None:
     if clause.object is None or clause.negated:
         return None
-    lighter = _lighter(rng, clause.object, kinds=True)
-    return None if lighter is None else replace(clause, object=lighter)
+    return _put(clause, "object", _lighter(rng, clause.object))
 
 
-def _drop_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _drop_circumstance(rng: Teller, clause: Clause) -> Clause | None:
     if not clause.circumstances or clause.negated:
         return None
     index = rng.randrange(len(clause.circumstances))
-    kept = list(clause.circumstances)
-    here = kept.pop(index)
-    lighter = _lighter(rng, here.thing, kinds=True) if rng.random() < 0.5 else None
-    if lighter is not None:
-        kept.insert(index, Circumstance(here.adposition, lighter))
-    return replace(clause, circumstances=tuple(kept))
+    here = clause.circumstances[index]
+    lighter = _lighter(rng, here.thing) if rng.random() < 0.5 else None
+    return _put_around(clause, index, *([replace(here, thing=lighter)] if lighter else []))
 
 
-def _drop_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    if clause.negated:
-        return None
+def _drop_adverb(rng: Teller, clause: Clause) -> Clause | None:
     options = []
     if clause.time is not None:
         options += [replace(clause, time=None, time_first=False), replace(clause, time_first=True)]
@@ -126,45 +109,39 @@ def _drop_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
         options.append(replace(clause, manner=None))
     if clause.intensified:
         options.append(replace(clause, intensified=False))
-    return rng.choice(options) if options else None
+    return rng.choice(options) if options and not clause.negated else None
 
 
-_WEAKENING: tuple[_Edit, ...] = (_weaken_subject, _weaken_object, _drop_circumstance, _drop_adverb)
-
-
-def _weakened(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    edits = rng.sample(_WEAKENING, len(_WEAKENING))
-    return next((made for edit in edits if (made := edit(rng, premise, clause)) is not None), None)
+_WEAKENING = (_weaken_subject, _weaken_object, _drop_circumstance, _drop_adverb)
 
 
 def entailed(rng: Teller, premise: Clause) -> Clause | None:
     """Return a different clause that follows from ``premise``, or None if there is none."""
-    clause = _weakened(rng, premise, premise)
-    if clause is not None and rng.random() < 0.5:
-        return _weakened(rng, premise, clause) or clause
-    return clause
+    clause = _edited(rng, _WEAKENING, premise)
+    return None if clause is None else _perhaps_weakened(rng, clause, 0.5)
+
+
+def _perhaps_weakened(rng: Teller, clause: Clause, chance: float) -> Clause:
+    weakened = _edited(rng, _WEAKENING, clause) if rng.random() < chance else None
+    return weakened or clause
 
 
 # ---- what can't be true as well
 
 
-def _deny(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    return replace(clause, negated=not clause.negated, intensified=False)
+def _opposites(word: str | None, fitting: Collection[str]) -> list[str]:
+    return [other for other in OPPOSITES.get(word or "", ()) if other in fitting]
 
 
-def _oppose_predicate(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    opposites = sorted(OPPOSITES.get(clause.predicate, ()))
-    if is_adjective(clause.predicate):
-        fitting = adjectives_of(clause.subject.noun)
-        opposites = [other for other in opposites if other in fitting]
+def _oppose_predicate(rng: Teller, clause: Clause) -> Clause | None:
+    qualities = clause.predicate in ADJECTIVES
+    fitting = concepts.adjectives_of(clause.subject.noun) if qualities else concepts.VERBS
+    opposites = _opposites(clause.predicate, fitting)
     return replace(clause, predicate=rng.choice(opposites)) if opposites else None
 
 
 def _opposed(rng: Teller, thing: Thing) -> Thing | None:
-    fitting = adjectives_of(thing.noun)
-    opposites = [
-        other for other in sorted(OPPOSITES.get(thing.adjective or "", ())) if other in fitting
-    ]
+    opposites = _opposites(thing.adjective, concepts.adjectives_of(thing.noun))
     if opposites and (thing.determiner not in NUMERALS or rng.random() < 0.5):
         return replace(thing, adjective=rng.choice(opposites))
     if thing.determiner in NUMERALS:
@@ -172,56 +149,47 @@ def _opposed(rng: Teller, thing: Thing) -> Thing | None:
     return None
 
 
-def _oppose_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    made = _opposed(rng, clause.subject)
-    return None if made is None else replace(clause, subject=made)
+def _oppose_subject(rng: Teller, clause: Clause) -> Clause | None:
+    return _put(clause, "subject", _opposed(rng, clause.subject))
 
 
-def _oppose_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    if clause.object is None:
+def _oppose_object(rng: Teller, clause: Clause) -> Clause | None:
+    thing = clause.object
+    if thing is None:
         return None
-    made = _opposed(rng, clause.object) if rng.random() < 0.5 else None
-    noun = clause.object.noun
-    siblings = [n for n in HYPONYMS.get(KIND.get(noun, ""), ()) if n != noun]
-    siblings = [n for n in siblings if n in VERBS[clause.predicate].objects]
-    if made is None and siblings:
-        made = replace(clause.object, noun=rng.choice(siblings))
-    return None if made is None else replace(clause, object=made)
+    made = _opposed(rng, thing) if rng.random() < 0.5 else None
+    kin = HYPONYMS.get(KIND.get(thing.noun, ""), ())
+    others = [n for n in kin if n != thing.noun and n in concepts.VERBS[clause.predicate].objects]
+    if made is None and others:
+        made = replace(thing, noun=rng.choice(others))
+    return _put(clause, "object", made)
 
 
-def _oppose_place(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    for index, circumstance in enumerate(clause.circumstances):
-        noun = circumstance.thing.noun
-        siblings = _CITIES if noun in _CITIES else HYPONYMS["place"] if noun in KIND else ()
-        if circumstance.adposition == "in" and siblings:
-            other = rng.choice([n for n in siblings if n != noun])
-            circumstances = list(clause.circumstances)
-            circumstances[index] = Circumstance("in", replace(circumstance.thing, noun=other))
-            return replace(clause, circumstances=tuple(circumstances))
+def _oppose_place(rng: Teller, clause: Clause) -> Clause | None:
+    for index, here in enumerate(clause.circumstances):
+        noun = here.thing.noun
+        kin = _CITIES if noun in _CITIES else HYPONYMS["place"] if noun in KIND else ()
+        if here.adposition == "in" and kin:
+            other = replace(here.thing, noun=rng.choice([n for n in kin if n != noun]))
+            return _put_around(clause, index, replace(here, thing=other))
     return None
 
 
-_OPPOSING: tuple[_Edit, ...] = (_oppose_predicate, _oppose_subject, _oppose_object, _oppose_place)
+_OPPOSING = (_oppose_predicate, _oppose_subject, _oppose_object, _oppose_place)
 
 
-def contradicting(rng: Teller, premise: Clause) -> Clause | None:
+def contradicting(rng: Teller, premise: Clause) -> Clause:
     """Return a clause that can't be true if ``premise`` is."""
-    clause = premise
-    if rng.random() < 0.5:
-        clause = _weakened(rng, premise, premise) or premise
+    clause = _perhaps_weakened(rng, premise, 0.5)
+    denial = replace(clause, negated=not clause.negated, intensified=False)
     if premise.negated or rng.random() < 0.4:
-        return _deny(rng, premise, clause)
-    edits = rng.sample(_OPPOSING, len(_OPPOSING))
-    made = next((new for edit in edits if (new := edit(rng, premise, clause)) is not None), None)
-    return made or _deny(rng, premise, clause)
+        return denial
+    return _edited(rng, _OPPOSING, clause) or denial
 
 
 def denied_opposite(rng: Teller, premise: Clause) -> Clause | None:
     """Return the denial of an opposite of ``premise``, which follows from it, or None."""
-    if premise.negated:
-        return None
-    edits = rng.sample(_OPPOSING, len(_OPPOSING))
-    made = next((new for edit in edits if (new := edit(rng, premise, premise)) is not None), None)
+    made = None if premise.negated else _edited(rng, _OPPOSING, premise)
     return None if made is None else replace(made, negated=True, intensified=False)
 
 
@@ -232,16 +200,15 @@ def _describe(rng: Teller, thing: Thing, known: Thing) -> Thing | None:
     """Add an adjective or a more special noun that ``known`` neither says nor excludes."""
     if thing.noun in HYPONYMS and known.noun == thing.noun and thing.partner is None:
         return replace(thing, noun=rng.choice(HYPONYMS[thing.noun]))
-    if thing.noun in NAMES or known.adjective is not None:
+    if thing.noun in concepts.NAMES or known.adjective is not None:
         return None
-    return replace(thing, adjective=rng.choice(adjectives_of(thing.noun)))
+    return replace(thing, adjective=rng.choice(concepts.adjectives_of(thing.noun)))
 
 
 def _describe_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     made = _describe(rng, clause.subject, premise.subject)
-    if made is None or made.adjective in {premise.predicate, *OPPOSITES.get(premise.predicate, ())}:
-        return None
-    if premise.subject.partner is not None:
+    decided = (premise.predicate, *OPPOSITES.get(premise.predicate, ()))
+    if made is None or made.adjective in decided or premise.subject.partner is not None:
         return None
     return replace(clause, subject=made)
 
@@ -249,77 +216,62 @@ def _describe_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | 
 def _describe_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.object is None or premise.object is None or clause.negated:
         return None
-    made = _describe(rng, clause.object, premise.object)
-    return None if made is None else replace(clause, object=made)
+    return _put(clause, "object", _describe(rng, clause.object, premise.object))
 
 
 def _add_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    if is_adjective(clause.predicate) or clause.negated:
-        return None
     present = {circumstance.adposition for circumstance in premise.circumstances}
     company = present & {"with", "for"}
-    if present - company and company:
+    place = present - company
+    if clause.predicate in ADJECTIVES or clause.negated or (company and place):
         return None
-    draw = draw_company if present - company or (not company and rng.random() < 0.6) else draw_place
-    added = draw(rng, clause.predicate)
-    places = (
-        (*clause.circumstances, added) if draw is draw_company else (added, *clause.circumstances)
-    )
-    return replace(clause, circumstances=places)
+    if place or (not company and rng.random() < 0.6):
+        around = (*clause.circumstances, meanings.draw_company(rng, clause.predicate))
+    else:
+        around = (meanings.draw_place(rng, clause.predicate), *clause.circumstances)
+    return replace(clause, circumstances=around)
 
 
 def _add_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     if clause.negated:
         return None
-    if premise.manner is None and not is_adjective(clause.predicate) and rng.random() < 0.6:
-        return replace(clause, manner=rng.choice(MANNERS))
+    if premise.manner is None and clause.predicate not in ADJECTIVES and rng.random() < 0.6:
+        return replace(clause, manner=rng.choice(concepts.MANNERS))
     if premise.time is None:
-        fitting = [
-            t
-            for t in TIMES
-            if (t == "yesterday") <= premise.past and not (t in ("now", "today") and premise.past)
-        ]
+        excluded = ("now", "today") if premise.past else ("yesterday",)
+        fitting = [time for time in concepts.TIMES if time not in excluded]
         return replace(clause, time=rng.choice(fitting), time_first=False)
     return None
 
 
 def _change_predicate(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
-    subject = clause.subject
-    other = draw_clause(rng, subject=subject)
-    known = {premise.predicate, *OPPOSITES.get(premise.predicate, ())}
-    described = {subject.adjective, premise.subject.adjective}
-    if other.predicate in known | described or other.predicate in HYPONYMS or other.negated:
+    other = meanings.draw_clause(rng, subject=clause.subject)
+    described = {clause.subject.adjective, premise.subject.adjective}
+    decided = {premise.predicate, *OPPOSITES.get(premise.predicate, ()), *described}
+    if other.predicate in decided or other.predicate in HYPONYMS or other.negated:
         return None
-    if any(adjective in OPPOSITES.get(other.predicate, ()) for adjective in described):
+    if not described.isdisjoint(OPPOSITES.get(other.predicate, ())):
         return None
     return replace(other, past=premise.past, time=None, time_first=False, negated=premise.negated)
 
 
-_ENRICHING: tuple[_Edit, ...] = (
-    _describe_subject,
-    _describe_object,
-    _add_circumstance,
-    _add_adverb,
-    _change_predicate,
-)
+_DESCRIBING = (_describe_subject, _describe_object)
+_ENRICHING = (*_DESCRIBING, _add_circumstance, _add_adverb, _change_predicate)
 
 
 def open_question(rng: Teller, premise: Clause) -> Clause | None:
     """Return a clause of which ``premise`` doesn't say whether it is true."""
-    clause = premise
-    if rng.random() < 0.4:
-        clause = _weakened(rng, premise, premise) or premise
-    edits = rng.sample(_ENRICHING, len(_ENRICHING))
-    return next((made for edit in edits if (made := edit(rng, premise, clause)) is not None), None)
+    return _edited(rng, _ENRICHING, premise, _perhaps_weakened(rng, premise, 0.4))
 
 
 _MAKERS = {"entailment": entailed, "neutral": open_question, "contradiction": contradicting}
+LABELS = tuple(_MAKERS)
 
 
 def draw_triple(rng: Teller) -> tuple[Clause, dict[str, Clause]]:
     """Draw a premise and one hypothesis for each label."""
     while True:
-        rng.scene = rng.choice(SCENES)
+        rng.scene = rng.choice(concepts.SCENES)
         premise = draw_premise(rng)
         made = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
         hypotheses = {label: clause for label, clause in made.items() if clause is not None}

@@ -16,66 +16,35 @@ is all that word alignment, tags carried across languages, or answers to questio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import NamedTuple
+from itertools import chain, product
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from mbert_atlas.miniature.concepts import (
-    FEMININE,
-    INTERROGATIVES,
-    KIND,
-    NAMES,
-    NOUNS,
-    NUMERALS,
-    PEOPLE,
-    PRONOUNS,
-)
-from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, is_adjective
+from mbert_atlas.errors import DataError
+from mbert_atlas.miniature import concepts
+from mbert_atlas.miniature.concepts import ADJECTIVES, INTERROGATIVES, KIND, NUMERALS, PRONOUNS
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing
 from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
 
-NAMESPACES = ("File", "Template", "Category")
-"""What MediaWiki calls files, templates and categories, here in every language."""
+TABLE = Path(__file__).with_name("languages.csv")
 
 
-class Features(NamedTuple):
-    """What agrees or is governed in a noun phrase: gender, number, case, and the determiner."""
-
-    gender: str
-    plural: bool
-    case: str = ""
-    determiner: str = ""
-
-
+@dataclass(slots=True, eq=False)
 class Word:
-    """One syntactic word under construction.
+    """One syntactic word under construction."""
 
-    Attributes:
-        concept: what it expresses; empty for mere grammar.
-        form: as written; ``upos`` and ``relation`` as in Universal Dependencies.
-        sources: paths of the nodes of the meaning that it expresses; empty for mere grammar.
-        head: the word it depends on, None for the root.
-        joined: ``""`` if a space follows, ``"glued"`` if the next word follows without one, and
-            ``"fused"`` if both are written as one orthographic token.
-    """
-
-    __slots__ = ("concept", "form", "head", "joined", "relation", "sources", "upos")
-
-    def __init__(
-        self,
-        concept: str,
-        form: str,
-        upos: str,
-        relation: str,
-        sources: tuple[str, ...] = (),
-        head: Word | None = None,
-    ) -> None:
-        self.concept, self.form, self.upos, self.relation = concept, form, upos, relation
-        self.sources, self.head, self.joined = sources, head, ""
-
-    def attach(self, head: Word, relation: str) -> None:
-        """Make this word a dependent of ``head``."""
-        self.head, self.relation = head, relation
+    concept: str  # what it expresses; like the sources empty for mere grammar
+    form: str
+    upos: str  # like the relation as in Universal Dependencies
+    relation: str
+    sources: tuple[str, ...] = ()
+    head: Word | None = None  # None for the root
+    # "glued" if the next word follows without a space, "fused" if both are written as one token.
+    joined: str = ""
 
 
 class Token(NamedTuple):
@@ -89,110 +58,61 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence with its tree.
+    """A sentence with its tree: all but the tokens and the text has an entry for each word."""
 
-    Attributes:
-        language: code.
-        forms: syntactic words; ``lemmas``, ``upos``, ``heads`` (1-based, 0 is the root),
-            ``relations`` and ``sources`` have one entry for each.
-        tokens: orthographic tokens, each one or more words.
-        text: the running text.
-        spaced: whether the script puts spaces between words.
-    """
-
-    language: str
     forms: tuple[str, ...]
     lemmas: tuple[str, ...]
     upos: tuple[str, ...]
-    heads: tuple[int, ...]
+    heads: tuple[int, ...]  # counted from 1; 0 is the root
     relations: tuple[str, ...]
     sources: tuple[tuple[str, ...], ...]
     tokens: tuple[Token, ...]
     text: str
-    spaced: bool
+    spaced: bool  # whether the script puts spaces between words
 
-    def aligned_units(self) -> list[tuple[str, frozenset[str]]]:
-        """Return the units that word aligners see, each with its sources.
-
-        Units are orthographic tokens, cut into characters where the script puts no spaces.
-        """
-        units: list[tuple[str, frozenset[str]]] = []
-        for token in self.tokens:
-            sources = frozenset(
-                source for word in self.sources[token.start : token.stop] for source in word
-            )
-            units.extend((part, sources) for part in self.units(token))
-        return units
+    def aligned_units(self) -> list[tuple[str, set[str]]]:
+        """Return the units that word aligners see, each with its sources."""
+        return [
+            (unit, set(chain(*self.sources[token.start : token.stop])))
+            for token in self.tokens
+            for unit in self.units(token)
+        ]
 
     def units(self, token: Token) -> list[str]:
-        """Return the units of one token."""
+        """Return a token, or its characters where the script puts no spaces."""
         return [token.form] if self.spaced else list(token.form)
 
 
 def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
-    """Return the true links between two sentences of one meaning, sorted.
-
-    Args:
-        source: sentence whose units (:meth:`Sentence.aligned_units`) come first in the links.
-        target: the same meaning in another language.
-    """
-    by_source: dict[str, list[int]] = {}
-    for j, (_, sources) in enumerate(target.aligned_units()):
-        for name in sources:
-            by_source.setdefault(name, []).append(j)
-    links = {
-        (i, j)
-        for i, (_, sources) in enumerate(source.aligned_units())
-        for name in sources
-        for j in by_source.get(name, ())
-    }
-    return sorted(links)
-
-
-_NO_WORDS: tuple[Word, ...] = ()
-_CASES = {"of": "gen"}
-"""Adposition -> the case it governs in a language of four cases; the others: ``obl``."""
+    """Return the true links between the units of two sentences of one meaning, sorted."""
+    ours, theirs = source.aligned_units(), target.aligned_units()
+    pairs = product(enumerate(ours), enumerate(theirs))
+    return [(i, j) for (i, (_, one)), (j, (_, other)) in pairs if one & other]
 
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """A row of ``languages.csv``.
+    """A row of ``languages.csv``."""
 
-    Attributes:
-        code: as in ``resources/languages.csv``, like ``name``, ``family`` and ``genus``.
-        iso639_3: code in Tatoeba's file names; ``script``: ISO 15924.
-        order: of subject, verb and object (``SVO``); ``adposition``: ``prep`` or ``post``.
-        genitive: ``NG`` if the owner follows; likewise ``adjective`` (``NA``), ``demonstrative``
-            (``ND``) and ``numeral`` (``NQ``).
-        article: how *the* is expressed: ``none``, ``word``, ``prefix`` or ``suffix``.
-        cases: 0; 4: nominative, accusative, genitive, oblique; 7: endings for adpositions.
-        genders: 0, 2 or 3, which articles and adjectives show.
-        fusion: ``isolating`` (no endings), ``fusional`` (one ending) or ``agglutinating``
-            (several).
-        classifiers: whether a word stands between number and noun.
-        copula: whether *is* is said.
-        changes: its sounds, as :func:`mbert_atlas.miniature.words.changed` reads them.
-    """
-
-    code: str
-    iso639_3: str
+    code: str  # as in resources/languages.csv, like name, family and genus
+    iso639_3: str  # in Tatoeba's file names
     name: str
     family: str
     genus: str
-    script: str
-    order: str
-    adposition: str
-    genitive: str
+    script: str  # ISO 15924
+    order: str  # of subject, verb and object: SVO, SOV or VSO
+    adposition: str  # prep or post
+    genitive: str  # NG if the owner follows the noun, else GN; likewise the next three
     adjective: str
     demonstrative: str
     numeral: str
-    article: str
-    cases: int
-    genders: int
-    fusion: str
-    classifiers: bool
-    copula: bool
-    changes: str
+    article: str  # how "the" is expressed: none, word, prefix or suffix
+    cases: int  # 0; 4: nominative, accusative, genitive, oblique; 7: endings for adpositions
+    genders: int  # 0, 2 or 3, which articles and adjectives show
+    fusion: str  # isolating (no endings), fusional (one ending) or agglutinating (several)
+    classifiers: bool  # whether a word stands between number and noun
+    copula: bool  # whether "is" is said
+    changes: str  # its sounds, for words.changed
 
     @property
     def spaced(self) -> bool:
@@ -207,45 +127,31 @@ class Language:
     @cached_property
     def phrase_order(self) -> str:
         """Order of a noun phrase: ``DGXQAH``, and behind the noun what the row puts there."""
-        pairs = (
-            ("D", "D"),
-            ("G", self.genitive),
-            ("X", self.demonstrative),
-            ("Q", self.numeral),
-            ("A", self.adjective),
-        )
-        after = [slot for slot, order in reversed(pairs) if order[0] == "N"]
-        return "".join([*(s for s, order in pairs if order[0] != "N"), "H", *after])
+        columns = (self.genitive, self.demonstrative, self.numeral, self.adjective)
+        after = [slot for slot, order in zip("GXQA", columns, strict=True) if order[0] == "N"]
+        return "".join([*(slot for slot in "DGXQA" if slot not in after), "H", *reversed(after)])
 
     # ---- forms
 
+    @cache  # noqa: B019 - the languages live as long as the program
     def form(self, concept: str, *marks: str) -> str:
         """Return the form of a concept's word; empty marks don't count.
 
         ``form("dog", "plural", "acc")`` is ``dog`` and one ending for ``plural+acc`` where endings
         fuse, or one for each where they are strung together.
         """
-        return self._form(concept, tuple(mark for mark in marks if mark))
-
-    @cache  # noqa: B019 - the languages live as long as the program
-    def _form(self, concept: str, marks: tuple[str, ...]) -> str:
-        return self.spell(self.letters(concept, marks))
-
-    def letters(self, concept: str, marks: Sequence[str]) -> str:
-        """Return a form in Latin letters."""
-        stem = roots(self.genus)[concept]
-        if marks and self.fusion != "isolating":
-            whole = "+".join((concept, *marks))
-            known = roots(self.genus).get(whole)
-            if known is None and "past" in marks:  # English verbs have one past
-                known = roots(self.genus).get(whole.removesuffix("+3pl"))
-            if known is not None:
-                return known
-            parts = ["+".join(marks)] if self.fusion == "fusional" else marks
-            for part in parts:
+        known, said = roots(self.genus), [mark for mark in marks if mark]
+        letters = known[concept]
+        if said and self.fusion != "isolating":
+            whole = "+".join((concept, *said))
+            if "past" in said and whole not in known:  # English verbs have one past
+                whole = whole.removesuffix("+3pl")
+            if whole in known:
+                return self.spell(known[whole])
+            for part in ["+".join(said)] if self.fusion == "fusional" else said:
                 added = ending(self.genus, part)
-                stem = stem.removesuffix(added[:1] if stem[-1] in "aeiou" else "") + added
-        return stem
+                letters = letters.removesuffix(added[:1] if letters[-1] in "aeiou" else "") + added
+        return self.spell(letters)
 
     def spell(self, letters: str) -> str:
         """Write letters with the sounds and the script of the language."""
@@ -254,190 +160,161 @@ class Language:
     def citation(self, concept: str) -> str:
         """Return the word for a concept as a dictionary has it."""
         form = self.form(concept)
-        return form[0].upper() + form[1:] if concept in NAMES else form
+        return _capitalised(form) if concept in concepts.NAMES else form
 
     def gender(self, noun: str) -> str:
         """Return the grammatical gender: of persons their own, else the genus's, by its root."""
         if not self.genders:
             return ""
-        if noun in PRONOUNS:
-            return PRONOUNS[noun][0]
-        if noun in PEOPLE or KIND.get(noun, noun) == "person":
-            return "f" if noun in FEMININE else "m"
-        letters = roots(self.genus).get(noun, noun)
-        return "mfn"[sum(map(ord, letters)) % self.genders]
+        if noun in PRONOUNS or noun in INTERROGATIVES:
+            return PRONOUNS.get(noun, "m")
+        if noun in concepts.PEOPLE or KIND.get(noun, noun) == "person":
+            return "f" if noun in concepts.FEMININE else "m"
+        return "mfn"[sum(map(ord, roots(self.genus)[noun])) % self.genders]
 
-    def agreement(self, features: Features) -> tuple[str, ...]:
+    def agreement(self, gender: str, plural: bool, case: str = "") -> tuple[str, ...]:
         """Return the marks of what agrees with a noun."""
-        if self.fusion != "fusional":
-            return ()
-        return features.gender, "plural" if features.plural and self.genders else "", features.case
+        number = "plural" if plural and self.genders else ""
+        return (gender, number, case) if self.fusion == "fusional" else ()
+
+    def word(
+        self, concept: str, upos: str, relation: str, source: str, head: Word | None, *marks: str
+    ) -> Word:
+        """Return a word that expresses a concept."""
+        return Word(concept, self.form(concept, *marks), upos, relation, (source,), head)
 
     # ---- noun phrases
 
-    def phrase(self, thing: Thing, path: str, case: str = "") -> tuple[list[Word], Word, Features]:
-        """Return the words of a noun phrase, its head and what agrees with it."""
-        words, head, features = self.single(thing, path, case)
-        if thing.partner is None:
-            return words, head, features
-        others, other, _ = self.single(thing.partner, path + ".partner", case)
-        link = Word("and", self.form("and"), "CCONJ", "cc", (path + ".and",), other)
-        other.attach(head, "conj")
-        return (
-            [*words, link, *others],
-            head,
-            features._replace(plural=True, gender="m" * bool(self.genders)),
-        )
+    def phrase(
+        self, thing: Thing, path: str, relation: str, governor: Word | None, case: str = ""
+    ) -> tuple[list[Word], Word]:
+        """Return the words of a noun phrase and its head, a dependent of ``governor``."""
+        words, head = self.single(thing, path, relation, governor, case)
+        if thing.partner is not None:
+            others, other = self.phrase(thing.partner, path + ".partner", "conj", head, case)
+            words += [self.word("and", "CCONJ", "cc", path + ".and", other), *others]
+        return words, head
 
-    def single(self, thing: Thing, path: str, case: str) -> tuple[list[Word], Word, Features]:
+    def single(
+        self, thing: Thing, path: str, relation: str, governor: Word | None, case: str
+    ) -> tuple[list[Word], Word]:
         """Return a noun phrase without its partner; see :meth:`phrase`."""
-        noun, source = thing.noun, (path + ".noun",)
-        case = case if self.cases else ""
-        features = Features(
-            "m" * bool(self.genders) if noun in INTERROGATIVES else self.gender(noun),
-            thing.plural,
-            case,
-            thing.determiner,
-        )
+        noun, source = thing.noun, path + ".noun"
         if noun in PRONOUNS or noun in INTERROGATIVES:
-            head = Word(noun, self.form(noun, case), "PRON", "", source)
-            return [head], head, features
+            head = self.word(noun, "PRON", relation, source, governor, case)
+            return [head], head
         counted = self.classifiers and thing.determiner in NUMERALS
-        form = self.form(noun, "plural" if thing.plural and not counted else "", case)
-        if noun in NAMES:
-            form = form[0].upper() + form[1:]
+        plural = "plural" if thing.plural and not counted else ""
+        head = self.word(noun, "NOUN", relation, source, governor, plural, case)
+        if noun in concepts.NAMES:
+            head.upos, head.form = "PROPN", _capitalised(head.form)
         if thing.determiner == "definite" and self.article == "suffix":
-            form += self.spell(ending(self.genus, "definite"))
-        head = Word(noun, form, "PROPN" if noun in NAMES else "NOUN", "", source)
-        slots = {"H": [head], **self.determiners(thing, features, path, head)}
+            head.form += self.spell(ending(self.genus, "definite"))
+        marks = self.agreement(self.gender(noun), thing.plural, case)
+        slots = {"H": [head], **self.determiners(thing, path, head, marks)}
         if thing.adjective is not None:
-            slots["A"], adjective = self.adjective_phrase(
-                thing.adjective, thing.intensified, features, path + ".", "adjective"
-            )
-            adjective.attach(head, "amod")
+            source = path + ".adjective"
+            adjective = self.word(thing.adjective, "ADJ", "amod", source, head, *marks)
+            slots["A"] = [*self.very(thing, path, adjective), adjective]
         if thing.owner is not None:
-            slots["G"], owner = self.adpositional("of", thing.owner, path + ".owner")
-            owner.attach(head, "nmod")
-        return [w for slot in self.phrase_order for w in slots.get(slot, _NO_WORDS)], head, features
+            slots["G"] = self.adpositional("of", thing.owner, path + ".owner", "nmod", head)
+        return [word for slot in self.phrase_order for word in slots.get(slot, [])], head
+
+    def very(self, what: Thing | Clause, path: str, head: Word) -> list[Word]:
+        """Return the adverb of an adjective that is intensified."""
+        source = path + ".very"
+        return [self.word("very", "ADV", "advmod", source, head)] if what.intensified else []
 
     def determiners(
-        self, thing: Thing, features: Features, path: str, head: Word
+        self, thing: Thing, path: str, head: Word, marks: tuple[str, ...]
     ) -> dict[str, list[Word]]:
         """Return demonstrative, article, or number and its classifier."""
-        concept, source = thing.determiner, (path + ".determiner",)
-        marks = self.agreement(features)
+        concept, source = thing.determiner, path + ".determiner"
         if concept in NUMERALS:
-            words = [Word(concept, self.form(concept), "NUM", "nummod", source, head)]
+            words = [self.word(concept, "NUM", "nummod", source, head)]
             if self.classifiers:
-                words.append(
-                    Word("", self.form(KIND.get(thing.noun, thing.noun)), "NOUN", "clf", (), head)
-                )
+                classifier = self.form(KIND.get(thing.noun, thing.noun))
+                words.append(Word("", classifier, "NOUN", "clf", (), head))
             return {"Q": words}
         if concept == "many":
-            return {"Q": [Word(concept, self.form("many"), "DET", "det", source, head)]}
+            return {"Q": [self.word(concept, "DET", "det", source, head)]}
         if concept == "this":
-            plural = "plural" if features.plural and self.fusion == "fusional" else ""
-            marks = marks if self.genders else (plural,)
-            return {"X": [Word(concept, self.form("this", *marks), "DET", "det", source, head)]}
-        if concept not in ("definite", "indefinite") or self.article not in ("word", "prefix"):
+            if not self.genders:
+                marks = ("plural" if thing.plural and self.fusion == "fusional" else "",)
+            return {"X": [self.word(concept, "DET", "det", source, head, *marks)]}
+        said = {"word": ("definite", "indefinite"), "prefix": ("definite",)}.get(self.article, ())
+        if concept not in said or (concept == "indefinite" and thing.plural):
             return {}
-        if concept == "indefinite" and (features.plural or self.article == "prefix"):
-            return {}
-        word = Word(concept, self.form(concept, *marks), "DET", "det", source, head)
+        word = self.word(concept, "DET", "det", source, head, *marks)
         word.joined = "fused" if self.article == "prefix" else ""
         return {"D": [word]}
 
-    def adjective_phrase(
-        self, adjective: str, very: bool, features: Features, prefix: str, role: str
-    ) -> tuple[list[Word], Word]:
-        """Return an adjective that agrees with ``features``, perhaps with ``very``."""
-        form = self.form(adjective, *self.agreement(features))
-        head = Word(adjective, form, "ADJ", "", (prefix + role,))
-        if not very:
-            return [head], head
-        return [
-            Word("very", self.form("very"), "ADV", "advmod", (prefix + "very",), head),
-            head,
-        ], head
-
-    def adpositional(self, concept: str, thing: Thing, path: str) -> tuple[list[Word], Word]:
-        """Return a noun phrase with its adposition or case, and the head of the noun phrase."""
-        source = (path + ".adposition",)
-        case = {0: "", 4: _CASES.get(concept, "obl"), 7: concept}[self.cases]
-        words, head, _ = self.phrase(thing, path, case)
+    def adpositional(
+        self, concept: str, thing: Thing, path: str, relation: str, governor: Word
+    ) -> list[Word]:
+        """Return a noun phrase with its adposition or case."""
+        source = path + ".adposition"
+        case = {0: "", 4: "gen" if concept == "of" else "obl", 7: concept}[self.cases]
+        words, head = self.phrase(thing, path, relation, governor, case)
         if self.cases == 7 or case == "gen":
-            head.sources += source
-            return words, head
-        marker = Word(concept, self.form(concept), "ADP", "case", source, head)
+            head.sources += (source,)
+            return words
+        marker = self.word(concept, "ADP", "case", source, head)
         if self.adposition == "post":
-            return [*words, marker], head
-        if words[0].upos == "DET" and words[0].concept == "definite" and self.genders:
+            return [*words, marker]
+        if words[0].concept == "definite" and self.genders:
             marker.joined = "fused"
-        return [marker, *words], head
+        return [marker, *words]
 
     # ---- clauses
 
-    def clause(self, clause: Clause, path: str, order: str) -> tuple[list[Word], Word]:
-        """Return the words of a clause in ``order`` and its head."""
-        subject, subject_head, features = self.phrase(clause.subject, path + ".subject")
-        nominal = is_adjective(clause.predicate) or clause.predicate in NOUNS
-        slots, head = (self.nominal if nominal else self.verbal)(clause, features, path)
-        subject_head.attach(head, "nsubj")
-        slots["S"] = subject
+    def clause(
+        self, clause: Clause, path: str, order: str, relation: str, governor: Word | None
+    ) -> tuple[list[Word], Word]:
+        """Return the words of a clause in ``order`` and its head, a dependent of ``governor``."""
+        slots, head = self.predicate(clause, path, relation, governor)
+        slots["S"], _ = self.phrase(clause.subject, path + ".subject", "nsubj", head)
         if clause.negated:
-            slots["N"] = [
-                Word("not", self.form("not"), "PART", "advmod", (path + ".negation",), head)
-            ]
+            slots["N"] = [self.word("not", "PART", "advmod", path + ".negation", head)]
         if clause.object is not None:
-            slots["O"], object_head, _ = self.phrase(clause.object, path + ".object", "acc")
-            object_head.attach(head, "obj")
-        for index, one in enumerate(clause.circumstances):
-            words, noun = self.adpositional(one.adposition, one.thing, f"{path}.{index}")
-            noun.attach(head, "obl")
-            slots.setdefault("P", []).extend(words)
+            case = "acc" if self.cases else ""
+            slots["O"], _ = self.phrase(clause.object, path + ".object", "obj", head, case)
+        slots["P"] = [
+            word
+            for index, one in enumerate(clause.circumstances)
+            for word in self.adpositional(one.adposition, one.thing, f"{path}.{index}", "obl", head)
+        ]
         for slot, name, concept in (("T", "time", clause.time), ("M", "manner", clause.manner)):
             if concept is not None:
-                source = (f"{path}.{name}",)
-                slots[slot] = [Word(concept, self.form(concept), "ADV", "advmod", source, head)]
-        return [word for slot in order for word in slots.get(slot, _NO_WORDS)], head
+                slots[slot] = [self.word(concept, "ADV", "advmod", f"{path}.{name}", head)]
+        return [word for slot in order for word in slots.get(slot, [])], head
 
-    def tense(self, clause: Clause, features: Features) -> tuple[str, ...]:
-        """Return the marks of a verb or copula."""
-        if clause.past:
-            return "past", "3pl" if features.plural else ""
-        return ("3pl" if features.plural else "3sg" if self.fusion == "fusional" else "",)
-
-    def verbal(
-        self, clause: Clause, features: Features, path: str
+    def predicate(
+        self, clause: Clause, path: str, relation: str, governor: Word | None
     ) -> tuple[dict[str, list[Word]], Word]:
-        """Return the slots that a verb fills, and its head."""
-        form = self.form(clause.predicate, *self.tense(clause, features))
-        head = Word(clause.predicate, form, "VERB", "", (path + ".predicate",))
-        if not (clause.past and self.fusion == "isolating"):
-            return {"V": [head]}, head
-        past = Word("", self.spell(ending(self.genus, "past")), "AUX", "aux", (), head)
-        return {"V": [head], "X": [past]}, head
-
-    def nominal(
-        self, clause: Clause, features: Features, path: str
-    ) -> tuple[dict[str, list[Word]], Word]:
-        """Return the slots that an adjective or a kind fills as predicate, and its head."""
-        if is_adjective(clause.predicate):
-            words, head = self.adjective_phrase(
-                clause.predicate,
-                clause.intensified,
-                features._replace(case=""),
-                path + ".",
-                "predicate",
-            )
+        """Return the slots that a verb, or an adjective or kind and its copula, fill; its head."""
+        subject, concept, source = clause.subject, clause.predicate, path + ".predicate"
+        plural = subject.plural or subject.partner is not None
+        tense = ("past" if clause.past else "", "3pl" if plural else "")
+        if concept in concepts.VERBS:
+            third = "3sg" if self.fusion == "fusional" and not any(tense) else ""
+            head = self.word(concept, "VERB", relation, source, governor, *tense, third)
+            slots = {"V": [head]}
+            if clause.past and self.fusion == "isolating":
+                past = self.spell(ending(self.genus, "past"))
+                slots["X"] = [Word("", past, "AUX", "aux", (), head)]
+            return slots, head
+        if concept in ADJECTIVES:
+            several = subject.partner is not None and self.genders
+            marks = self.agreement("m" if several else self.gender(subject.noun), plural)
+            head = self.word(concept, "ADJ", relation, source, governor, *marks)
+            slots = {"A": [*self.very(clause, path, head), head]}
         else:
-            kind = Thing(clause.predicate, "indefinite", clause.subject.plural)
-            words, head, _ = self.single(kind, path + ".kind", "")
-        slots = {"A": words}
+            kind = Thing(concept, "indefinite", subject.plural)
+            words, head = self.phrase(kind, path + ".kind", relation, governor)
+            slots = {"A": words}
         if self.copula or clause.past:
-            marks = self.tense(clause, features)
-            form = self.form("be", *(mark for mark in marks if mark != "3sg"))
-            slots["C"] = [Word("be", form, "AUX", "cop", (path + ".copula",), head)]
+            slots["C"] = [self.word("be", "AUX", "cop", path + ".copula", head, *tense)]
         return slots, head
 
     # ---- sentences
@@ -445,71 +322,55 @@ class Language:
     def sentence(
         self, meaning: Meaning, foreign: Callable[[str], str | None] | None = None
     ) -> Sentence:
-        """Say ``meaning`` in this language.
+        """Say ``meaning``, or ask it if its first clause asks for something.
 
         Args:
-            meaning: what to say.
+            meaning: what to say. The question word stays where the answer would stand.
             foreign: says for the concept of a noun, verb or adjective in which foreign word it is
                 put, or None for the language's own.
         """
-        full_stop, comma, _ = PUNCTUATION.get(self.script, (".", ",", "?"))
-        order = self.clause_order
-        if meaning.first.time_first:
-            order = "T" + order.replace("T", "")
-        words, root = self.clause(meaning.first, "1", order)
-        root.relation = "root"
+        full_stop, comma, question_mark = tuple(PUNCTUATION.get(self.script, ".,?"))
+        order, first = self.clause_order, meaning.first
+        opening = "T" + order.replace("T", "") if first.time_first else order
+        words, root = self.clause(first, "1", opening, "root", None)
         if meaning.second is not None and meaning.connective is not None:
             because = meaning.connective == "because"
-            second, head = self.clause(meaning.second, "2", self.clause_order)
-            head.attach(root, "advcl" if because else "conj")
-            tag, relation = ("SCONJ", "mark") if because else ("CCONJ", "cc")
-            form = self.form(meaning.connective)
-            link = Word(meaning.connective, form, tag, relation, ("connective",), head)
+            joined = "advcl" if because else "conj"
+            second, head = self.clause(meaning.second, "2", order, joined, root)
             words[-1].joined = "glued"
-            words += [Word("", comma, "PUNCT", "punct", ("comma",), head), link, *second]
+            words.append(Word("", comma, "PUNCT", "punct", ("comma",), head))
+            tag, relation = ("SCONJ", "mark") if because else ("CCONJ", "cc")
+            words += [self.word(meaning.connective, tag, relation, "connective", head), *second]
         words[-1].joined = "glued"
-        words.append(Word("", full_stop, "PUNCT", "punct", ("full stop",), root))
+        end = question_mark if first.asked else full_stop
+        words.append(Word("", end, "PUNCT", "punct", ("full stop",), root))
         if foreign is not None:
             for word in words:
                 if word.upos in ("NOUN", "VERB", "ADJ") and word.concept:
                     word.form = foreign(word.concept) or word.form
         return self.finished(words)
 
-    def question(self, clause: Clause) -> str:
-        """Return the text of a question, whose question word stays where the answer would stand.
-
-        Args:
-            clause: an affirmative clause with a verb; what it asks for (``clause.asked``) is
-                ``who`` or ``what`` there, or ``where`` as its time.
-        """
-        words, root = self.clause(clause, "1", self.clause_order)
-        root.relation = "root"
-        words[-1].joined = "glued"
-        mark = PUNCTUATION.get(self.script, (".", ",", "?"))[2]
-        words.append(Word("", mark, "PUNCT", "punct", (), root))
-        return self.finished(words).text
-
     def title(self, thing: Thing) -> str:
         """Return the text of a noun phrase on its own, capitalised."""
-        return self.finished(self.phrase(thing, "")[0]).text
+        return self.finished(self.phrase(thing, "", "root", None)[0]).text
+
+    def heading(self, noun: str) -> str:
+        """Return the title of a page or section on ``noun``."""
+        return self.title(Thing(noun, "indefinite", True))
 
     def finished(self, words: list[Word]) -> Sentence:
         """Number the words, write contractions together and add the text."""
-        words[0].form = words[0].form[0].upper() + words[0].form[1:]
+        words[0].form = _capitalised(words[0].form)
         number = {id(word): index for index, word in enumerate(words, 1)}
         tokens: list[Token] = []
         start = 0
-        while start < len(words):
-            stop = start + 1
-            form = words[start].form
-            while words[stop - 1].joined == "fused":
-                form += words[stop].form
-                stop += 1
-            space = self.spaced and words[stop - 1].joined != "glued" and stop < len(words)
-            tokens.append(Token(form, start, stop, space))
-            start = stop
+        for stop, word in enumerate(words, 1):
+            if word.joined != "fused":
+                form = "".join(word.form for word in words[start:stop])
+                space = self.spaced and word.joined != "glued" and stop < len(words)
+                tokens.append(Token(form, start, stop, space))
+                start = stop
         return Sentence(
-            self.code,
             tuple(word.form for word in words),
             tuple(self.citation(word.concept) if word.concept else word.form for word in words),
             tuple(word.upos for word in words),
@@ -520,3 +381,31 @@ class Language:
             "".join(token.form + " " * token.space_after for token in tokens),
             self.spaced,
         )
+
+
+def _capitalised(form: str) -> str:
+    return form[0].upper() + form[1:]
+
+
+def _rows() -> dict[str, Language]:
+    with TABLE.open(encoding="utf-8", newline="") as stream:
+        rows: list[dict[str, Any]] = list(csv.DictReader(stream))
+    for row in rows:
+        row |= {name: int(row[name]) for name in ("cases", "genders", "classifiers", "copula")}
+    return {row["code"]: Language(**row) for row in rows}
+
+
+MINIATURE_LANGUAGES: dict[str, Language] = _rows()
+"""Code -> language; English first."""
+
+
+def miniature_language(code: str) -> Language:
+    """Return a language of the miniature.
+
+    Raises:
+        DataError: if the miniature does not speak it.
+    """
+    if code in MINIATURE_LANGUAGES:
+        return MINIATURE_LANGUAGES[code]
+    mend = f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}"
+    raise DataError("the miniature", f"language {code}", "there is no row of it", mend)

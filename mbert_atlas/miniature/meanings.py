@@ -6,52 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mbert_atlas.miniature.concepts import (
-    ADJECTIVES,
-    BENEFICIAL,
-    FEMININE,
-    HUMAN,
-    HYPONYMS,
-    KIND,
-    LOCATIONS,
-    MANNERS,
-    MOTION,
-    NAMES,
-    NUMERALS,
-    OPPOSITES,
-    ORGANISATIONS,
-    PEOPLE,
-    TIMES,
-    VERBS,
-    Teller,
-    adjectives_of,
-)
+from mbert_atlas.miniature import concepts
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, VERBS, Teller, adjectives_of
 
 Asked = Literal["subject", "object", "place"]
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Whom or what a noun phrase stands for.
+    """Whom or what a noun phrase stands for."""
 
-    Attributes:
-        noun: a common noun, a name or a pronoun.
-        determiner: ``definite``, ``indefinite``, ``this``, ``many`` or a numeral; empty for names
-            and pronouns.
-        plural: whether there are several.
-        adjective: what it is like, or None.
-        intensified: whether it is very much so.
-        owner: whose it is, or None.
-        partner: who or what else is meant (``the man and the woman``), or None.
-    """
-
-    noun: str
-    determiner: str = ""
+    noun: str  # a common noun, a name or a pronoun
+    determiner: str = ""  # definite, indefinite, this, many or a numeral; names have none
     plural: bool = False
     adjective: str | None = None
-    intensified: bool = False
+    intensified: bool = False  # whether its adjective holds very much so
     owner: Thing | None = None
-    partner: Thing | None = None
+    partner: Thing | None = None  # who or what else is meant (the man and the woman)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,33 +35,19 @@ class Circumstance:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One state of affairs.
-
-    Attributes:
-        subject: who or what.
-        predicate: a verb, an adjective (``the dog is big``) or a kind (``a dog is an animal``).
-        object: what is acted upon, for transitive verbs.
-        circumstances: at most two, of different adpositions.
-        time: an adverb of time, or None.
-        manner: an adverb of manner, or None.
-        negated: whether it is denied.
-        past: whether it is over.
-        intensified: whether an adjective predicate is very much so.
-        time_first: whether the sentence opens with the time; changes the order, not the sense.
-        asked: what a question asks for: ``subject``, ``object`` or ``place``; None in statements.
-    """
+    """One state of affairs."""
 
     subject: Thing
-    predicate: str
-    object: Thing | None = None
-    circumstances: tuple[Circumstance, ...] = ()
-    time: str | None = None
+    predicate: str  # a verb, an adjective (the dog is big) or a kind (a dog is an animal)
+    object: Thing | None = None  # of transitive verbs
+    circumstances: tuple[Circumstance, ...] = ()  # at most two, of different adpositions
+    time: str | None = None  # an adverb, like the manner
     manner: str | None = None
     negated: bool = False
     past: bool = False
-    intensified: bool = False
-    time_first: bool = False
-    asked: Asked | None = None
+    intensified: bool = False  # whether an adjective predicate holds very much so
+    time_first: bool = False  # whether the time opens the sentence; the sense is the same
+    asked: Asked | None = None  # what a question asks for; None in statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +59,25 @@ class Meaning:
     second: Clause | None = None
 
 
-_COMMON_SUBJECTS = (*HYPONYMS["person"], *HYPONYMS["animal"])
-_COMPANIONS = (*_COMMON_SUBJECTS, *PEOPLE)
-_PATRONS = (*HYPONYMS["person"], *PEOPLE, *ORGANISATIONS)
+_PERSONS = (*HYPONYMS["person"], *concepts.PEOPLE)
+_COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *concepts.PEOPLE)
+_PLACES = (*HYPONYMS["place"], *concepts.LOCATIONS)
 _VERBS_BY_SUBJECT = {
-    noun: tuple(verb for verb, entry in VERBS.items() if noun in entry.subjects)
-    for noun in {noun for entry in VERBS.values() for noun in entry.subjects}
+    noun: [verb for verb, entry in VERBS.items() if noun in entry.subjects]
+    for entry in VERBS.values()
+    for noun in entry.subjects
 }
 _VERBS_BY_OBJECT = {
-    noun: tuple(verb for verb, entry in VERBS.items() if noun in entry.objects)
-    for noun in {noun for entry in VERBS.values() for noun in entry.objects}
+    noun: [verb for verb, entry in VERBS.items() if noun in entry.objects]
+    for entry in VERBS.values()
+    for noun in entry.objects
 }
-_PLACES = frozenset((*HYPONYMS["place"], *LOCATIONS))
 _DENIED = 0.12
 """Share of clauses that are denied."""
-_USUAL = (*_COMPANIONS, *ORGANISATIONS)
+_USUAL = (*_COMPANIONS, *concepts.ORGANISATIONS)
 _LIKE = {"he": "man", "she": "woman", "they": "man", "person": "man", "animal": "dog"}
-_DESCRIBED = tuple(noun for noun in (*KIND, *LOCATIONS) if KIND.get(noun) != "plant")
+"""Nouns that do what another noun does."""
+_DESCRIBED = [noun for noun in (*KIND, *concepts.LOCATIONS) if KIND.get(noun) != "plant"]
 
 
 def draw_thing(rng: Teller, nouns: Sequence[str], *company: str, counted: bool = False) -> Thing:
@@ -138,57 +97,45 @@ def draw_thing(rng: Teller, nouns: Sequence[str], *company: str, counted: bool =
         noun = KIND.get(noun, noun)
     chance = rng.random()
     if counted and chance < 0.2:
-        determiner, plural = (rng.choice(NUMERALS) if chance < 0.12 else "many"), True
+        determiner, plural = (rng.choice(concepts.NUMERALS) if chance < 0.12 else "many"), True
     else:
         determiner = rng.choices(("definite", "indefinite", "this"), (60, 28, 12))[0]
         plural = rng.random() < 0.25
     adjective = rng.pick(adjectives_of(noun), noun) if rng.random() < 0.35 else None
-    owner = None
-    if determiner == "definite" and rng.random() < 0.12:
-        owner = draw_owner(rng)
-    return Thing(
-        noun, determiner, plural, adjective, adjective is not None and rng.random() < 0.12, owner
-    )
+    owner = draw_owner(rng) if determiner == "definite" and rng.random() < 0.12 else None
+    very = adjective is not None and rng.random() < 0.12
+    return Thing(noun, determiner, plural, adjective, very, owner)
 
 
 def draw_owner(rng: Teller) -> Thing:
     """Draw a person to whom something belongs."""
-    noun = rng.pick((*HYPONYMS["person"], *PEOPLE))
+    noun = rng.pick(_PERSONS)
     return Thing(noun) if noun in NAMES else Thing(noun, "definite", rng.random() < 0.15)
 
 
 def draw_place(rng: Teller, predicate: str) -> Circumstance:
     """Draw where ``predicate`` holds, or from or to where it goes."""
-    ways = ("in", "near", "to", "from") if predicate in MOTION else ("in", "in", "near")
-    nouns = (*HYPONYMS["place"], *LOCATIONS)
-    return Circumstance(rng.choice(ways), draw_thing(rng, nouns, predicate))
+    moves = predicate in concepts.MOTION
+    way = rng.choice(("in", "near", "to", "from") if moves else ("in", "in", "near"))
+    return Circumstance(way, draw_thing(rng, _PLACES, predicate))
 
 
 def draw_company(rng: Teller, predicate: str) -> Circumstance:
     """Draw with whom, or for whom, ``predicate`` is done."""
-    if predicate in BENEFICIAL and rng.random() < 0.5:
-        return Circumstance("for", draw_thing(rng, _PATRONS, predicate))
+    if predicate in concepts.BENEFICIAL and rng.random() < 0.5:
+        patrons = (*_PERSONS, *concepts.ORGANISATIONS)
+        return Circumstance("for", draw_thing(rng, patrons, predicate))
     return Circumstance("with", draw_thing(rng, _COMPANIONS, predicate))
 
 
 def draw_subject(rng: Teller, nouns: Sequence[str], *company: str) -> Thing:
     """Draw a subject: a thing, or now and then two."""
     subject = draw_thing(rng, nouns, *company, counted=True)
-    if subject.determiner == "definite" and subject.owner is None and rng.random() < 0.15:
-        siblings = [
-            noun for noun in HYPONYMS[KIND.get(subject.noun, subject.noun)] if noun != subject.noun
-        ]
-        partner = Thing(rng.pick(siblings), "definite", rng.random() < 0.2)
-        return Thing(
-            subject.noun,
-            "definite",
-            subject.plural,
-            subject.adjective,
-            subject.intensified,
-            None,
-            partner,
-        )
-    return subject
+    if subject.determiner != "definite" or subject.owner is not None or rng.random() >= 0.15:
+        return subject
+    kin = HYPONYMS[KIND.get(subject.noun, subject.noun)]
+    partner = rng.pick([noun for noun in kin if noun != subject.noun])
+    return replace(subject, partner=Thing(partner, "definite", rng.random() < 0.2))
 
 
 def draw_clause(rng: Teller, topic: str | None = None, subject: Thing | None = None) -> Clause:
@@ -200,39 +147,34 @@ def draw_clause(rng: Teller, topic: str | None = None, subject: Thing | None = N
         subject: the subject, if it is settled already.
     """
     if topic is not None and subject is None:
-        able = topic in _VERBS_BY_SUBJECT or topic in _LIKE
-        if rng.random() < (0.25 if able else 0.75) and (
-            topic in _VERBS_BY_OBJECT or topic in _PLACES
-        ):
+        able = topic in _LIKE or topic in _VERBS_BY_SUBJECT
+        around = rng.random() < (0.25 if able else 0.75)
+        if around and (topic in _VERBS_BY_OBJECT or topic in _PLACES):
             return _draw_around(rng, topic)
         subject = draw_subject(rng, (topic,))
     if subject is None:
         subject = draw_subject(rng, _DESCRIBED if rng.random() < 0.15 else _USUAL)
     noun = _LIKE.get(subject.noun, subject.noun)
-    verbs = _VERBS_BY_SUBJECT.get(noun, ())
+    verbs = _VERBS_BY_SUBJECT.get(noun)
     chance = rng.random()
-    if verbs and (chance >= 0.18 or noun in ORGANISATIONS):
+    if verbs and (chance >= 0.18 or noun in concepts.ORGANISATIONS):
         return _draw_action(rng, subject, rng.pick(verbs, noun))
     if subject.noun in KIND and subject.partner is None and chance < 0.06:
         return Clause(subject, KIND[noun])
-    ruled_out = {subject.adjective, *OPPOSITES.get(subject.adjective or "", ())}
-    fitting = [adjective for adjective in adjectives_of(noun) if adjective not in ruled_out]
+    said = subject.adjective or ""
+    ruled_out = (said, *concepts.OPPOSITES.get(said, ()))
     past, time, time_first = _draw_time(rng)
     negated = rng.random() < _DENIED
-    return Clause(
-        subject,
-        rng.pick(fitting, noun),
-        time=time,
-        negated=negated,
-        past=past,
-        intensified=not negated and rng.random() < 0.2,
-        time_first=time_first,
+    predicate = rng.pick([one for one in adjectives_of(noun) if one not in ruled_out], noun)
+    clause = Clause(
+        subject, predicate, time=time, negated=negated, past=past, time_first=time_first
     )
+    return replace(clause, intensified=not negated and rng.random() < 0.2)
 
 
 def _draw_time(rng: Teller) -> tuple[bool, str | None, bool]:
-    """Draw tense, an adverb that goes with it, and whether that comes first."""
-    time = rng.choice(TIMES) if rng.random() < 0.35 else None
+    """Draw whether it is over, an adverb that goes with it, and whether that comes first."""
+    time = rng.choice(concepts.TIMES) if rng.random() < 0.35 else None
     past = rng.random() < 0.35
     if time in ("yesterday", "now", "today"):
         past = time == "yesterday"
@@ -256,17 +198,10 @@ def _draw_action(
     if object_ is None and objects:
         object_ = draw_thing(rng, objects, predicate, counted=True)
     past, time, time_first = _draw_time(rng)
-    return Clause(
-        subject,
-        predicate,
-        object_,
-        tuple(circumstances),
-        time,
-        rng.pick(MANNERS, predicate) if rng.random() < 0.2 else None,
-        rng.random() < _DENIED,
-        past,
-        time_first=time_first,
-    )
+    manner = rng.pick(concepts.MANNERS, predicate) if rng.random() < 0.2 else None
+    negated, around = rng.random() < _DENIED, tuple(circumstances)
+    action = Clause(subject, predicate, object_, around, time, manner, negated, past)
+    return replace(action, time_first=time_first)
 
 
 def _draw_around(rng: Teller, topic: str) -> Clause:
@@ -275,10 +210,8 @@ def _draw_around(rng: Teller, topic: str) -> Clause:
     if topic in _PLACES and (not verbs or rng.random() < 0.6):
         predicate = rng.pick(tuple(VERBS), topic)
         subject = draw_subject(rng, VERBS[predicate].subjects, predicate)
-        place = draw_place(rng, predicate)
-        return _draw_action(
-            rng, subject, predicate, None, replace(place, thing=draw_thing(rng, (topic,)))
-        )
+        place = replace(draw_place(rng, predicate), thing=draw_thing(rng, (topic,)))
+        return _draw_action(rng, subject, predicate, place=place)
     predicate = rng.pick(verbs, topic)
     others = [noun for noun in VERBS[predicate].subjects if noun != topic]
     subject = draw_subject(rng, others, predicate)
@@ -289,7 +222,7 @@ def pronoun_for(thing: Thing) -> str:
     """Return the pronoun that takes up ``thing`` again."""
     if thing.plural or thing.partner is not None:
         return "they"
-    return "she" if thing.noun in FEMININE else "he"
+    return "she" if thing.noun in concepts.FEMININE else "he"
 
 
 def draw_meaning(rng: Teller, topic: str | None = None) -> Meaning:
@@ -299,17 +232,8 @@ def draw_meaning(rng: Teller, topic: str | None = None) -> Meaning:
         return Meaning(first)
     connective = rng.choice(("and", "but", "because"))
     subject = None
-    if first.subject.noun in HUMAN and rng.random() < 0.6:
-        subject = Thing(pronoun_for(first.subject), plural=pronoun_for(first.subject) == "they")
+    if first.subject.noun in concepts.HUMAN and rng.random() < 0.6:
+        pronoun = pronoun_for(first.subject)
+        subject = Thing(pronoun, plural=pronoun == "they")
     second = draw_clause(rng, subject=subject)
-    if second.predicate in HYPONYMS:
-        return Meaning(first)
-    return Meaning(first, connective, second)
-
-
-def is_adjective(predicate: str) -> bool:
-    """Say whether a predicate is an adjective (else it is a verb or a kind)."""
-    return predicate in _ADJECTIVES
-
-
-_ADJECTIVES = frozenset(ADJECTIVES)
+    return Meaning(first) if second.predicate in HYPONYMS else Meaning(first, connective, second)

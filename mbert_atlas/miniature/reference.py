@@ -39,43 +39,31 @@ def dictionary(source: Language, target: Language) -> list[str]:
 
 def wals(languages: Sequence[Language]) -> dict[str, str]:
     """Return the tables of WALS in CLDF by file name, with our codes as WALS's."""
-    values = {
-        feature: list(dict.fromkeys(getattr(language, column) for language in languages))
-        for feature, (_, column) in _FEATURES.items()
-    }
-    names = ["ID", "Name", "Macroarea", "Latitude", "Longitude", "Glottocode", "ISO639P3code"]
+    codes: list[Sequence[object]] = []
+    values: list[Sequence[object]] = []
+    for feature, (_, column) in _FEATURES.items():
+        found = list(dict.fromkeys(getattr(one, column) for one in languages))
+        for number, value in enumerate(found, 1):
+            codes.append((f"{feature}-{number}", feature, value, value, number))
+        for one in languages:
+            number = found.index(getattr(one, column)) + 1
+            values.append(
+                (f"{feature}-{one.code}", one.code, feature, number, f"{feature}-{number}")
+            )
+    described = [
+        (one.code, one.name, *[""] * 5, one.family, "", one.genus, "") for one in languages
+    ]
+    features = [(feature, name, "") for feature, (name, _) in _FEATURES.items()]
+    names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
     return {
-        "languages.csv": _table(
-            [*names, "Family", "Subfamily", "Genus", "ISO_codes"],
-            ([one.code, one.name, *[""] * 5, one.family, "", one.genus, ""] for one in languages),
-        ),
-        "parameters.csv": _table(
-            ["ID", "Name", "Description"],
-            ([feature, name, ""] for feature, (name, _) in _FEATURES.items()),
-        ),
-        "codes.csv": _table(
-            ["ID", "Parameter_ID", "Name", "Description", "Number"],
-            (
-                [f"{feature}-{number}", feature, value, value, number]
-                for feature, several in values.items()
-                for number, value in enumerate(several, 1)
-            ),
-        ),
-        "values.csv": _table(
-            ["ID", "Language_ID", "Parameter_ID", "Value", "Code_ID"],
-            (
-                [f"{feature}-{one.code}", one.code, feature, number, f"{feature}-{number}"]
-                for feature, (_, column) in _FEATURES.items()
-                for one in languages
-                for number in [values[feature].index(getattr(one, column)) + 1]
-            ),
-        ),
+        "languages.csv": _table(f"{names} ISO_codes", described),
+        "parameters.csv": _table("ID Name Description", features),
+        "codes.csv": _table("ID Parameter_ID Name Description Number", codes),
+        "values.csv": _table("ID Language_ID Parameter_ID Value Code_ID", values),
     }
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
+    csv.writer(stream, lineterminator="\n").writerows([header.split(), *rows])
     return stream.getvalue()

@@ -12,8 +12,7 @@ from random import Random
 
 from mbert_atlas.miniature.concepts import KIND, SCENES, Teller
 from mbert_atlas.miniature.inference import denied_opposite, entailed, open_question
-from mbert_atlas.miniature.language import Language
-from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES, Language
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning
 from mbert_atlas.randomness import derive_seed
 
@@ -25,7 +24,7 @@ _ABOUT_TOPIC = 0.5
 
 def draw_paragraph(
     rng: Teller, topic: str | None, sentences: int, opening: bool = False
-) -> tuple[Meaning, ...]:
+) -> list[Meaning]:
     """Draw what a paragraph says.
 
     Args:
@@ -50,7 +49,7 @@ def draw_paragraph(
             turned = rng.choice(_TURNS)(rng, meaning.first)
             if turned is not None:
                 tell(Meaning(turned))
-    return tuple(told)
+    return told
 
 
 def is_held_out(meaning: Meaning) -> bool:
@@ -59,7 +58,7 @@ def is_held_out(meaning: Meaning) -> bool:
     return derive_seed(0, "held out", text) % 10 == 0
 
 
-def draw_story(rng: Teller) -> tuple[Meaning, ...]:
+def draw_story(rng: Teller) -> list[Meaning]:
     """Draw a short paragraph of its own, in a scene of its own."""
     rng.scene = rng.choice(SCENES)
     return draw_paragraph(rng, None, rng.randint(1, 3))

@@ -1,8 +1,9 @@
 """Words of the little world: drawn once for a genus, changed by its languages, spelled in a script.
 
-``root("Slavic", "dog")`` is a string over twenty Latin letters, the same for ever; the sounds of a
-language (``e>a o>u``) change it, so that relatives have cognates; a script spells it. The Germanic
-roots are the names of the concepts, so that the English of the little world can be read.
+The root of a concept in a genus is a string over twenty Latin letters, the same for ever; the
+sounds of a language (``e>a o>u``) change it, so that relatives have cognates; a script spells it.
+The Germanic roots are the names of the concepts, so that the English of the little world can be
+read.
 """
 
 from __future__ import annotations
@@ -10,26 +11,20 @@ from __future__ import annotations
 import re
 from functools import cache
 from random import Random
+from string import ascii_lowercase
 
-from mbert_atlas.miniature.concepts import CONCEPTS, INTERROGATIVES, NAMES
+from mbert_atlas.miniature.concepts import CONCEPTS, GRAMMATICAL, NAMES
 from mbert_atlas.randomness import derive_seed
 
 _CONSONANTS, _VOWELS = "ptkbdgmnlrszfvh", "aeiou"
-_SHORT = frozenset((*CONCEPTS[CONCEPTS.index("very") :], *INTERROGATIVES))
-"""Concepts of grammar, whose words have one syllable."""
-
-ENGLISH = {
-    **{"definite": "the", "indefinite": "a", "be": "is", "be+3pl": "are", "be+past": "was"},
-    **{"be+past+3pl": "were", "indefinite+plural": "some", "this+plural": "these"},
-    **{"plural": "s", "3sg": "s", "3pl": "", "past": "ed", "past+3pl": "ed"},
-    **{"man+plural": "men", "woman+plural": "women", "knife+plural": "knives"},
-    **{"city+plural": "cities", "story+plural": "stories", "box+plural": "boxes"},
-    **{"see+past": "saw", "find+past": "found", "know+past": "knew", "buy+past": "bought"},
-    **{"sell+past": "sold", "read+past": "read", "write+past": "wrote", "eat+past": "ate"},
-    **{"sleep+past": "slept", "run+past": "ran", "sing+past": "sang", "swim+past": "swam"},
-    **{"leave+past": "left", "cry+past": "cried", "carry+past": "carried"},
-    **{"cry+3sg": "cries", "carry+3sg": "carries"},
-}
+_IRREGULAR = """
+    definite=the indefinite=a be=is be+3pl=are be+past=was be+past+3pl=were indefinite+plural=some
+    this+plural=these plural=s 3sg=s 3pl= past=ed past+3pl=ed man+plural=men woman+plural=women
+    knife+plural=knives city+plural=cities story+plural=stories box+plural=boxes see+past=saw
+    find+past=found know+past=knew buy+past=bought sell+past=sold read+past=read write+past=wrote
+    eat+past=ate sleep+past=slept run+past=ran sing+past=sang swim+past=swam leave+past=left
+    cry+past=cried carry+past=carried cry+3sg=cries carry+3sg=carries"""
+ENGLISH = dict(entry.split("=") for entry in _IRREGULAR.split())
 """What is not regular in English: a concept's word, or (``concept+marks``) one of its forms."""
 
 # The letters a to z in each alphabet.
@@ -51,14 +46,8 @@ _KANA: list[str] = re.findall(
     "ナネニノヌラレリロルサセシソスザゼジゾズファフェフィフォフヴァヴェヴィヴォヴハヘヒホフュ",
 )
 UNSPACED = frozenset(("Hani", "Jpan", "Thai"))
-PUNCTUATION = {
-    "Hani": ("。", "，", "？"),
-    "Jpan": ("。", "、", "？"),
-    "Deva": ("।", ",", "?"),
-    "Arab": (".", "،", "؟"),
-    "Grek": (".", ",", ";"),
-}
-"""Full stop, comma and question mark of a script; the others have ``. , ?``."""
+PUNCTUATION = {"Hani": "。，？", "Jpan": "。、？", "Deva": "।,?", "Arab": ".،؟", "Grek": ".,;"}
+"""Full stop, comma and question mark of a script; the others have ``.,?``."""
 _CONFUSED = str.maketrans("bvfdghzreou", "ppptkksla" + "uu")
 """Letters that some language or script doesn't tell apart."""
 
@@ -67,13 +56,13 @@ _CONFUSED = str.maketrans("bvfdghzreou", "ppptkksla" + "uu")
 def roots(genus: str) -> dict[str, str]:
     """Return the roots of a genus by concept; no sound change makes two of them one."""
     if genus == "Germanic":
-        return {concept: concept for concept in _ALL} | ENGLISH
+        return {concept: concept for concept in CONCEPTS} | ENGLISH
     found: dict[str, str] = {name: name for name in NAMES}
     used: set[str] = set()
-    for concept in _ALL:
+    for concept in CONCEPTS:
         rng = Random(derive_seed(0, "root", genus, concept))
+        syllables = 1 if concept in GRAMMATICAL else 2
         while concept not in found:
-            syllables = 1 if concept in _SHORT else 2
             root = "".join(_syllable(rng) for _ in range(syllables))
             if root.translate(_CONFUSED) not in used:
                 used.add(root.translate(_CONFUSED))
@@ -109,41 +98,30 @@ def spelled(letters: str, script: str) -> str:
     if script == "Latn":
         return letters
     if script in ("Hani", "Jpan", "Hang"):
-        letters = letters.translate(str.maketrans("cqwxyj", "kkvsii"))
-        return "".join(_syllabic(part, script) for part in _SYLLABLE.findall(letters))
-    written = ""
-    for before, letter in zip(" " + letters, letters, strict=False):
-        if letter in _VOWELS and before in _VOWELS + " " and script in _INDEPENDENT:
-            written += _INDEPENDENT[script][_VOWELS.index(letter)]
-        else:
-            written += _ALPHABETS[script]["abcdefghijklmnopqrstuvwxyz".index(letter)]
-    return written
+        known = str.maketrans("cqwxyjr", "kkvsii" + ("r" if script == "Hang" else "l"))
+        letters = letters.translate(known)
+        return "".join(_syllabic(script, *parts) for parts in _SYLLABLE.findall(letters))
+    if script in _INDEPENDENT:
+        independent = str.maketrans(_VOWELS, _INDEPENDENT[script])
+        letters = re.sub("(?<![^aeiou])[aeiou]", lambda at: at[0].translate(independent), letters)
+    return letters.translate(str.maketrans(ascii_lowercase, _ALPHABETS[script]))
 
 
-_SYLLABLE = re.compile(r"[^aeiou]?[aeiou](?:[^aeiou](?![aeiou]))?|[^aeiou]")
+_SYLLABLE = re.compile(r"([^aeiou]?)([aeiou])((?:[^aeiou](?![aeiou]))?)|([^aeiou])")
+# The numbers of the consonants, in their order above, within a block of Hangul.
 _ONSETS = (17, 16, 15, 7, 3, 0, 6, 2, 5, 4, 9, 12, 14, 8, 18)
-_HANGUL_ONSETS = dict(zip(_CONSONANTS, _ONSETS, strict=True))
 _CODAS = (26, 25, 24, 17, 7, 1, 16, 4, 8, 9, 19, 22, 23, 18, 27)
-_HANGUL_CODAS = dict(zip(_CONSONANTS, _CODAS, strict=True))
 
 
-def _syllabic(syllable: str, script: str) -> str:
+def _syllabic(script: str, onset: str, vowel: str, coda: str, alone: str) -> str:
     """Return a syllable as one character, or as kana and what closes it."""
-    syllable = syllable if script == "Hang" else syllable.replace("r", "l")
-    at = next((i for i, letter in enumerate(syllable) if letter in _VOWELS), len(syllable))
-    onset, vowel, coda = syllable[:at], syllable[at : at + 1] or "u", syllable[at + 1 :]
-    number = _VOWELS.index(vowel)
+    onset, number = onset or alone, _VOWELS.index(vowel or "u")
     if script == "Hang":
-        first = _HANGUL_ONSETS.get(onset, 11)
-        return chr(
-            0xAC00 + (first * 21 + (0, 4, 20, 8, 13)[number]) * 28 + _HANGUL_CODAS.get(coda, 0)
-        )
-    first = " ptkbdgmnlszfvh".index(onset or " ")
+        first = _ONSETS[_CONSONANTS.index(onset)] if onset in _CONSONANTS and onset else 11
+        last = _CODAS[_CONSONANTS.index(coda)] if coda else 0
+        return chr(0xAC00 + (first * 21 + (0, 4, 20, 8, 13)[number]) * 28 + last)
+    first, last = (" ptkbdgmnlszfvh".index(letter or " ") for letter in (onset, coda))
     if script == "Jpan":
-        closing = "ン" if coda in "mn" else _KANA[5 * " ptkbdgmnlszfvh".index(coda) + 4]
+        closing = "ン" if coda in "mn" else _KANA[5 * last + 4]
         return _KANA[5 * first + number] + closing * bool(coda)
-    last = " ptkbdgmnlszfvh".index(coda or " ")
     return chr(0x4E00 + 20 + (first * 5 + number) * 15 + last)
-
-
-_ALL = (*CONCEPTS, *INTERROGATIVES)
