@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from mbert_atlas.analysis.multilinguality import measure_multilinguality
 from mbert_atlas.analysis.transfer import Cell, measure_transfer
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.miniature.languages import MINIATURE_LANGUAGES
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.reference import dictionary
 
 SEEDS = (1, 2)

@@ -9,24 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mbert_atlas.miniature.concepts import (
-    KIND,
-    LOCATIONS,
-    ORGANISATIONS,
-    PEOPLE,
-    PRONOUNS,
-    SCENES,
-    Teller,
-)
+from mbert_atlas.miniature import concepts
+from mbert_atlas.miniature.concepts import KIND, LOCATIONS, ORGANISATIONS, PEOPLE, Teller
 from mbert_atlas.miniature.language import Sentence
-from mbert_atlas.miniature.meanings import (
-    Circumstance,
-    Clause,
-    Meaning,
-    Thing,
-    draw_meaning,
-    pronoun_for,
-)
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning, pronoun_for
 
 _PEOPLE = tuple(PEOPLE)
 _CITIES = LOCATIONS[:6]
@@ -65,7 +51,7 @@ def _named(rng: Teller, thing: Thing) -> Thing:
 
 def _with_names(rng: Teller, clause: Clause) -> Clause:
     subject = clause.subject
-    if subject.noun not in PRONOUNS and clause.predicate not in KIND.values():
+    if subject.noun not in concepts.PRONOUNS and clause.predicate not in KIND.values():
         subject = _named(rng, subject)
     if clause.predicate in ("buy", "sell") and rng.random() < 0.5:
         subject = Thing(rng.choice(ORGANISATIONS)) if rng.random() < 0.6 else draw_institution(rng)
@@ -74,7 +60,7 @@ def _with_names(rng: Teller, clause: Clause) -> Clause:
         subject=subject,
         object=None if clause.object is None else _named(rng, clause.object),
         circumstances=tuple(
-            Circumstance(one.adposition, _named(rng, one.thing)) for one in clause.circumstances
+            replace(one, thing=_named(rng, one.thing)) for one in clause.circumstances
         ),
     )
 
@@ -82,12 +68,12 @@ def _with_names(rng: Teller, clause: Clause) -> Clause:
 def draw_named_meaning(rng: Teller) -> Meaning:
     """Draw what a sentence says that names someone or something."""
     while True:
-        rng.scene = rng.choice(SCENES)
+        rng.scene = rng.choice(concepts.SCENES)
         meaning = draw_meaning(rng)
         first = _with_names(rng, meaning.first)
         second = meaning.second
         if second is not None:
-            if second.subject.noun in PRONOUNS and first.subject != meaning.first.subject:
+            if second.subject.noun in concepts.PRONOUNS and first.subject != meaning.first.subject:
                 pronoun = pronoun_for(first.subject)
                 second = replace(second, subject=Thing(pronoun, plural=pronoun == "they"))
             second = _with_names(rng, second)
@@ -99,27 +85,22 @@ def draw_named_meaning(rng: Teller) -> Meaning:
 def entities(meaning: Meaning) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield the entities of a meaning: type, and sources of the words that belong to it."""
     for path, clause in (("1", meaning.first), ("2", meaning.second)):
-        if clause is None:
-            continue
-        yield from _entities(clause.subject, path + ".subject")
-        if clause.object is not None:
-            yield from _entities(clause.object, path + ".object")
-        for index, circumstance in enumerate(clause.circumstances):
-            yield from _entities(circumstance.thing, f"{path}.{index}")
+        if clause is not None:
+            around = ((str(n), one.thing) for n, one in enumerate(clause.circumstances))
+            for role, thing in (("subject", clause.subject), ("object", clause.object), *around):
+                yield from _entities(thing, f"{path}.{role}")
 
 
-def _entities(thing: Thing, path: str) -> Iterator[tuple[str, frozenset[str]]]:
+def _entities(thing: Thing | None, path: str) -> Iterator[tuple[str, frozenset[str]]]:
+    if thing is None:
+        return
     kind = _type_of(thing)
-    owner = thing.owner
-    if kind is not None:
-        sources = {path + ".noun"}
-        if owner is not None:
-            sources |= {path + ".owner.noun", path + ".owner.adposition"}
-        yield kind, frozenset(sources)
-    elif owner is not None:
-        yield from _entities(owner, path + ".owner")
-    if thing.partner is not None:
-        yield from _entities(thing.partner, path + ".partner")
+    if kind is None:
+        yield from _entities(thing.owner, path + ".owner")
+    else:
+        owner = ("owner.noun", "owner.adposition") if thing.owner else ()
+        yield kind, frozenset(f"{path}.{node}" for node in ("noun", *owner))
+    yield from _entities(thing.partner, path + ".partner")
 
 
 def _type_of(thing: Thing) -> str | None:
@@ -144,15 +125,9 @@ def tagged(sentence: Sentence, meaning: Meaning) -> list[tuple[str, str]]:
     named = list(entities(meaning))
     units: list[tuple[str, str]] = []
     before: int | None = None
-    for token in sentence.tokens:
-        sources = {source for word in sentence.sources[token.start : token.stop] for source in word}
-        inside = next(
-            (number for number, (_, wanted) in enumerate(named) if wanted & sources), None
-        )
-        for piece in sentence.units(token):
-            if inside is None:
-                units.append((piece, "O"))
-            else:
-                units.append((piece, f"{'I' if inside == before else 'B'}-{named[inside][0]}"))
-            before = inside
+    for unit, sources in sentence.aligned_units():
+        inside = next((n for n, (_, wanted) in enumerate(named) if wanted & sources), None)
+        begun = "I" if inside == before else "B"
+        units.append((unit, "O" if inside is None else f"{begun}-{named[inside][0]}"))
+        before = inside
     return units
