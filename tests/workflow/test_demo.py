@@ -58,6 +58,8 @@ def test_the_index_leads_to_what_is_there(demo, report):
 def test_highlights_after_everything_cost_pages_alone(demo):
     """Claims about what they don't show are not run there; the rest is as over everything."""
     target = ["highlights", "--profile", "local", *DEMO]
+    assert jobs(snakemake(demo, *target, "-n")) == {}  # made before everything
+    shutil.rmtree(demo / "results/demo/highlights")
     planned = jobs(snakemake(demo, *target, "-n"))
     assert set(planned) - {"total", "highlights", "write_replication"} == {
         *("judge_claims", "cost", "write_index"),

@@ -44,7 +44,7 @@ def test_alignment_is_close_to_the_truth(demo):
 
 def test_inference_beats_guessing_and_transfers(demo):
     paths = [demo / f"results/demo/runs/nli/seed{seed}/predictions.parquet" for seed in (1, 2)]
-    predictions = pd.concat(pq.read_table(path).to_pandas() for path in paths)
+    predictions = pd.concat((pq.read_table(path).to_pandas() for path in paths), ignore_index=True)
     right = (predictions.gold == predictions.prediction)[predictions.dataset == "xnli"]
     by_language = right.groupby(predictions.language).mean()
     assert by_language["en"] > 0.55, by_language  # three classes
