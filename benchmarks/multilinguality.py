@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.analysis.multilinguality import measure_multilinguality
 from mbert_atlas.corpora.gold_alignment import read_gold
+from mbert_atlas.corpora.lines import numbered_lines
 
 
 def main() -> None:
@@ -61,7 +62,7 @@ def main() -> None:
 
 def read_dictionary(path: Path) -> set[tuple[str, str]]:
     """Return the pairs of a MUSE dictionary, a word and its translation a line, in lower case."""
-    rows = (line.lower().split() for line in path.read_text(encoding="utf-8").splitlines())
+    rows = (line.lower().split() for _, line in numbered_lines(path))
     return {(row[0], row[1]) for row in rows if len(row) == 2}
 
 

@@ -16,9 +16,7 @@ Everything lies in results/transfer-PRESET; what is there is used again.
 from __future__ import annotations
 
 import argparse
-import copy
 import csv
-import lzma
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +28,11 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from multilinguality import read_dictionary
+
 from mbert_atlas.analysis.multilinguality import measure_multilinguality
 from mbert_atlas.analysis.transfer import Cell, measure_transfer
+from mbert_atlas.config.merging import laid_over
 from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.reference import dictionary
@@ -78,10 +79,11 @@ def main() -> None:
     scratch = preset["encoders"]["mbert"]["scratch"]
     changes = INGREDIENTS if options.ingredients else SEEDED
     if options.ingredients:
-        scratch = merged(scratch, ONE_EPOCH)
+        scratch = laid_over(scratch, ONE_EPOCH)
     default = ["seed1"] if options.preset == "small" else list(changes)
     frame = pd.concat(
-        measured(name, merged(scratch, changes[name]), options) for name in options.only or default
+        measured(name, laid_over(scratch, changes[name]), options)
+        for name in options.only or default
     )
     order = LANGUAGES[options.preset]["udpos-test"]
     index = ["encoder", "measure"]
@@ -91,15 +93,6 @@ def main() -> None:
     if len(table.index.unique("encoder")) > 1 and not options.ingredients:
         print("\nmean over pretraining seeds")
         print(table.groupby("measure", sort=False).mean().round(1).to_string(na_rep=""))
-
-
-def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a nested mapping with some values replaced."""
-    whole = copy.deepcopy(dict(base))
-    for key, value in change.items():
-        inner = isinstance(value, dict) and isinstance(whole.get(key), dict)
-        whole[key] = merged(whole[key], value) if inner else value
-    return whole
 
 
 def measured(name: str, scratch: dict[str, Any], options: argparse.Namespace) -> pd.DataFrame:
@@ -193,11 +186,9 @@ def pairs_of(language: str, upstream: Path) -> set[tuple[str, str]]:
     """Return MUSE's pairs of an English word and its translation, or the little world's own."""
     path = upstream / f"muse/dictionaries/en-{language}.txt.xz"
     if path.is_file():
-        rows = lzma.decompress(path.read_bytes()).decode("utf-8").splitlines()
-    else:
-        rows = dictionary(MINIATURE_LANGUAGES["en"], MINIATURE_LANGUAGES[language])
-    words = (row.lower().split() for row in rows)
-    return {(row[0], row[1]) for row in words if len(row) == 2}
+        return read_dictionary(path)
+    rows = dictionary(MINIATURE_LANGUAGES["en"], MINIATURE_LANGUAGES[language])
+    return {(row.split()[0], row.split()[1]) for row in rows}
 
 
 def costs(file: Path) -> Iterator[tuple[str, str, float]]:

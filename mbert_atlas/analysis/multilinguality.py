@@ -93,14 +93,14 @@ def measure_multilinguality(
         ]
         known = (dictionaries or {}).get(language, ())
         listed = [place for place, pair in enumerate(named) if pair in known]
+        found = _words_found(words, english_words, named)
+        scores += [Score("words", language, layer, *each) for layer, each in enumerate(found)]
+        if listed:
+            of_listed = words[:, listed], english_words[:, listed]
+            found = _words_found(*of_listed, [named[place] for place in listed])
+            scores += [Score("dictionary", language, n, *each) for n, each in enumerate(found)]
+        rows = np.eye(len(some), dtype=bool)
         for layer in range(number_of_layers(model)):
-            found = _words_found(words[layer], english_words[layer], named)
-            scores.append(Score("words", language, layer, *found))
-            if listed:
-                some_places = words[layer][listed], english_words[layer][listed]
-                found = _words_found(*some_places, [named[place] for place in listed])
-                scores.append(Score("dictionary", language, layer, *found))
-            rows = np.eye(len(some), dtype=bool)
             of_sentences = precision_at_one(other[layer], english[layer], rows), 1 / len(some)
             scores.append(Score("sentences", language, layer, *of_sentences))
     return scores + _told_apart(sentences)
@@ -108,15 +108,24 @@ def measure_multilinguality(
 
 def _words_found(
     words: Vectors, english: Vectors, named: Sequence[tuple[str, str]]
-) -> tuple[float, float]:
-    """Return precision at one of word types and chance, from vectors of places and their words."""
+) -> list[tuple[float, float]]:
+    """Return precision at one of word types, and chance, by layer.
+
+    Args:
+        words: vectors of the places of words, shape ``(layers, places, dims)``.
+        english: vectors of their English partners, likewise.
+        named: English word and word of each place.
+    """
     of_english, of_words = (
         np.unique(names, return_inverse=True)[1] for names in zip(*named, strict=True)
     )
     right = np.zeros((of_words.max() + 1, of_english.max() + 1), dtype=bool)
     right[of_words, of_english] = True
-    types = _means(words, of_words), _means(english, of_english)
-    return precision_at_one(*types, right), float(right.mean())
+    chance = float(right.mean())
+    return [
+        (precision_at_one(_means(one, of_words), _means(other, of_english), right), chance)
+        for one, other in zip(words, english, strict=True)
+    ]
 
 
 def precision_at_one(queries: Vectors, candidates: Vectors, right: npt.NDArray[np.bool_]) -> float:
