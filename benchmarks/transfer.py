@@ -4,10 +4,12 @@ Pretrains encoders as the preset has it (the demo's first seed is the one that s
 each with two seeds on four tasks in English, and prints the mean over these seeds by language:
 accuracy of parts of speech and inference, F1 of entities (spans) and of answers. Then, as
 multilinguality.py, each in its best layer: words and sentences found, languages told apart. Last
-the core-minutes of pretraining.
+the core-minutes of pretraining. What is to be chosen is compared in another draw of the little
+world (same languages, other texts), so that the measured one stays unseen.
 
     python benchmarks/transfer.py                  # the demo, three pretraining seeds
-    python benchmarks/transfer.py --ingredients    # the demo, one epoch, without each ingredient
+    python benchmarks/transfer.py --compare ingredients  # the demo, without each ingredient
+    python benchmarks/transfer.py --compare epochs  # the demo, for how long to train it
     python benchmarks/transfer.py --preset small --mirror DIR
 
 Everything lies in results/transfer-PRESET; what is there is used again.
@@ -56,30 +58,38 @@ LANGUAGES = {
     "small": dict.fromkeys(("udpos-test", "xnli", "wikiann-test"), REAL)
     | {"xquad": ["en", "es", "ru", "hi", "vi"], "gold": ["es", "ru", "bg"]},
 }
-SEEDED = {f"seed{seed}": {"seed": seed} for seed in (1, 2, 3)}
-INGREDIENTS: dict[str, dict[str, Any]] = {
-    "all": {},
-    "no-aligned-start": {"aligned_start": None},
-    "no-foreign-words": {},
-    "masked-15": {"pretraining": {"masking_probability": 0.15}},
-    "no-output-bias": {"pretraining": {"output_bias": "zero"}},
+# comparison -> encoder -> how its training differs from the preset's
+COMPARED: dict[str, dict[str, dict[str, Any]]] = {
+    "seeds": {f"seed{seed}": {"seed": seed} for seed in (1, 2, 3)},
+    "ingredients": {
+        "seed1": {},
+        "no-aligned-start": {"aligned_start": None},
+        "no-foreign-words": {},
+        "masked-15": {"pretraining": {"masking_probability": 0.15}},
+        "no-output-bias": {"pretraining": {"output_bias": "zero"}},
+    },
+    "epochs": {
+        f"epochs{count}": {"pretraining": {"optimisation": {"epochs": count}}} for count in (1, 2, 3)
+    },
 }
-ONE_EPOCH = {"pretraining": {"optimisation": {"epochs": 1}}}
+# encoder, or comparison -> another world: end of the run's name, changes of the miniature
+WORLDS = {
+    "no-foreign-words": ("-plain", {"sizes": {"foreign_words": 0.0}}),
+    "epochs": ("-development", {"seed": 2}),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--preset", choices=tuple(LANGUAGES), default="demo")
-    parser.add_argument("--ingredients", action="store_true")
+    parser.add_argument("--compare", choices=tuple(COMPARED), default="seeds")
     parser.add_argument("--only", nargs="+", help="some of the encoders")
     parser.add_argument("--mirror", type=Path, help="folder with the upstream files, for small")
     parser.add_argument("--cores", default="2")
     options = parser.parse_args()
     preset = yaml.safe_load(Path(f"config/{options.preset}.yaml").read_text())
     scratch = preset["encoders"]["mbert"]["scratch"]
-    changes = INGREDIENTS if options.ingredients else SEEDED
-    if options.ingredients:
-        scratch = laid_over(scratch, ONE_EPOCH)
+    changes = COMPARED[options.compare]
     default = ["seed1"] if options.preset == "small" else list(changes)
     frame = pd.concat(
         measured(name, laid_over(scratch, changes[name]), options)
@@ -90,25 +100,25 @@ def main() -> None:
     table = frame.pivot_table(index=index, columns="language", values="value", sort=False)[order]
     table["others"] = table[order[1:]].mean(axis=1)
     print(table.round(1).to_string(na_rep=""))
-    if len(table.index.unique("encoder")) > 1 and not options.ingredients:
+    if len(table.index.unique("encoder")) > 1 and options.compare == "seeds":
         print("\nmean over pretraining seeds")
         print(table.groupby("measure", sort=False).mean().round(1).to_string(na_rep=""))
 
 
 def measured(name: str, scratch: dict[str, Any], options: argparse.Namespace) -> pd.DataFrame:
     """Train an encoder if need be, fine-tune it, and return all scores in percent."""
-    run, languages = f"transfer-{options.preset}", LANGUAGES[options.preset]
-    changes: dict[str, Any] = {"encoders": {name: {"scratch": scratch}}}
-    if name == "no-foreign-words":  # another world
-        run += "-plain"
-        changes["miniature"] = {"sizes": {"foreign_words": 0.0}}
-    changes |= {
+    languages = LANGUAGES[options.preset]
+    suffix, miniature = WORLDS.get(name) or WORLDS.get(options.compare) or ("", {})
+    run = f"transfer-{options.preset}{suffix}"
+    changes: dict[str, Any] = {
         "run": run,
+        "encoders": {name: {"scratch": scratch}},
         "datasets": {test: {"languages": languages[test]} for test in ("wikiann-test", "xquad")},
         "runs": {f"{task.lower()}-{name}": family(name, task, languages) for task in TASKS},
     }
     if options.preset == "demo":
         changes["datasets"]["xnli"] = {"languages": LITTLE}
+        changes["miniature"] = miniature
     results = Path("results") / run
     overlay = Path(f"{results}-{name}.yaml")
     overlay.parent.mkdir(exist_ok=True)
