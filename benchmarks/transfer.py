@@ -69,7 +69,8 @@ COMPARED: dict[str, dict[str, dict[str, Any]]] = {
         "no-output-bias": {"pretraining": {"output_bias": "zero"}},
     },
     "epochs": {
-        f"epochs{count}": {"pretraining": {"optimisation": {"epochs": count}}} for count in (1, 2, 3)
+        f"epochs{count}": {"pretraining": {"optimisation": {"epochs": count}}}
+        for count in (1, 2, 3)
     },
 }
 # encoder, or comparison -> another world: end of the run's name, changes of the miniature

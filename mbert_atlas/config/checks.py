@@ -231,6 +231,12 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
     check_encoding(
         config, at, family.encoding, {"train": [family.train], "evaluate": family.evaluate}
     )
+    for own in protocols:
+        if own.selection and (dataset := own.selection.development):
+            place = f"{at}.published.selection"
+            check_encoding(config, place, family.encoding, {"development": [dataset]})
+            trained = family.train_languages or config.datasets[family.train].languages
+            _check_evaluated(config, f"{place}.development", family, {dataset: trained})
     if any(own.confusion for own in protocols) and family.language_data is None:
         raise Mistake(
             at,
@@ -240,8 +246,8 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
     if family.language_data is not None:
         check_language_data(config, f"{at}.language_data", family.language_data)
     for code in family.train_languages or ():
-        for own in family.languages or [code]:
-            filled = code.replace("{language}", own)
+        for language in family.languages or [code]:
+            filled = code.replace("{language}", language)
             check_language(config, f"{at}.train_languages", filled, family.train)
     _check_evaluated(config, f"{at}.evaluate", family, family.evaluate)
     if family.search:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from mbert_atlas.config.base import ConfigModel
 
@@ -140,17 +140,22 @@ class Replay(ConfigModel):
 
 
 class Selection(ConfigModel):
-    """Which epoch of a fine-tuning is kept: the best on part of the training data.
+    """Which epoch of a fine-tuning is kept: the best on development data.
 
-    The part is drawn once for all runs, stratified by language, and is not trained on. The model
-    before training (epoch 0) competes too; the first of equals wins, as in the code of Tanti et
-    al. 2021 (appendix C).
+    The model before training (epoch 0) competes too; the first of equals wins, as in the code of
+    Tanti et al. 2021 (appendix C).
     """
 
-    metric: Literal["macro_f1", "span_macro_f1"] = Field(
+    metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = Field(
         "macro_f1",
-        description="Macro F1 over the union of gold and predicted classes, of texts or tokens; or "
-        "seqeval's over spans of bare tags, which the authors' code takes for tokens.",
+        description="Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the "
+        "union of gold and predicted classes; or seqeval's F1 over spans, micro for entities, "
+        "macro over spans of bare tags, which the authors' code takes for tokens.",
+    )
+    development: str | None = Field(
+        None,
+        description="Dataset that tells the best, in the languages of training; none: part of the "
+        "training data, drawn once for all runs by language, which is not trained on.",
     )
     fraction: float = Field(0.1, gt=0, lt=1, description="Share of the training data held out.")
     seed: int = Field(0, description="Seed of the split.")
@@ -278,6 +283,11 @@ class Finetuning(ConfigModel):
         "or a list of `embeddings` and of Transformer layers from 1, such as 7-12, the pooler "
         "always with them.",
     )
+    reinitialised_layers: list[str] = Field(
+        [],
+        description="What of the encoder the run's seed draws anew before training, as for an "
+        "untrained one (Muller et al. 2021): `embeddings`, and layers from 1, such as 1-2.",
+    )
     selection: Selection | None = Field(
         None, description="Keep the best epoch by this score; none: the last."
     )
@@ -285,10 +295,10 @@ class Finetuning(ConfigModel):
         None, description="Unlearn the language of `language_data` on the way (Tanti et al. 2021)."
     )
 
-    @field_validator("trained_layers", mode="before")
+    @field_validator("trained_layers", "reinitialised_layers", mode="before")
     @classmethod
-    def _layers_are_there(cls, value: Any) -> Any:
-        words = ("all", "all_but_words", "none")
+    def _layers_are_there(cls, value: Any, info: ValidationInfo) -> Any:
+        words = ("all", "all_but_words", "none") if info.field_name == "trained_layers" else ()
         if isinstance(value, str) and value in words:
             return value
         items = [str(item) for item in value] if isinstance(value, list) else []
@@ -296,8 +306,7 @@ class Finetuning(ConfigModel):
             layers = re.fullmatch(r"([1-9]\d*)-([1-9]\d*)", item)
             if item != "embeddings" and not (layers and int(layers[1]) <= int(layers[2])):
                 raise ValueError(f"{item!r} is neither `embeddings` nor layers such as 7-12")
-        if not items:
-            raise ValueError(
-                f"give {', '.join(words)} or a list such as [embeddings, 7-12], not {value!r}"
-            )
+        if not items and (words or value != []):
+            choices = f"{', '.join(words)} or " if words else ""
+            raise ValueError(f"give {choices}a list such as [embeddings, 7-12], not {value!r}")
         return items

@@ -58,7 +58,7 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
 
 
 def _predict(run: FinetuningRun, name: str) -> pa.Table:
-    examples = run.test_examples(name)
+    examples = run.tests[name]
     outputs = loop.predict(
         run.model,
         examples,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +15,9 @@ from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.parts import parts_of, reinitialise
 from mbert_atlas.encoding.stores import open_store
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
@@ -43,6 +43,8 @@ class FinetuningJob:
         state_dir: folder of the resumable state; removed at the end.
         head: the classifier.
         trained_layers: see :func:`train_only`.
+        reinitialised_layers: parts of the encoder that the run's seed draws anew, see
+            :func:`mbert_atlas.encoders.parts.reinitialise`.
         train_languages: languages to train on; none for all that ``train`` holds.
         languages: languages to predict, by evaluation set; all where a set is not named.
         description: for progress lines.
@@ -59,6 +61,7 @@ class FinetuningJob:
     state_dir: Path
     head: HeadOptions = field(default_factory=HeadOptions)
     trained_layers: TrainedLayers = "all"
+    reinitialised_layers: Sequence[str] = ()
     train_languages: Collection[str] | None = None
     languages: Mapping[str, Collection[str]] | None = None
     description: str = "fine-tuning"
@@ -71,7 +74,7 @@ class FinetuningRun:
         job: the job.
         task: its task.
         labels: the classes.
-        tests: the evaluation sets.
+        tests: what is to be predicted of each evaluation set.
         store: the training data.
         rows: which of its examples are trained on, int64, shape ``(n,)``.
         model: the encoder with a new head.
@@ -85,26 +88,30 @@ class FinetuningRun:
 
     def __init__(self, job: FinetuningJob) -> None:
         self.job, self.task = job, tasks.get(job.task)
+        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
         self.store = open_examples(job.train, job.task, job.encoder)
         self.labels: list[str] = self.store.meta["labels"]
-        self.tests = {name: self._open_test(path) for name, path in job.evaluate.items()}
+        self.tests = {
+            name: self.open_test(path, (job.languages or {}).get(name))
+            for name, path in job.evaluate.items()
+        }
         self.rows = _rows_of(self.task.targets(self.store), job.train_languages, job.train)
         self.model = new_model(job.encoder, self.task, self.labels, job.head, job.seed)
+        seed = derive_seed(job.seed, "reinitialised layers")
+        reinitialise(self.model.encoder, job.reinitialised_layers, seed)
         train_only(self.model.encoder, job.trained_layers)
         self.objective: Objective = self.task.objective()
-        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
 
     def examples(self, rows: Indices) -> EncodedExamples:
         """Return some of the training examples."""
         return self.task.examples(self.store, rows, pad_multiple=self.pad_multiple)
 
-    def test_examples(self, name: str) -> EncodedExamples:
-        """Return what is to be predicted of an evaluation set."""
-        store, languages = self.tests[name], (self.job.languages or {}).get(name)
-        rows = _rows_of(self.task.targets(store), languages, self.job.evaluate[name])
-        return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
+    def open_test(self, path: Path, languages: Collection[str] | None) -> EncodedExamples:
+        """Open encoded examples to predict, in some languages or in all.
 
-    def _open_test(self, path: Path) -> TokenStore:
+        Raises:
+            DataError: if they do not fit the encoder or the training data, or a language has none.
+        """
         store = open_examples(path, self.job.task, self.job.encoder)
         if store.meta["labels"] != self.labels:
             raise DataError(
@@ -113,7 +120,8 @@ class FinetuningRun:
                 f"{store.meta['labels']} differ from the training data's {self.labels}",
                 "encode both with the same labels",
             )
-        return store
+        rows = _rows_of(self.task.targets(store), languages, path)
+        return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
 
 
 def new_model(
@@ -130,9 +138,8 @@ def train_only(encoder: Any, layers: TrainedLayers) -> None:
 
     Args:
         encoder: an encoder of BERT's kind.
-        layers: ``all``; ``all_but_words``, all but the word embeddings; ``none``; or a list of
-            ``embeddings`` and ranges such as ``7-12``: Transformer layers, counted from 1, both
-            ends included. The pooler is trained unless nothing is.
+        layers: ``all``; ``all_but_words``, all but the word embeddings; ``none``; or a list, see
+            :func:`mbert_atlas.encoders.parts.parts_of`. The pooler is trained unless nothing is.
 
     Raises:
         AtlasError: if the encoder lacks a layer.
@@ -145,19 +152,7 @@ def train_only(encoder: Any, layers: TrainedLayers) -> None:
     encoder.requires_grad_(False)
     if layers == "none":
         return
-    stack, trained = encoder.encoder.layer, [encoder.pooler]
-    for name in layers:
-        if name == "embeddings":
-            trained.append(encoder.embeddings)
-            continue
-        first, last = map(int, re.findall(r"\d+", name))
-        if not 1 <= first <= last <= len(stack):
-            raise AtlasError(
-                f"key trained_layers: {name} is no range of this encoder's layers; "
-                f"choose one within 1-{len(stack)}."
-            )
-        trained += stack[first - 1 : last]
-    for part in trained:
+    for part in (encoder.pooler, *parts_of(encoder, layers, "trained_layers")):
         part.requires_grad_(True)
 
 

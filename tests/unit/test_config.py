@@ -200,6 +200,14 @@ def test_layers_that_are_none_are_refused(layers):
         Finetuning(trained_layers=layers)
 
 
+@pytest.mark.parametrize("layers", ["all", ["pooler"], ["0-3"], ["7-3"], 7])
+def test_layers_to_draw_anew_that_are_none_are_refused(layers):
+    assert Finetuning(reinitialised_layers=[]).reinitialised_layers == []
+    assert Finetuning(reinitialised_layers=["1-2"]).reinitialised_layers == ["1-2"]
+    with pytest.raises(ValueError, match="such as"):
+        Finetuning(reinitialised_layers=layers)
+
+
 def test_files_that_are_missing_or_not_yaml_are_named(tmp_path):
     with pytest.raises(DataError, match="no such config file"):
         papers.load([tmp_path / "absent.yaml"], ROOT)

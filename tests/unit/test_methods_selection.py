@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
@@ -24,11 +25,14 @@ from tiny_models import (
 )
 
 from mbert_atlas import tasks
+from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import TAG_PREDICTIONS
 from mbert_atlas.tasks.base import CrossEntropy, load_model
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.job import new_model
@@ -175,6 +179,7 @@ def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("metric", "task", "message"),
     [
+        ("span_micro_f1", "inference", "inference: texts have no spans, so span_micro_f1"),
         ("span_macro_f1", "inference", "inference: texts have no spans"),
         ("macro_f1", "question_answering", "question_answering: there are no classes"),
     ],
@@ -182,6 +187,33 @@ def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
 def test_tasks_without_the_metric_are_refused(metric, task, message):
     with pytest.raises(AtlasError, match=message):
         BestEpoch(Selection(metric=metric)).prepare(SimpleNamespace(task=tasks.get(task)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [("accuracy", "token_accuracy"), ("span_micro_f1", "span_micro_f1")],
+)
+def test_a_development_set_chooses_and_all_else_is_trained_on(small_run, tmp_path, metric, score):
+    small_run["evaluate"] = {"dev": small_run["train"]}
+    best = BestEpoch(Selection(metric=metric, development="dev"), small_run["train"])
+    optimisation = Optimisation(learning_rate=0.01, batch_size=8, epochs=3)
+    log = finetuned(small_run, best, optimisation=optimisation)
+    assert log.examples == 3 * 40
+    assert len(log.scores) == 4
+    scores = tag_scores(read_parquet(small_run["output_predictions"], TAG_PREDICTIONS))
+    found = scores.set_index(["language", "metric"])["value"]["all", score]
+    assert found == pytest.approx(100 * max(log.scores))
+
+
+def test_a_development_set_without_the_language_of_training_is_refused(small_run, tmp_path):
+    best = BestEpoch(Selection(development="dev"), small_run["train"])
+    sentences = sentence_table([["cats", "a-dog"]], [["NOUN", "NOUN"]])
+    column = sentences.column_names.index("language")
+    german = sentences.set_column(column, "language", pa.array(["de"]))
+    encode("tagging", german, small_run["encoder"], tmp_path / "german", labels=TAGS)
+    job = {**small_run, "train": tmp_path / "german", "evaluate": {}}
+    with pytest.raises(DataError, match="language de: there are no examples of this language"):
+        finetuned(job, best, train_languages=["de"])
 
 
 def test_too_few_examples_to_hold_out_are_refused(small_run, tmp_path):

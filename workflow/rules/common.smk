@@ -288,6 +288,9 @@ def method_inputs(run):
     if "replay" in run.specification:  # what the adjustment before it was made from
         found["replay_pairs"] = pairs_folder(RUNS[run.start])
         found["replay_encoder"] = encoder_folder(run.base)
+    selection = run.specification["hyperparameters"]["selection"] or {}
+    if development := selection.get("development"):
+        found["development"] = example_folder(run, development)
     if "language_data" in run.specification:
         found["confusion_texts"] = encoded(run.base, run.specification["language_data"])
     return found

@@ -29,6 +29,7 @@ def main(snakemake):
         state_dir=Path(snakemake.params.state),
         head=HeadOptions(**hyperparameters["head"]),
         trained_layers=hyperparameters["trained_layers"],
+        reinitialised_layers=hyperparameters["reinitialised_layers"],
         train_languages=specification.get("train_languages"),
         languages=specification["evaluate"],
         description=f"{snakemake.wildcards.run}, seed {snakemake.wildcards.seed}",

@@ -19,7 +19,7 @@ from mbert_atlas.training.methods.unlearning import LanguageUnlearning
 _Values = Mapping[str, Any]
 METHODS: dict[str, Callable[[_Values, _Values, Mapping[str, Path]], Method]] = {
     # First, as it takes examples away, which the others count.
-    "selection": lambda own, run, inputs: BestEpoch(Selection(**own)),
+    "selection": lambda own, run, inputs: BestEpoch(Selection(**own), inputs.get("development")),
     "replay": lambda own, run, inputs: AlignmentReplay(
         Replay(**own),
         Adjustment(**run["replay"]["hyperparameters"]),

@@ -1,4 +1,4 @@
-"""Which epoch of a run is kept: the best on held-out examples (Tanti et al. 2021, appendix C)."""
+"""Which epoch of a run is kept: the best on development examples (Tanti et al. 2021, app. C)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mbert_atlas.tasks.base import Batch, Task
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification
 from mbert_atlas.training.interfaces import TrainingLog
-from mbert_atlas.training.job import FinetuningRun
+from mbert_atlas.training.job import FinetuningRun, store_digest
 from mbert_atlas.training.loop import predict, writing_weights
 from mbert_atlas.training.method import Method
 
@@ -31,7 +31,8 @@ _logger = logging.getLogger(__name__)
 class BestEpoch(Method):
     """Scores a model before training and after each epoch, and keeps the weights of the best.
 
-    A share of every language's training examples is held out for it. In ``epochs`` in the state's
+    Either a share of every language's training examples is held out for it, or a development set
+    is given. In ``epochs`` in the state's
     folder lie the trainable weights of every epoch that was better than all before it. None is
     removed when a better one comes: a run that is resumed may start before both.
 
@@ -40,21 +41,27 @@ class BestEpoch(Method):
 
     Args:
         selection: metric and share.
+        development: the encoded development set, if the selection names one.
     """
 
-    def __init__(self, selection: Selection) -> None:
+    def __init__(self, selection: Selection, development: Path | None = None) -> None:
         self._selection, self.state = selection, list[float]()
-        self.fingerprint = f"selection {selection.model_dump_json()}"
+        self._development = development
+        digest = store_digest(development) if development else ""
+        self.fingerprint = f"selection {selection.model_dump_json()} {digest}"
 
     def prepare(self, run: FinetuningRun) -> None:
-        """Take examples away from training.
+        """Open the development examples, or take some away from training.
 
         Raises:
             AtlasError: if the task lacks the metric.
-            DataError: if nothing can be held out.
+            DataError: if nothing can be held out, or the development set does not fit.
         """
         _require_metric(self._selection.metric, run.task)
         self._job, self._labels = run.job, run.labels
+        if self._development:
+            self._examples = run.open_test(self._development, run.job.train_languages)
+            return
         languages, share = run.task.targets(run.store)[run.rows], self._selection.fraction
         rows = run.rows[held_out(languages, share, self._selection.seed)]
         if len(rows) == 0:
@@ -112,9 +119,11 @@ class BestEpoch(Method):
             precision=precision,
         )
         gold, predicted = outputs.values.T
-        if self._selection.metric == "span_macro_f1":
-            return SpanScorer(self._labels).f1(gold, predicted, counts)["macro"]
-        return Confusion.of(gold, predicted).macro_f1("union")
+        kind, _, rest = self._selection.metric.partition("_")
+        if kind == "span":
+            return SpanScorer(self._labels).f1(gold, predicted, counts)[rest.removesuffix("_f1")]
+        confusion = Confusion.of(gold, predicted)
+        return confusion.accuracy() if kind == "accuracy" else confusion.macro_f1("union")
 
     def _path(self, epoch: int) -> Path:
         return self._job.state_dir / "epochs" / f"epoch-{epoch}.safetensors"
@@ -126,9 +135,9 @@ def _require_metric(metric: str, task: Task) -> None:
             f"{task.name}: there are no classes whose F1 could select an epoch; "
             "leave out the selection."
         )
-    if metric == "span_macro_f1" and task.unit == "text":
+    if metric.startswith("span") and task.unit == "text":
         raise AtlasError(
-            f"{task.name}: texts have no spans, so span_macro_f1 cannot select an epoch; "
+            f"{task.name}: texts have no spans, so {metric} cannot select an epoch; "
             "choose macro_f1."
         )
 
