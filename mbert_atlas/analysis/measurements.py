@@ -40,3 +40,11 @@ def write_measurements(
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")
     return frame
+
+
+def read_measurements(path: Path | str) -> pd.DataFrame:
+    """Read what :func:`write_measurements` wrote; texts that are missing are empty."""
+    numbers = {"value", "seed", "n"}
+    texts = dict.fromkeys(set(MEASUREMENT_COLUMNS) - numbers, str)
+    missing = {name: [""] for name in numbers}
+    return pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=missing)

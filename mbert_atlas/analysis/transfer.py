@@ -161,7 +161,7 @@ def measure_transfer(
     Raises:
         AtlasError: if conditions were evaluated on different examples.
     """
-    for cached in (_scores, _cached_examples, _read_file):
+    for cached in (scores_of, _cached_examples, _read_file):
         cached.cache_clear()  # files may have been written anew
     groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -184,9 +184,9 @@ def measure_transfer(
 def _scores_by_seed(
     here: Mapping[str, Any], runs: Sequence[Cell], baseline: Sequence[Cell]
 ) -> Iterator[dict[str, Any]]:
-    before = {run.seed: _scores(run)[0] for run in baseline}
+    before = {run.seed: scores_of(run)[0] for run in baseline}
     for run in runs:
-        scores, n = _scores(run)
+        scores, n = scores_of(run)
         values = dict(scores)
         if run.seed in before:
             headline = KINDS[run.kind].headline
@@ -215,7 +215,7 @@ def _significances(
 
 
 @cache
-def _scores(cell: Cell) -> tuple[dict[str, float], int]:
+def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
     """Return the scores of one run in percent, the headline first, and the number of items."""
     kind = KINDS[cell.kind]
     if kind.examples is None:

@@ -1,8 +1,8 @@
-"""Families of runs that are like others, or one for each of several encoders."""
+"""Families of runs that are like others, or one for each of several encoders or settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS
@@ -14,8 +14,11 @@ from mbert_atlas.config.runs import Runs
 def completed(runs: Any) -> Any:
     """Return families, as read, with what each takes from the one that it is ``like``.
 
+    One with ``variants`` becomes a family for each, whose settings are laid over it.
+
     Raises:
-        Mistake: if that one is not there, or families are like each other in a circle.
+        Mistake: if that one is not there, families are like each other in a circle, or there are
+            variants and the name has no ``*``.
     """
     if not isinstance(runs, Mapping) or not all(
         isinstance(family, Mapping) for family in runs.values()
@@ -33,7 +36,26 @@ def completed(runs: Any) -> Any:
         check_name(f"runs.{name}.like", other, runs)
         return _like(complete(other, [*seen, name]), family)
 
-    return {name: _corrected_over_published(complete(name)) for name in runs}
+    return {
+        own: _corrected_over_published(family)
+        for name in runs
+        for own, family in _by_variant(name, complete(name))
+    }
+
+
+def _by_variant(
+    name: str, family: Mapping[str, Any]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    variants = family.get("variants")
+    if not isinstance(variants, Mapping):
+        yield name, family
+        return
+    if "*" not in name:
+        raise Mistake(f"runs.{name}", "a family with `variants` has `*` in its name", "write both")
+    for variant, settings in variants.items():
+        if isinstance(settings, Mapping):  # null leaves one out
+            own = _like({**family, "variants": None}, {"published": settings})
+            yield name.replace("*", str(variant)), own
 
 
 def spread(runs: Mapping[str, Runs]) -> dict[str, Runs]:
@@ -48,7 +70,7 @@ def spread(runs: Mapping[str, Runs]) -> dict[str, Runs]:
         if (family.encoders is not None) != ("*" in name):
             raise Mistake(
                 f"runs.{name}",
-                "`*` in a family's name and its key `encoders` belong together",
+                "`*` in a family's name and its key `encoders` (or `variants`) belong together",
                 "write both or neither",
             )
         for encoder in [""] if family.encoders is None else family.encoders:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -77,6 +77,11 @@ class FinetuningRuns(_RunFamily):
         None,
         description="What good practice asks, as far as it differs from `published`; none: the "
         "same.",
+    )
+    variants: dict[str, dict[str, Any] | None] | None = Field(
+        None,
+        description="Several settings, each for a family of its own, laid over `published`: `*` in "
+        "the family's name stands for the name given here; null leaves one out.",
     )
     search: Search | None = Field(
         None, description="Search for hyperparameters, from those under `published`."

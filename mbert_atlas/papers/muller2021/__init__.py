@@ -1,0 +1,1 @@
+"""Muller et al. 2021, which layers carry transfer."""

@@ -1,0 +1,120 @@
+"""The paper's section of the config, and whether it fits the rest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from mbert_atlas.config.base import ConfigModel, Protocol
+from mbert_atlas.config.checks import check_family_language, check_language, finetuning_families
+from mbert_atlas.config.mistakes import Mistake, check_name
+
+TaskName = Literal["parsing", "pos", "ner"]
+Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
+
+
+class LayerTest(ConfigModel):
+    """What a table shows of one task."""
+
+    runs: str = Field(
+        description="Family of the encoder as it is; with a hyphen and a set of layers after it the "
+        "family that draws those anew."
+    )
+    targets: dict[str, Target | None] = Field(
+        description="Targets as the reported numbers name them: dataset/language; null leaves one "
+        "out."
+    )
+
+    def places(self) -> dict[str, tuple[str, str]]:
+        """Return dataset and language of each target."""
+        return {
+            name: (dataset, language)
+            for name, place in self.targets.items()
+            if place
+            for dataset, _, language in [place.partition("/")]
+        }
+
+
+class LayerTable(ConfigModel):
+    """A table of scores, or of what they lose, by the layers that are drawn anew."""
+
+    sources: list[str] = Field(["en"], min_length=1, description="Languages of training.")
+    layers: list[str] = Field(min_length=1, description="Sets of layers, the lowest first.")
+    shown: Literal["difference", "score"] = Field(
+        "difference", description="The score itself, or less that of the encoder as it is."
+    )
+    tests: dict[TaskName, LayerTest] = Field(description="Tasks.")
+
+
+class Similarity(ConfigModel):
+    """How alike parallel sentences are in two languages, by layer (CKA)."""
+
+    source: str = Field("en", description="Language that all others are compared with.")
+    languages: list[str] = Field(min_length=1, description="The others, of Figures 3 to 8.")
+    dataset: str = Field(description="Parallel treebanks, sentence by sentence.")
+    encodings: dict[Protocol, str] = Field(description="How their texts become token ids.")
+    runs: dict[TaskName, str] = Field(description="Families whose encoders are compared.")
+    layers: list[str] = Field(description="Sets of layers drawn anew in Figures 2 and 6 to 8.")
+    figure1: str = Field("ru", description="Target language of Figures 1 and 2.")
+    figure5: list[str] = Field(description="Target languages of Figure 5.")
+
+
+class Section(ConfigModel):
+    """What the artifacts of the paper need."""
+
+    model: str = Field("mbert", description="The encoder of all its runs.")
+    tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable] = Field(
+        description="Tables 2 and 5 to 8; Table 1 has the means of the last three."
+    )
+    similarity: Similarity = Field(description="Figures 1 to 8 and Table 4.")
+
+
+def check(config: Any) -> None:
+    """Refuse what the artifacts need and the rest of the config lacks.
+
+    Raises:
+        Mistake: at the first.
+    """
+    paper: Section = config.muller2021
+    check_name("muller2021.model", paper.model, config.encoders)
+    for name, table in paper.tables.items():
+        for task, test in table.tests.items():
+            _check_test(config, f"muller2021.tables.{name}.tests.{task}", table, test)
+    _check_similarity(config, paper.similarity)
+
+
+def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> None:
+    for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.layers)]:
+        check_name(f"{place}.runs", family, finetuning_families(config), " as fine-tuning")
+        _check_encoder(config, family)
+        for source in table.sources:
+            check_family_language(config, f"{place}.sources", family, source)
+        for name, (dataset, language) in test.places().items():
+            known = config.runs[family].evaluate
+            check_name(f"{place}.targets.{name}", dataset, known, f" in runs.{family}.evaluate")
+            check_name(f"{place}.targets.{name}", language, known[dataset], f" of {dataset} there")
+
+
+def _check_similarity(config: Any, similarity: Similarity) -> None:
+    at = "muller2021.similarity"
+    check_name(f"{at}.dataset", similarity.dataset, config.datasets)
+    for code in [similarity.source, *similarity.languages]:
+        check_language(config, at, code, similarity.dataset)
+    for code in [similarity.figure1, *similarity.figure5]:
+        check_name(at, code, similarity.languages, f" in {at}.languages")
+    for protocol, encoding in similarity.encodings.items():
+        check_name(f"{at}.encodings.{protocol}", encoding, config.encodings)
+    for task, runs in similarity.runs.items():
+        for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
+            check_name(f"{at}.runs.{task}", family, finetuning_families(config), " as fine-tuning")
+            check_family_language(config, f"{at}.source", family, similarity.source)
+
+
+def _check_encoder(config: Any, family: str) -> None:
+    if config.runs[family].encoder != config.muller2021.model:
+        raise Mistake(
+            f"runs.{family}.encoder",
+            f"{config.runs[family].encoder!r} is not muller2021.model, with which it is compared",
+            "make them the same",
+        )
