@@ -132,6 +132,19 @@ PROJECTION = pa.schema(
         ("y", pa.float32()),
     ]
 )
+SIMILARITIES = pa.schema(
+    [
+        ("protocol", pa.string()),
+        ("source", pa.string()),
+        ("target", pa.string()),
+        ("layer", pa.int16()),  # 0 for the embeddings
+        ("measure", pa.string()),  # cka_linear, cka_linear_debiased, cka_linear_uncentred, cka_rbf
+        ("value", pa.float64()),
+        ("low", pa.float64()),  # 95% interval, or standard deviation over windows
+        ("high", pa.float64()),
+        ("n", pa.int32()),  # sentences
+    ]
+)
 MEASUREMENT_COLUMNS = (
     "paper",
     "artifact",

@@ -13,8 +13,13 @@ class Encoding(ConfigModel):
     """How a task's examples become token ids."""
 
     task: Literal[
-        "inference", "tagging", "named_entities", "question_answering", "language_identification"
-    ] = Field(description="The task whose examples are encoded.")
+        "inference",
+        "tagging",
+        "named_entities",
+        "question_answering",
+        "language_identification",
+        "text",
+    ] = Field(description="The task whose examples are encoded; text: only for vectors.")
     max_length: int = Field(128, ge=8, description="Longest example in pieces, specials included.")
     segment_ids: bool = Field(
         True, description="inference: mark the second text by token type 1 (false: all zero)."
@@ -34,6 +39,11 @@ class Encoding(ConfigModel):
     stride_is: Literal["overlap", "step"] = Field(
         "overlap",
         description="question_answering: whether windows overlap or advance by `doc_stride`.",
+    )
+    repeat_specials: bool = Field(
+        False,
+        description="text: [CLS] and [SEP] twice, the inner ones as pieces of the text"
+        " (Muller et al. 2021, code).",
     )
 
 

@@ -81,6 +81,33 @@ rule project_points:
         "../scripts/project_points.py"
 
 
+rule measure_similarity:
+    """Centred kernel alignment of languages by layer, under one model."""
+    input:
+        "<results>/features/{features}/{model}",
+    output:
+        "<results>/similarity/{features}/{model}.parquet",
+    log:
+        "<results>/logs/measure_similarity/{features}/{model}.log",
+    benchmark:
+        "<results>/benchmarks/measure_similarity/{features}/{model}.tsv"
+    wildcard_constraints:
+        features=any_of(SIMILARITIES),
+        model=r"[^/]+(/seed\d+)?",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: request("measure_similarity").threads
+    resources:
+        mem_mb=memory("measure_similarity"),
+        runtime=minutes("measure_similarity"),
+    params:
+        pivots=lambda wildcards: SIMILARITIES[wildcards.features]["pivots"],
+        stores=lambda wildcards: SIMILARITIES[wildcards.features]["stores"],
+        code=code("measure_similarity"),
+    script:
+        "../scripts/measure_similarity.py"
+
+
 localrules:
     measure_transfer,
 

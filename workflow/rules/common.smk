@@ -463,6 +463,7 @@ PLOTS = {}  # measurements that are drawn by language and condition: the figure'
 FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`
 PROBES = {}  # of some of these FEATURES: language identification as `corrected`
 SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made
+SIMILARITIES = {}  # of some of these FEATURES: `pivots`, source languages; `stores`, by protocol
 DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 
 

@@ -8,6 +8,11 @@ OPTIONS = {
     "doc_stride": ["question_answering"],
     "stride_is": ["question_answering"],
     "unit": ["language_identification"],
+    "repeat_specials": ["text"],
+    "drop_unknown": [
+        *("inference", "tagging", "named_entities", "question_answering"),
+        "language_identification",
+    ],
 }
 """Options of an encoding, and the tasks that take them."""
 
@@ -28,6 +33,7 @@ def main(snakemake):
         "named_entities": TAGS,
         "question_answering": OUTPUTS,
         "language_identification": sorted(snakemake.params.languages),
+        "text": [],
     }
     for option, those in OPTIONS.items():
         if task not in those:

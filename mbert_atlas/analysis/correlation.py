@@ -1,0 +1,100 @@
+"""Do two measures order languages alike? Spearman's rank correlation, signed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.randomness import generator
+
+_PERMUTATIONS = 20_000
+_Z_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rho.
+
+    Attributes:
+        rho: -1 to 1; ties share the mean of their ranks.
+        low: lower end of the 95% interval by Fisher's z with the variance of Bonett and Wright
+            (2000), (1 + rho² / 2) / (n - 3).
+        high: its upper end.
+        p_value: two-sided, from 20,000 random permutations, this order counted as one of them.
+        n: pairs of values.
+    """
+
+    rho: float
+    low: float
+    high: float
+    p_value: float
+    n: int
+
+
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> RankCorrelation:
+    """Correlate the ranks of two measures, such as gap and similarity, over languages.
+
+    Args:
+        x: one value per language, float, shape ``(n,)``.
+        y: the other measure of the same languages.
+        seed: of the permutations.
+
+    Raises:
+        AtlasError: if there are fewer than four pairs, one is not finite, or a measure is constant.
+    """
+    # x = 3, 1, 2, 9 and y = 5, 6, 7, 1 have ranks 3, 1, 2, 4 and 2, 3, 4, 1; less their mean 2.5
+    # 0.5, -1.5, -0.5, 1.5 and -0.5, 0.5, 1.5, -1.5: rho = -4 / 5.
+    values = [np.asarray(side, dtype=np.float64) for side in (x, y)]
+    problem = ""
+    if values[0].ndim != 1 or values[0].shape != values[1].shape or len(values[0]) < 4:
+        problem = f"shapes {values[0].shape} and {values[1].shape} are not four or more pairs"
+    elif not np.isfinite(values).all():
+        problem = "a value is missing or not finite"
+    elif min(map(np.ptp, values)) == 0:
+        problem = "one of the measures is constant"
+    if problem:
+        raise AtlasError(f"a rank correlation: {problem}; check the measurements behind it.")
+    ranks = [pd.Series(side).rank().to_numpy() for side in values]
+    a, b = (side - side.mean() for side in ranks)
+    norm, n = math.sqrt((a @ a) * (b @ b)), len(a)
+    rho = float(a @ b / norm)
+    random = generator(seed, "rank correlation")
+    shuffled = random.permuted(np.tile(a, (_PERMUTATIONS - 1, 1)), axis=1) @ b / norm
+    p_value = (1 + int((np.abs(shuffled) >= abs(rho) - 1e-12).sum())) / _PERMUTATIONS
+    z = math.atanh(min(max(rho, -1 + 1e-12), 1 - 1e-12))
+    error = _Z_95 * math.sqrt((1 + rho**2 / 2) / (n - 3))
+    return RankCorrelation(rho, math.tanh(z - error), math.tanh(z + error), p_value, n)
+
+
+def correlate(
+    frame: pd.DataFrame, x: str, y: str, by: Sequence[str] = (), seed: int = 0
+) -> pd.DataFrame:
+    """Correlate two columns over all rows, or within each group, such as each layer.
+
+    Args:
+        frame: one row per language (and group), with the columns ``x``, ``y`` and ``by``.
+        x: name of one measure.
+        y: name of the other.
+        by: columns that tell groups apart.
+        seed: of the permutations.
+
+    Returns:
+        One row per group in the order of the frame: ``by`` and the fields of
+        :class:`RankCorrelation`.
+
+    Raises:
+        AtlasError: see :func:`spearman`.
+    """
+    groups = frame.groupby(list(by), sort=False) if by else [((), frame)]
+    return pd.DataFrame(
+        [
+            {**dict(zip(by, key, strict=True)), **asdict(spearman(rows[x], rows[y], seed))}
+            for key, rows in groups
+        ]
+    )

@@ -1,0 +1,397 @@
+"""How alike are the vectors of the same sentences in two languages? Centred kernel alignment (CKA).
+
+Kornblith et al. (2019), Similarity of Neural Network Representations Revisited, section 3: the
+cosine of two matrices that say how alike the sentences are to each other, one per language.
+
+What depends on one language is computed once per layer, from ``X X'``: with it a further pair costs
+n² products. With n sentences of d dims that beats ``X'Y`` up to some 3 d sentences, and the RBF
+kernel needs it anyway; memory is 24 n² bytes for each pivot and for one more language.
+
+Bands come from the jackknife. A bootstrap that draws sentences with replacement would not do: a
+sentence drawn twice is perfectly like itself in both languages, which moves CKA up. Leaving out
+each sentence once has a closed form, so that all n values cost n² products as well. The standard
+error of Fisher's z of the value gives a 95% interval, which stays within -1 and 1.
+
+CKA of n sentences is itself above the CKA of the whole language, the more the fewer they are:
+``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its band is one for the whole
+language; the other bands say how far their own value goes with other n sentences. Bands take
+sentences as independent of each other; those of one document are not quite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_parquet, write_parquet
+from mbert_atlas.progress import track
+from mbert_atlas.representations.reading import Features, Vectors, read_features
+from mbert_atlas.schemas import SIMILARITIES
+
+Floats = npt.NDArray[np.float64]
+Protocol = Literal["published", "corrected"]
+WINDOWS, WINDOW = 4, 200
+"""Muller et al. 2021, code: sentences 0-199, 1-200, 2-201 and 3-202."""
+_FEWEST = 8
+"""Sentences below which neither windows nor intervals mean anything."""
+_Z_95 = 1.959963984540054
+
+
+def linear_cka(x: Vectors, y: Vectors, *, centred: bool = True) -> float:
+    """Compare vectors of the same n sentences by a linear kernel, in float64.
+
+    Args:
+        x: shape ``(n, p)``, any float type.
+        y: shape ``(n, q)``.
+        centred: Kornblith et al. (2019), section 3; else without subtracting means, as Muller et
+            al. (2021), section 2.3, print it: an offset that all vectors share then counts as
+            similarity.
+
+    Returns:
+        0 to 1; 1 for vectors that differ by rotation, reflection and one scale.
+
+    Raises:
+        AtlasError: if the numbers of sentences differ, or all vectors of a side are the same.
+    """
+    # |Yc'Xc|² / (|Xc'Xc| |Yc'Yc|), |.| the root of the sum of squares.
+    # X = 1, 2, 6 and Y = 0, 0, 3 (three sentences, one dim): Xc = -2, -1, 3 and Yc = -1, -1, 2;
+    # Yc'Xc = 9, Xc'Xc = 14, Yc'Yc = 6, so 81 / 84. Not centred: 18² / (41 · 9) = 324 / 369.
+    x, y = (_centred(side) if centred else side for side in _checked(x, y))
+    if len(x) < x.shape[1] + y.shape[1]:  # |Y'X|² is also the sum of (X X') (Y Y') cell by cell
+        return _cosine(x @ x.T, y @ y.T)
+    within = np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)
+    return float(np.linalg.norm(y.T @ x) ** 2 / _not_zero(within))
+
+
+def kernel_cka(x: Vectors, y: Vectors, sigma: float | None = None) -> float:
+    """Compare vectors of the same n sentences by RBF kernels, in float64.
+
+    Args:
+        x: shape ``(n, p)``, any float type.
+        y: shape ``(n, q)``.
+        sigma: bandwidth of both; none: for each side the root of the median of its squared
+            distances that are not zero (code of Muller et al. 2021).
+
+    Returns:
+        0 to 1.
+
+    Raises:
+        AtlasError: if the numbers of sentences differ, or all vectors of a side are the same.
+    """
+    # X = 1, 2, 6: squared distances 1, 16, 25, so sigma = 4 and K = exp(-d² / 32): 0.97, 0.61, 0.46
+    # off the diagonal. Row means 0.81, 0.86, 0.69, mean 0.79: the first cell is 1 - 2(0.81) + 0.79.
+    kernels = (_rbf(_squares(_gram(side)), sigma) for side in _checked(x, y))
+    return _cosine(*map(_double_centred, kernels))
+
+
+def _checked(x: Vectors, y: Vectors) -> tuple[Floats, Floats]:
+    if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
+        raise AtlasError(
+            f"vectors of shapes {x.shape} and {y.shape} are not of the same sentences; give "
+            "(n, dims) of both languages."
+        )
+    return x.astype(np.float64), y.astype(np.float64)
+
+
+def _not_zero(norm: Any) -> float:
+    if not norm > 0:
+        raise AtlasError("all vectors are the same, so none is more alike; check the encoder.")
+    return float(norm)
+
+
+def _centred(x: Floats) -> Floats:
+    centred: Floats = x - x.mean(0)
+    return centred
+
+
+def _cosine(x: Floats, y: Floats) -> float:
+    return float(np.vdot(x, y) / _not_zero(np.linalg.norm(x) * np.linalg.norm(y)))
+
+
+def _gram(x: Floats) -> Floats:
+    centred = _centred(x)  # distances are the same, and rounding is kept small
+    gram: Floats = centred @ centred.T
+    return gram
+
+
+def _squares(gram: Floats) -> Floats:
+    """Return squared distances, shape ``(n, n)``, those by rounding alone as 0."""
+    diagonal = gram.diagonal()
+    squares = diagonal[:, None] + diagonal - 2 * gram
+    squares[squares < 1e-12 * max(float(squares.max()), 0.0)] = 0.0
+    np.fill_diagonal(squares, 0.0)
+    return squares
+
+
+def _rbf(squares: Floats, sigma: float | None = None) -> Floats:
+    if sigma is None:
+        upper = squares[np.triu_indices(len(squares), 1)]  # each distance once: the same median
+        sigma = float(np.sqrt(_not_zero(np.median(upper[upper > 0]) if upper.any() else 0.0)))
+    kernel: Floats = np.exp(squares / (-2 * sigma**2))
+    return kernel
+
+
+def _double_centred(kernel: Floats) -> Floats:
+    """Return H K H with H = I - 1/n, by means of rows instead of products of matrices."""
+    means = kernel.mean(0)
+    centred: Floats = kernel - means - means[:, None] + means.mean()
+    return centred
+
+
+class Estimate(NamedTuple):
+    """A similarity, the ends of its band, and the number of sentences."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """How alike the sentences of one language are to each other, and what follows from that alone.
+
+    Attributes:
+        matrix: symmetric, float64, shape ``(n, n)``; its rows sum to 0 unless it is ``plain``.
+        kind: ``centred`` for CKA, ``debiased`` for its unbiased estimate from the same matrix,
+            ``plain`` for no centring.
+    """
+
+    matrix: Floats
+    kind: Literal["centred", "debiased", "plain"]
+
+    @cached_property
+    def own(self) -> Floats:
+        """Its sums with itself, see :meth:`sums`."""
+        return self.sums(self)
+
+    def sums(self, other: Kernel) -> Floats:
+        """Return the sum of products of two kernels, then that without each sentence.
+
+        Args:
+            other: another language's, of the same kind, K the one and L the other below.
+
+        Returns:
+            Shape ``(n + 1,)``; of debiased kernels n (n - 3) times Song et al. (2012), Eq. 5.
+        """
+        # Without sentence i go row and column i of K and L, and the rest is centred anew. As rows
+        # of K sum to 0, those of the rest sum to -K_ri, and all of it to K_ii. So with m = n - 1
+        #   K_rs + (K_ri + K_si) / m + K_ii / m²
+        # is centred, and summing its products with L gives, with a_i = sum over r of K_ri L_ri,
+        #   sum of a - 2 (n / m) a_i + (n / m)² K_ii L_ii;   not centred: n / m becomes 1.
+        # Three sentences, K = L = x x' with x = -2, -1, 3: a = 56, 14, 126, sum 196. Without the
+        # last: 196 - 3 · 126 + 2.25 · 81 = 0.25, and -2, -1 centred is -0.5, 0.5: (2 · 0.25)².
+        rows: Floats = np.einsum("ij,ij->i", self.matrix, other.matrix)
+        k, l = self.matrix.diagonal(), other.matrix.diagonal()  # noqa: E741
+        n, total = len(rows), rows.sum()
+        if self.kind != "debiased":
+            grown = n / (n - 1) if self.kind == "centred" else 1.0
+            without = total - 2 * grown * rows + grown**2 * k * l
+            return np.concatenate([[total], without])
+        # Eq. 5 wants the diagonals of K and L to be 0; then their rows sum to -K_ii and -L_ii, and
+        #   t + (sum of K) (sum of L) / ((n - 1) (n - 2)) - 2 q / (n - 2),
+        # with t the sum of products and q that of (K's row sum) (L's row sum). Without sentence i
+        # row r of K sums to K_ri less, so q loses both of i's, and gains the product.
+        rows = rows - k * l
+        lost = self.matrix @ l - k * l + other.matrix @ k - k * l
+        product = np.concatenate([[rows.sum()], rows.sum() - 2 * rows])
+        q = np.concatenate([[k @ l], k @ l - k * l + lost + rows])
+        whole = np.concatenate([[k.sum()], k.sum() - 2 * k])
+        whole *= np.concatenate([[l.sum()], l.sum() - 2 * l])
+        size = np.full(n + 1, n - 1)
+        size[0] = n
+        unbiased: Floats = product + whole / ((size - 1) * (size - 2)) - 2 * q / (size - 2)
+        return unbiased
+
+    def compare(self, other: Kernel) -> Estimate:
+        """Return CKA with a 95% interval from the jackknife; NaN where a norm is not positive."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = self.sums(other) / np.sqrt(self.own * other.own)
+        z = np.arctanh(np.clip(values, -1 + 1e-12, 1 - 1e-12))
+        n = len(z) - 1
+        error = np.sqrt((n - 1) / n * ((z[1:] - z[1:].mean()) ** 2).sum())
+        low, high = np.tanh(z[0] - _Z_95 * error), np.tanh(z[0] + _Z_95 * error)
+        return Estimate(float(values[0]), float(low), float(high), n)
+
+
+def kernels(vectors: Vectors) -> dict[str, Kernel]:
+    """Return the kernels of one language and layer, by measure.
+
+    ``cka_linear`` and ``cka_linear_debiased`` are centred, ``cka_linear_uncentred`` is not, and
+    ``cka_rbf`` has :func:`kernel_cka`'s bandwidth, which the jackknife holds fixed.
+
+    Args:
+        vectors: shape ``(n, dims)``, any float type.
+
+    Raises:
+        AtlasError: if all vectors are the same.
+    """
+    x = vectors.astype(np.float64)
+    mean = x.mean(0)
+    gram = _gram(x)
+    _not_zero(gram.trace())
+    shift = (x - mean) @ mean  # X X' = (Xc + 1 m') (Xc + 1 m')' = Xc Xc' + s 1' + 1 s' + |m|²
+    return {
+        "cka_linear": Kernel(gram, "centred"),
+        "cka_linear_debiased": Kernel(gram, "debiased"),
+        "cka_linear_uncentred": Kernel(gram + shift + shift[:, None] + mean @ mean, "plain"),
+        "cka_rbf": Kernel(_double_centred(_rbf(_squares(gram))), "centred"),
+    }
+
+
+def compare(x: Mapping[str, Kernel], y: Mapping[str, Kernel]) -> dict[str, Estimate]:
+    """Compare two languages by every measure of :func:`kernels`."""
+    return {measure: kernel.compare(y[measure]) for measure, kernel in x.items()}
+
+
+def window_kernels(vectors: Vectors) -> list[Floats]:
+    """Return the centred RBF kernels of four windows, each shifted by one sentence.
+
+    Windows hold 200 sentences, or n - 3 where there are fewer than 203.
+
+    Args:
+        vectors: shape ``(n, dims)``, any float type.
+
+    Raises:
+        AtlasError: if all vectors of a window are the same.
+    """
+    size = min(WINDOW, len(vectors) - WINDOWS + 1)
+    squares = _squares(_gram(vectors[: size + WINDOWS - 1].astype(np.float64)))
+    places = (slice(start, start + size) for start in range(WINDOWS))
+    return [_double_centred(_rbf(squares[place, place])) for place in places]
+
+
+def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estimate]:
+    """Return mean RBF CKA over windows; the band is one (population) standard deviation.
+
+    It is far narrower than an interval over sentences: the windows share nearly all of theirs.
+    """
+    values = [_cosine(*window) for window in zip(x, y, strict=True)]
+    mean, deviation = float(np.mean(values)), float(np.std(values))
+    return {"cka_rbf": Estimate(mean, mean - deviation, mean + deviation, len(x[0]))}
+
+
+_PROTOCOLS: dict[Protocol, tuple[Callable[[Vectors], Any], Callable[..., dict[str, Estimate]]]] = {
+    "published": (window_kernels, compare_windows),
+    "corrected": (kernels, compare),
+}
+
+
+def parallel_sentences(features: Features) -> dict[str, npt.NDArray[np.int64]]:
+    """Return the rows of each language's sentences, row k of one translating row k of another.
+
+    Sentences match by their order, and by what of their id follows the first dash, which is what
+    the ids of parallel treebanks share (``en_pud-n01001011`` and ``ru_pud-n01001011``).
+
+    Args:
+        features: vectors of texts.
+
+    Raises:
+        DataError: if they are not of texts, are fewer than 8, or languages have not the same
+            sentences in one order; names the first that differs.
+    """
+    if features.unit != "text":
+        raise DataError(
+            features.path, f"unit {features.unit}", "not vectors of texts", "extract texts"
+        )
+    names = np.array([name.partition("-")[2] or name for name in features.example_id.tolist()])
+    languages = list(dict.fromkeys(features.language.tolist()))
+    rows = {language: np.flatnonzero(features.language == language) for language in languages}
+    first = rows[languages[0]]
+    for language, own in rows.items():
+        pair = f"languages {languages[0]} and {language}"
+        mend = "take treebanks that are translations of each other, or leave a language out"
+        if len(own) != len(first):
+            problem = f"{len(first)} and {len(own)} sentences"
+            raise DataError(features.path, pair, problem, mend)
+        if (differ := names[own] != names[first]).any():
+            place = int(np.argmax(differ))
+            ids = [features.example_id[those[place]] for those in (first, own)]
+            problem = f"{ids[0]} beside {ids[1]}, which are not one sentence"
+            raise DataError(features.path, f"{pair}, sentence {place + 1}", problem, mend)
+    if len(first) < _FEWEST:
+        problem = f"{len(first)} sentences are too few to compare languages by"
+        raise DataError(features.path, "", problem, f"take at least {_FEWEST}")
+    return rows
+
+
+def similarity_of_languages(
+    path: Path, pivots: Sequence[str], protocol: Protocol
+) -> Iterator[dict[str, Any]]:
+    """Yield rows of :data:`mbert_atlas.schemas.SIMILARITIES`: pivots against all other languages.
+
+    Args:
+        path: vectors of parallel texts, any layers, see
+            :func:`mbert_atlas.representations.extraction.extract_features`.
+        pivots: source languages.
+        protocol: ``published`` is the RBF kernel over four windows of the first 203 sentences
+            (:func:`compare_windows`; code of Muller et al. 2021), ``corrected`` every measure of
+            :func:`kernels` on all sentences.
+
+    Raises:
+        DataError: see :func:`parallel_sentences`; or if a pivot is absent.
+        AtlasError: if all vectors of a layer are the same.
+    """
+    rows = parallel_sentences(read_features(path))
+    if absent := [pivot for pivot in pivots if pivot not in rows]:
+        known = f"there is no sentence in {', '.join(absent)}, only in {', '.join(rows)}"
+        raise DataError(path, "array language", known, "extract these or choose other pivots")
+    make, against = _PROTOCOLS[protocol]
+    for layer in track(load_arrays(path).meta["layers"], f"layers, {protocol}"):
+        vectors = read_features(path, layer).vectors
+        of_pivots = {pivot: make(vectors[rows[pivot]]) for pivot in pivots}
+        for target, own in rows.items():
+            of_target = of_pivots[target] if target in of_pivots else make(vectors[own])
+            for source, of_source in of_pivots.items():
+                if source == target:
+                    continue
+                for measure, found in against(of_source, of_target).items():
+                    here = {"protocol": protocol, "source": source, "target": target}
+                    yield {**here, "layer": layer, "measure": measure, **found._asdict()}
+
+
+def measure_similarity(
+    features: Mapping[Protocol, Path], pivots: Sequence[str], output: Path
+) -> None:
+    """Compare languages under one model and write :data:`mbert_atlas.schemas.SIMILARITIES`.
+
+    Args:
+        features: the vectors that each protocol compares; see :func:`similarity_of_languages`.
+        pivots: source languages.
+        output: Parquet file.
+
+    Raises:
+        DataError: as :func:`similarity_of_languages`.
+        AtlasError: if all vectors of a layer are the same.
+    """
+    rows = [
+        row
+        for protocol, path in features.items()
+        for row in similarity_of_languages(path, pivots, protocol)
+    ]
+    write_parquet(pa.Table.from_pylist(rows, SIMILARITIES), output)
+
+
+def similarity_rows(path: Path | str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a measured similarity for :func:`write_measurements`.
+
+    The layer is ``layers``, the measure ``metric``; its band is two more metrics, with ``_low`` and
+    ``_high`` at the end.
+
+    Raises:
+        DataError: if the file is not what :func:`measure_similarity` writes.
+    """
+    for row in read_parquet(path, SIMILARITIES).to_pylist():
+        same = {name: row[name] for name in ("protocol", "source", "target", "n")}
+        for column, ending in (("value", ""), ("low", "_low"), ("high", "_high")):
+            metric = row["measure"] + ending
+            yield {**same, "layers": row["layer"], "metric": metric, "value": row[column]}

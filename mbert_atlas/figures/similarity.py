@@ -1,0 +1,166 @@
+"""Values by layer: similarity of languages, correlations, whatever has one value per layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+
+_NAME = "plot by layer"
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 3)), (0, (3, 1)))
+
+
+def read_by_layer(measurements: Path | str, metric: str, **chosen: str) -> pd.DataFrame:
+    """Read what :func:`layer_plot` draws from measurements.
+
+    Args:
+        measurements: CSV file of one artifact.
+        metric: which one; ``<metric>_low`` and ``<metric>_high``, where they are measured, become
+            the columns ``low`` and ``high``.
+        chosen: the value that a column must have, such as ``protocol``.
+
+    Raises:
+        AtlasError: if there is no such row.
+    """
+    frame = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
+    for column, value in chosen.items():
+        frame = frame[frame[column].astype(str) == value]
+    frame = frame[frame["layers"].astype(str) != ""].astype({"layers": int})
+    keys = [name for name in frame.columns if name not in ("metric", "value")]
+    found = frame[frame["metric"] == metric]
+    for end in ("low", "high"):
+        rows = frame[frame["metric"] == f"{metric}_{end}"].rename(columns={"value": end})
+        if len(rows):
+            found = found.merge(rows[[*keys, end]], how="left", on=keys)
+    if found.empty:
+        raise AtlasError(f"{measurements}: no {metric} by layer for {chosen}; measure it first.")
+    return found
+
+
+def layer_plot(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    value_label: str,
+    lines: str = "condition",
+    panels: str | None = None,
+    names: Mapping[str, str] | None = None,
+    bars: bool = False,
+) -> Figure:
+    """Draw a line through the means over seeds by layer, and a band.
+
+    The band reaches from the least to the largest value of the seeds; where the table has ``low``
+    and ``high``, from the least ``low`` to the largest ``high``.
+
+    Args:
+        frame: columns of measurements: ``layers`` (number), ``value``, ``seed``, ``lines`` and
+            ``panels``; one row per layer, seed, line and panel. Optional ``low`` and ``high``, the
+            ends of an interval.
+        title: goes above the figure.
+        value_label: the vertical axis.
+        lines: column with one line for each of its values, at most 8.
+        panels: column with one panel for each of its values, with the same axes, such as
+            ``target``; none for one panel.
+        names: what lines and panels are called, languages for instance; others stay as they are.
+        bars: draw bars side by side instead of bands: for wide intervals, which would overlap.
+
+    Raises:
+        AtlasError: if a column is missing, a value is not finite, a layer has several values of a
+            seed, or there are too many lines to tell apart.
+    """
+    keys = [*([panels] if panels else []), lines, "layers"]
+    _check(frame, keys)
+    shown = frame.assign(
+        least=frame[["value", *({"low"} & {*frame.columns})]].min(axis=1),
+        largest=frame[["value", *({"high"} & {*frame.columns})]].max(axis=1),
+    )
+    spread = {"value": "mean", "least": "min", "largest": "max"}
+    table = shown.groupby(keys, sort=False, as_index=False).agg(spread).sort_values("layers")
+    kinds = list(dict.fromkeys(frame[lines]))
+    groups = list(dict.fromkeys(frame[panels])) if panels else [None]
+    columns = next(n for n in range(1, 5) if n == 4 or n * n >= len(groups))
+    rows = math.ceil(len(groups) / columns)
+    height = {1: 3.2, 2: 2.3}.get(columns, 1.55)
+    with house_style():
+        figure = Figure(figsize=(FULL_WIDTH, 0.9 + rows * height), layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, group in zip(grid, groups, strict=False):
+            own = table if group is None else table[table[panels] == group]
+            _draw_panel(axes, own, lines, kinds, names or {}, bars=bars, large=columns == 1)
+            if group is not None:
+                axes.set_title((names or {}).get(group, str(group).replace("_", " ")))
+        for place, axes in enumerate(grid):
+            if place + columns >= len(groups):  # the last one of its column
+                axes.tick_params(labelbottom=True)
+                axes.set_xlabel("layer (0: embeddings)")
+            if place % columns == 0:
+                axes.set_ylabel(value_label)
+            axes.set_visible(place < len(groups))
+        if table["least"].min() < 0 < table["largest"].max():
+            for axes in grid:
+                axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
+        figure.suptitle(title, x=0.01, ha="left")
+        if len(kinds) > 1:
+            handles, labels = grid[0].get_legend_handles_labels()
+            figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _check(frame: pd.DataFrame, keys: Sequence[str]) -> None:
+    require_columns(frame, (*keys, "seed", "value"), _NAME)
+    if not np.isfinite(frame["value"].to_numpy(dtype=np.float64)).all():
+        raise AtlasError(f"{_NAME}: a value is not a finite number; check the vectors behind it.")
+    if frame.duplicated([*keys, "seed"]).any():
+        row = frame[frame.duplicated([*keys, "seed"])].iloc[0]
+        raise AtlasError(
+            f"{_NAME}: {', '.join(f'{key} {row[key]}' for key in [*keys, 'seed'])} has several "
+            "values; choose one metric, one protocol and one source."
+        )
+    if (count := frame[keys[-2]].nunique()) > len(_MARKERS):
+        raise AtlasError(
+            f"{_NAME}: {count} lines are too many to tell apart; draw at most {len(_MARKERS)} of "
+            f"them, or make {keys[-2]} the panels."
+        )
+
+
+def _draw_panel(
+    axes: Axes,
+    table: pd.DataFrame,
+    lines: str,
+    kinds: Sequence[str],
+    names: Mapping[str, str],
+    *,
+    bars: bool,
+    large: bool,
+) -> None:
+    for place, kind in enumerate(kinds):
+        own, colour = table[table[lines] == kind], GROUP_COLOURS[place]
+        layers = own["layers"] + (0.6 * ((place + 0.5) / len(kinds) - 0.5) if bars else 0)
+        axes.plot(
+            layers,
+            own["value"],
+            color=colour,
+            linestyle=_DASHES[place],
+            marker=_MARKERS[place],
+            markersize=4.5 if large else 2.5,
+            markeredgewidth=0,
+            linewidth=1.4 if large else 1.1,
+            label=names.get(kind, str(kind).replace("_", " ")),
+        )
+        ends = own["least"], own["largest"]
+        if bars:
+            axes.vlines(layers, *ends, color=colour, alpha=0.6, linewidth=1.1)
+        elif (ends[0] < ends[1]).any():
+            axes.fill_between(layers, *ends, color=colour, alpha=0.2, linewidth=0)
+    axes.xaxis.set_major_locator(MaxNLocator(7 if large else 5, integer=True))
+    axes.margins(x=0.02)

@@ -1,0 +1,66 @@
+"""Spearman's rho against SciPy, its p-value and its interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from mbert_atlas.analysis.correlation import correlate, spearman
+from mbert_atlas.errors import AtlasError
+
+
+@pytest.mark.parametrize("n", [4, 17])
+@pytest.mark.parametrize("ties", [False, True])
+def test_rho_and_p_value_equal_scipy(n: int, ties: bool) -> None:
+    random = np.random.default_rng(n)
+    x = random.normal(size=n)
+    y = -x + random.normal(size=n)
+    if ties:
+        x, y = x.round(), y.round()
+        x[0] = x[1] + 5
+    found = spearman(x, y)
+    expected = stats.spearmanr(x, y)
+    assert found.rho == pytest.approx(expected.statistic, abs=1e-12)
+    if n == 17:
+        assert found.p_value == pytest.approx(expected.pvalue, abs=0.015)
+    else:  # all orders
+        exact = stats.permutation_test(
+            (x,), lambda side: stats.spearmanr(side, y).statistic, permutation_type="pairings"
+        )
+        assert found.p_value == pytest.approx(exact.pvalue, abs=0.015)
+    assert found.n == n
+    assert spearman(x, -y).rho == pytest.approx(-found.rho)
+
+
+def test_the_interval_covers_the_truth() -> None:
+    """Of a bivariate normal rho is 6 / pi asin(r / 2)."""
+    random = np.random.default_rng(0)
+    r, covered = -0.7, []
+    truth = 6 / np.pi * np.arcsin(r / 2)
+    for _ in range(300):
+        x = random.normal(size=20)
+        found = spearman(x, r * x + np.sqrt(1 - r**2) * random.normal(size=20))
+        covered.append(found.low < truth < found.high)
+    assert 0.92 < np.mean(covered) < 0.98
+
+
+def test_by_layer_and_over_all() -> None:
+    x = np.array([3.0, 1, 2, 9])
+    frame = pd.DataFrame({"gap": [*x, *x], "cka": [*x, 5, 6, 7, 1], "layer": [0] * 4 + [7] * 4})
+    found = correlate(frame, "gap", "cka", ["layer"])
+    assert found["layer"].tolist() == [0, 7]
+    assert found["rho"].round(6).tolist() == [1, -0.8]
+    assert correlate(frame, "gap", "cka")["n"].tolist() == [8]
+    assert found[["low", "high"]].abs().le(1).all(axis=None)
+
+
+def test_what_cannot_be_correlated() -> None:
+    for x, match in (
+        ([1, 2, 3], "not four or more pairs"),
+        ([1, 2, 3, np.nan], "missing or not finite"),
+        ([1, 1, 1, 1], "constant"),
+    ):
+        with pytest.raises(AtlasError, match=match):
+            spearman(x, [3, 1, 2, 4][: len(x)])

@@ -1,0 +1,342 @@
+"""CKA equals its definitions, its bands cover known truths, only parallel texts are compared."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from tiny_models import make_encoder, make_tokenizer, text_table
+
+from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.similarity import (
+    Kernel,
+    compare,
+    compare_windows,
+    kernel_cka,
+    kernels,
+    linear_cka,
+    measure_similarity,
+    parallel_sentences,
+    similarity_rows,
+    window_kernels,
+)
+from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
+from mbert_atlas.encoding import encode
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_parquet
+from mbert_atlas.representations.extraction import extract_features
+from mbert_atlas.representations.reading import read_features
+from mbert_atlas.schemas import SIMILARITIES
+
+ROOT = Path(__file__).parents[2]
+MEASURES = ["cka_linear", "cka_linear_debiased", "cka_linear_uncentred", "cka_rbf"]
+ENDS = ("en", "ru"), ("ru", "en")
+
+
+def pair(n: int, p: int = 7, q: int = 5, seed: int = 0, offset: float = 0.0) -> Any:
+    """Two languages that share three directions of meaning."""
+    random = np.random.default_rng(seed)
+    shared = random.normal(size=(n, 3))
+    x = shared @ random.normal(size=(3, p)) + random.normal(size=(n, p)) + offset
+    return x, shared @ random.normal(size=(3, q)) + 0.5 * random.normal(size=(n, q)) + offset
+
+
+def by_definition(k: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+    """CKA with explicit centring matrices (Kornblith et al. 2019, Eq. 3 and 4)."""
+    centring = np.eye(len(k)) - 1 / len(k)
+
+    def hsic(a: np.ndarray, b: np.ndarray) -> float:
+        return float(np.trace(centring @ a @ centring @ centring @ b @ centring))
+
+    return hsic(k, l) / np.sqrt(hsic(k, k) * hsic(l, l))
+
+
+def rbf(x: np.ndarray, sigma: float | None = None) -> np.ndarray:
+    squares = ((x[:, None] - x) ** 2).sum(-1)
+    sigma = sigma or np.sqrt(np.median(squares[squares != 0]))
+    return np.asarray(np.exp(-squares / (2 * sigma**2)))
+
+
+def unbiased(k: np.ndarray, l: np.ndarray) -> float:  # noqa: E741
+    """Song et al. (2012), Eq. 5, by loops over cells."""
+    k, l = k - np.diag(k.diagonal()), l - np.diag(l.diagonal())  # noqa: E741
+    n, ones = len(k), np.ones(len(k))
+    whole = (ones @ k @ ones) * (ones @ l @ ones) / ((n - 1) * (n - 2))
+    return float((np.trace(k @ l) + whole - 2 / (n - 2) * ones @ k @ l @ ones) / (n * (n - 3)))
+
+
+@pytest.mark.parametrize("n", [9, 40])  # fewer sentences than dims, and more
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_cka_equals_its_definition(n: int, dtype: Any) -> None:
+    x, y = (side.astype(dtype) for side in pair(n, offset=3.0))
+    a, b = x.astype(float), y.astype(float)
+    assert linear_cka(x, y) == pytest.approx(by_definition(a @ a.T, b @ b.T), abs=1e-8)
+    plain = np.linalg.norm(b.T @ a) ** 2 / np.linalg.norm(a.T @ a) / np.linalg.norm(b.T @ b)
+    assert linear_cka(x, y, centred=False) == pytest.approx(plain, abs=1e-8)
+    assert kernel_cka(x, y) == pytest.approx(by_definition(rbf(a), rbf(b)), abs=1e-8)
+    assert kernel_cka(x, y, 2.0) == pytest.approx(by_definition(rbf(a, 2), rbf(b, 2)), abs=1e-8)
+    found = compare(kernels(x), kernels(y))
+    assert list(found) == MEASURES
+    assert found["cka_linear"].value == pytest.approx(linear_cka(x, y), abs=1e-10)
+    assert found["cka_linear_uncentred"].value == pytest.approx(plain, abs=1e-10)
+    assert found["cka_rbf"].value == pytest.approx(kernel_cka(x, y), abs=1e-10)
+
+
+def test_the_examples_of_the_comments() -> None:
+    x, y = np.array([[1.0], [2], [6]]), np.array([[0.0], [0], [3]])
+    assert linear_cka(x, y) == pytest.approx(81 / 84)
+    assert linear_cka(x, y, centred=False) == pytest.approx(324 / 369)
+    assert rbf(x)[0].round(2).tolist() == [1, 0.97, 0.46]
+    assert Kernel(np.outer([-2, -1, 3], [-2, -1, 3]), "centred").own[[0, 3]].tolist() == [196, 0.25]
+
+
+def test_what_changes_nothing_and_what_does() -> None:
+    x, y = pair(60)
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(7, 7)))[0]
+    same = 3.7 * x @ rotation + np.arange(7)
+    assert linear_cka(same, y) == pytest.approx(linear_cka(x, y), abs=1e-10)
+    assert kernel_cka(same, y) == pytest.approx(kernel_cka(x, y), abs=1e-10)
+    assert linear_cka(x, same) == pytest.approx(1, abs=1e-10)
+    assert abs(linear_cka(x * [9, 1, 1, 1, 1, 1, 1], y) - linear_cka(x, y)) > 0.02
+    random = np.random.default_rng(2).normal(size=(2, 400, 5))
+    assert linear_cka(*random) < 0.05
+    assert linear_cka(*(random + 5), centred=False) > 0.9  # a common offset alone
+
+
+def test_equal_sentences_do_not_move_the_bandwidth() -> None:
+    x, y = pair(30)
+    x[7] = x[3]
+    squares = ((x[:, None] - x) ** 2).sum(-1)[np.triu_indices(30, 1)]
+    sigma = float(np.sqrt(np.median(squares[squares > 0])))
+    assert kernel_cka(x, y) == pytest.approx(by_definition(rbf(x, sigma), rbf(y)), abs=1e-8)
+
+
+def test_leaving_out_sentences_in_closed_form() -> None:
+    x, y = pair(12, offset=1.0)
+    found, other = kernels(x), kernels(y)
+    for left_out in range(12):
+        rest = np.arange(12) != left_out
+        a, b = x[rest], y[rest]
+        centring = np.eye(11) - 1 / 11
+        of_a, of_b = (
+            {
+                "cka_linear": centring @ (side @ side.T) @ centring,
+                "cka_linear_uncentred": side @ side.T,
+                "cka_rbf": centring @ kernel[np.ix_(rest, rest)] @ centring,
+            }
+            for side, kernel in ((a, rbf(x)), (b, rbf(y)))
+        )
+        for measure in of_a:
+            expected = (of_a[measure] * of_b[measure]).sum()
+            sums = found[measure].sums(other[measure])
+            assert sums[1 + left_out] == pytest.approx(expected, abs=1e-8)
+        name = "cka_linear_debiased"
+        expected = unbiased(a @ a.T, b @ b.T) * 11 * 8
+        sums = found[name].sums(other[name])
+        assert sums[1 + left_out] == pytest.approx(expected, rel=1e-9)
+    assert sums[0] == pytest.approx(unbiased(x @ x.T, y @ y.T) * 12 * 9, rel=1e-9)
+
+
+def test_bands_cover_the_truth_as_often_as_they_say() -> None:
+    """Gaussian vectors, whose CKA for infinitely many sentences is that of their covariances."""
+    random = np.random.default_rng(5)
+    a, b = (random.normal(size=(3, 20)) / np.sqrt(3) for _ in range(2))
+    within = [side.T @ side + np.eye(20) for side in (a, b)]
+    truth = np.linalg.norm(a.T @ b) ** 2 / np.prod([np.linalg.norm(side) for side in within])
+    covered, values, bands, resampled = [], [], [], []
+    for _ in range(400):
+        shared = random.normal(size=(80, 3))
+        x, y = (shared @ side + random.normal(size=(80, 20)) for side in (a, b))
+        found = compare(kernels(x), kernels(y))
+        debiased, plain = found["cka_linear_debiased"], found["cka_linear"]
+        covered.append(debiased.low < truth < debiased.high)
+        values.append([debiased.value, plain.value])
+        bands.append([plain.low, plain.high])
+        drawn = random.integers(0, 80, 80)
+        resampled.append(linear_cka(x[drawn], y[drawn]) - plain.value)
+    assert 0.92 < np.mean(covered) < 0.98
+    debiased_mean, plain_mean = np.mean(values, axis=0)
+    assert abs(debiased_mean - truth) < 0.01
+    assert plain_mean > truth + 0.03  # 80 sentences of 20 dims
+    low, high = np.transpose(bands)
+    assert 0.92 < np.mean((low < plain_mean) & (plain_mean < high)) < 0.98
+    assert np.mean(resampled) > 0.02  # why sentences are not drawn with replacement
+
+
+def test_a_language_and_itself() -> None:
+    x, _ = pair(20)
+    for estimate in compare(kernels(x), kernels(x)).values():
+        assert estimate == pytest.approx((1, 1, 1, 20))
+
+
+@pytest.mark.parametrize(("sentences", "size"), [(150, 147), (203, 200), (260, 200)])
+def test_windows(sentences: int, size: int) -> None:
+    x, y = pair(sentences)
+    values = [kernel_cka(x[start : start + size], y[start : start + size]) for start in range(4)]
+    (found,) = compare_windows(window_kernels(x), window_kernels(y)).values()
+    mean, deviation = np.mean(values), np.std(values)
+    assert found == pytest.approx((mean, mean - deviation, mean + deviation, size), abs=1e-9)
+
+
+def test_vectors_that_cannot_be_compared() -> None:
+    x, y = pair(20)
+    with pytest.raises(AtlasError, match=r"\(20, 7\) and \(19, 5\) are not of the same"):
+        linear_cka(x, y[:19])
+    for function in (linear_cka, kernel_cka):
+        with pytest.raises(AtlasError, match="all vectors are the same"):
+            function(np.zeros((20, 3)), y)
+    for function in (kernels, window_kernels):
+        with pytest.raises(AtlasError, match="all vectors are the same"):
+            function(np.ones((20, 3)))
+
+
+@pytest.fixture
+def features(tmp_path: Path) -> Callable[..., Path]:
+    """Write vectors of two layers of the same sentences in three languages, mixed."""
+
+    def write(name: str = "f", dtype: Any = np.float32, n: int = 30, **changes: Any) -> Path:
+        x, y = pair(n)
+        z = pair(n, q=7, seed=3)[1]
+        by_language = {"en": x, "ru": np.pad(y, ((0, 0), (0, 2))), "xx": z}
+        order = np.random.default_rng(9).permutation(3 * n)
+        order = order[np.argsort(order % n, kind="stable")]  # by sentence, languages in any order
+        languages = np.repeat(list(by_language), n)[order]
+        ids = [f"{code}_pud-n{k % n:03d}" for code, k in zip(languages, order, strict=True)]
+        vectors = np.concatenate(list(by_language.values()))[order]
+        arrays = {
+            "vectors": np.stack([vectors, vectors**3]).astype(dtype),
+            "example": np.arange(3 * n, dtype=np.int32),
+            "labels": np.full(3 * n, -100, np.int32),
+            "example_id": np.array(ids),
+            "language": languages,
+        }
+        changed = {key: change(arrays) for key, change in changes.items() if callable(change)}
+        meta = {"layers": [0, 4], "labels": [], "unit": changes.get("unit", "text")}
+        save_arrays(tmp_path / name, arrays | changed, meta)
+        return tmp_path / name
+
+    return write
+
+
+def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> None:
+    path = features()
+    measure_similarity({"published": path, "corrected": path}, ["en", "ru"], tmp_path / "s.parquet")
+    frame = read_parquet(tmp_path / "s.parquet", SIMILARITIES).to_pandas()
+    assert len(frame) == 2 * 4 * (1 + len(MEASURES))  # layers, pairs, measures by protocol
+    rows = {tuple(row[:5]): row for row in frame.itertuples(index=False)}
+    en, ru = (side.astype(np.float32) for side in pair(30))
+    got = rows["corrected", "en", "ru", 0, "cka_linear"]
+    assert got.value == pytest.approx(linear_cka(en, ru), abs=1e-8)
+    for layer in (0, 4):
+        got, back = (rows["corrected", *those, layer, "cka_linear"] for those in ENDS)
+        assert got.low < got.value < got.high
+        assert back.value == pytest.approx(got.value, abs=1e-12)
+        assert rows["published", "ru", "xx", layer, "cka_rbf"].n == 27
+    assert not frame[["value", "low", "high"]].isna().any(axis=None)
+    # Rounding to half precision, which is how vectors lie on disk, does not matter.
+    half = features("half", np.float16)
+    measure_similarity({"published": half, "corrected": half}, ["en", "ru"], tmp_path / "h.parquet")
+    other = read_parquet(tmp_path / "h.parquet").to_pandas()
+    assert (frame["value"] - other["value"]).abs().max() < 1e-3
+    found = write_measurements(similarity_rows(tmp_path / "s.parquet"), tmp_path / "m.csv")
+    assert set(found["metric"]) == {m + e for m in MEASURES for e in ("", "_low", "_high")}
+    assert found["layers"].unique().tolist() == [0, 4]
+
+
+def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Path) -> None:
+    def refuses(match: str, path: Path, pivots: tuple[str, ...] = ("en",)) -> None:
+        with pytest.raises(DataError, match=match):
+            measure_similarity({"corrected": path}, pivots, tmp_path / "out.parquet")
+        assert not (tmp_path / "out.parquet").exists()
+
+    def unequal(arrays: dict[str, Any]) -> Any:
+        languages = arrays["language"].copy()
+        languages[np.flatnonzero(languages == "ru")[-1]] = "en"
+        return languages
+
+    def renamed(arrays: dict[str, Any]) -> Any:
+        return np.char.replace(arrays["example_id"], "ru_pud-n007", "ru_pud-n107")
+
+    refuses("not vectors of texts; extract texts", features("words", unit="word"))
+    refuses(r"no sentence in tr, only in .*choose other pivots", features(), ("en", "tr"))
+    refuses("7 sentences are too few", features("few", n=7))
+    refuses(r"f, languages .*: (31|29|30) and (31|29|30) sentences; ", features(language=unequal))
+    path = features(example_id=renamed)
+    refuses(r"languages .* and .*, sentence 8: .*_pud-n\d07 beside .*_pud-n\d07, which", path)
+    rows = parallel_sentences(read_features(features()))
+    assert {len(own) for own in rows.values()} == {30}
+
+
+def test_the_script_of_the_rule(
+    features: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features("all/doubled")
+    features("all/plain")
+    (tmp_path / "tools").mkdir()
+    job = SimpleNamespace(
+        input=[str(tmp_path / "all")],
+        output=[str(tmp_path / "out.parquet")],
+        params=SimpleNamespace(
+            pivots=["en"], stores={"published": "doubled", "corrected": "plain"}
+        ),
+    )
+    monkeypatch.setattr("workflow.scripts.atlas_job.run", lambda main, snakemake: main(snakemake))
+    script = ROOT / "workflow/scripts/measure_similarity.py"
+    runpy.run_path(str(script), init_globals={"snakemake": job})
+    frame = read_parquet(tmp_path / "out.parquet", SIMILARITIES).to_pandas()
+    assert frame.groupby("protocol").size().to_dict() == {"corrected": 16, "published": 4}
+    assert set(frame["source"]) == {"en"}
+
+
+@pytest.mark.parametrize("repeat", [False, True])
+def test_means_of_texts_with_specials_once_and_twice(tmp_path: Path, repeat: bool) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    encoder = make_encoder(tmp_path, tokenizer)
+    texts = ["the cat sees", "unable", "你好 the dog , a b", "the cat sees a dog - " * 4]
+    table = text_table(texts, ["en", "en", "zh", "en"])
+    store, options = tmp_path / "store", {"max_length": 16, "repeat_specials": repeat}
+    encode("text", table, tokenizer, store, **options)
+    given = [f"[CLS] {text} [SEP]" if repeat else text for text in texts]
+    expected = load_tokenizer(tokenizer)(given, truncation=True, max_length=16)["input_ids"]
+    ids = load_arrays(store).ragged("input_ids")
+    assert [ids[row].tolist() for row in range(4)] == expected
+    pieces = load_tokenizer(tokenizer).convert_ids_to_tokens(expected[0])
+    inner = ["[CLS]", "the", "cat", "see", "##s", "[SEP]"]
+    assert len(pieces) == len(ids[0])
+    assert (pieces[:2] == inner[:1] * 2) is repeat
+    assert (pieces[-2:] == inner[-1:] * 2) is repeat
+    extract_features(
+        encoder=encoder,
+        store=store,
+        output=tmp_path / "features",
+        pooling="mean",
+        layers="all",
+        dtype="float32",
+    )
+    model = load_encoder(encoder).eval()
+    for row, text in enumerate(expected):
+        with torch.no_grad():
+            states = model(torch.tensor([text]), output_hidden_states=True).hidden_states
+        for layer, state in enumerate(states):
+            found = read_features(tmp_path / "features", layer)
+            mean = state[0, 1:-1].mean(0)  # with the inner [CLS] and, if it fits, the inner [SEP]
+            np.testing.assert_allclose(found.vectors[row], mean, rtol=1e-4, atol=1e-5)
+    assert found.unit == "text"
+    assert found.split is not None
+    assert found.example_id.tolist() == ["0", "1", "2", "3"]
+
+
+def test_texts_stay_parallel_and_need_their_columns(tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    encode("text", text_table(["🜁", "", "cat"], ["en"] * 3), tokenizer, tmp_path / "s")
+    assert load_arrays(tmp_path / "s").ragged("input_ids").lengths.tolist() == [3, 2, 3]
+    with pytest.raises(DataError, match="column text: missing"):
+        encode("text", pa.table({"id": ["1"], "language": ["en"]}), tokenizer, tmp_path / "s")
