@@ -43,9 +43,7 @@ def completed(runs: Any) -> Any:
     }
 
 
-def _by_variant(
-    name: str, family: Mapping[str, Any]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _by_variant(name: str, family: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     variants = family.get("variants")
     if not isinstance(variants, Mapping):
         yield name, family

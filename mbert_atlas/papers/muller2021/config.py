@@ -18,8 +18,8 @@ class LayerTest(ConfigModel):
     """What a table shows of one task."""
 
     runs: str = Field(
-        description="Family of the encoder as it is; with a hyphen and a set of layers after it the "
-        "family that draws those anew."
+        description="Family of the encoder as it is; with a hyphen and a set of layers after it "
+        "the family that draws those anew."
     )
     targets: dict[str, Target | None] = Field(
         description="Targets as the reported numbers name them: dataset/language; null leaves one "

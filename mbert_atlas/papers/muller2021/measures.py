@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.analysis.transfer import Cell, scores_of
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import SIMILARITIES
 
 METRICS = {"parsing": "las", "pos": "accuracy", "ner": "entity_f1"}
 """By task, the score of :mod:`mbert_atlas.analysis.transfer` that the paper reports."""
 REPORTED = {"parsing": "las", "pos": "accuracy", "ner": "f1"}
 REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
 DEPTHS = ("first", "last", "lower", "upper")
+HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
+"""What CKA is under each protocol; the authors' code has another kernel than the paper."""
+CORRELATION = "spearman_cross_lingual_gap_vs_similarity"
+PRETRAINED, FINE_TUNED = "pretrained", "fine_tuned"
+_SIMILARITY_KEYS = ("task", "condition", "source", "target", "protocol", "seed", "n")
 
 
 def measure_layers(cells: Sequence[tuple[Cell, str]], shown: str) -> Iterator[dict[str, Any]]:
@@ -100,3 +109,86 @@ def gaps(frame: pd.DataFrame, source: str, protocol: str) -> dict[int, dict[str,
             target: values[source] - value for target, value in values.items() if target != source
         }
     return found
+
+
+def read_similarities(cells: Iterable[Mapping[str, Any]], paths: Iterable[Path]) -> pd.DataFrame:
+    """Read the similarities of several encoders, in percent.
+
+    Args:
+        cells: task, condition and seed of each.
+        paths: what :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote of each.
+
+    Returns:
+        One row per encoder, protocol, target, layer and measure.
+    """
+    frames = [
+        read_parquet(path, SIMILARITIES).to_pandas().assign(**cell)
+        for cell, path in zip(cells, paths, strict=True)
+    ]
+    frame = pd.concat(frames, ignore_index=True)
+    for column in ("value", "low", "high"):
+        frame[column] *= 100
+    return frame
+
+
+def measure_similarities(frame: pd.DataFrame, targets: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
+
+    ``cka_percent`` is the protocol's CKA; every other kernel stands beside it by its own name.
+    Where the layer is ``bottom``, ``top`` or ``maximum``, it is the first, the last or the largest
+    value; ``cka_percent_maximum`` is the largest, in its layer.
+
+    Args:
+        frame: see :func:`read_similarities`.
+        targets: languages that the figure shows.
+    """
+    shown = frame[frame.target.isin(targets)]
+    for row in shown.to_dict("records"):
+        same = {key: row[key] for key in _SIMILARITY_KEYS} | {"layers": str(row["layer"])}
+        name = str(row["measure"])
+        is_headline = name == HEADLINE[str(row["protocol"])]
+        metric = "cka_percent" if is_headline else f"{name}_percent"
+        yield same | {"metric": metric, "value": row["value"]}
+    shown = shown[shown.measure == shown.protocol.map(HEADLINE)].sort_values("layer")
+    for key, rows in shown.groupby([*_SIMILARITY_KEYS], sort=False):
+        same = dict(zip(_SIMILARITY_KEYS, key, strict=True))
+        values = rows.value.to_numpy()
+        depths = {"bottom": values[0], "top": values[-1], "maximum": values.max()}
+        for layers, value in depths.items():
+            yield same | {"layers": layers, "metric": "cka_percent", "value": value}
+        most = str(rows.layer.iloc[values.argmax()])
+        yield same | {"layers": most, "metric": "cka_percent_maximum", "value": values.max()}
+
+
+def correlate_with_gap(
+    similarities: pd.DataFrame, transfer: Mapping[str, pd.DataFrame], by_layer: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield Table 4 (or by layer Figure 3): do languages that are more alike transfer better?
+
+    :data:`CORRELATION` has the printed sign: that of similarity and what transfer keeps. ``signed``
+    is that of similarity and gap, the correlation as its name says; beside it the p-value.
+
+    Args:
+        similarities: see :func:`read_similarities`; of the pretrained and fine-tuned encoders.
+        transfer: measurements by target of each task (Tables 6 to 8).
+        by_layer: correlate in each layer, else the mean over all layers.
+    """
+    headline = similarities[similarities.measure == similarities.protocol.map(HEADLINE)]
+    keys = ["task", "condition", "protocol", "seed", "source"]
+    for key, some in headline.groupby(keys, sort=False):
+        place: dict[str, Any] = dict(zip(keys, key, strict=True))
+        found = gaps(transfer[place["task"]], place["source"], place["protocol"])[place["seed"]]
+        by_target = some[some.target.isin(found)].pivot_table("value", "target", "layer")
+        columns = by_target.items() if by_layer else [("", by_target.mean(axis=1))]
+        for layer, values in columns:
+            rho = spearman(values.to_numpy(), [found[target] for target in values.index])
+            row = place | {"target": "all", "layers": str(layer), "n": rho.n}
+            metrics = {
+                CORRELATION: -rho.rho,
+                f"{CORRELATION}_low": -rho.high,
+                f"{CORRELATION}_high": -rho.low,
+                "spearman_signed": rho.rho,
+                "spearman_p_value": rho.p_value,
+            }
+            for metric, value in metrics.items():
+                yield row | {"metric": metric, "value": value}
