@@ -125,7 +125,7 @@ def read_similarities(cells: Iterable[Mapping[str, Any]], paths: Iterable[Path])
         read_parquet(path, SIMILARITIES).to_pandas().assign(**cell)
         for cell, path in zip(cells, paths, strict=True)
     ]
-    frame = pd.concat(frames, ignore_index=True)
+    frame: pd.DataFrame = pd.concat(frames, ignore_index=True)
     for column in ("value", "low", "high"):
         frame[column] *= 100
     return frame
