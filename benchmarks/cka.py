@@ -150,7 +150,7 @@ def encoding(
             model, ids, rows, starts, ids.lengths - 1, aggregation="mean", layers=every
         )
     )
-    some = random.choice(len(ids), 100, replace=False)
+    some = random.choice(len(ids), min(100, len(ids)), replace=False)
 
     def one_by_one() -> None:
         with torch.no_grad():

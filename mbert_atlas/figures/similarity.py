@@ -35,6 +35,7 @@ def read_by_layer(measurements: Path | str, metric: str, **chosen: str) -> pd.Da
     frame = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
     for column, value in chosen.items():
         frame = frame[frame[column].astype(str) == value]
+    frame = frame[frame["metric"].isin([metric, f"{metric}_low", f"{metric}_high"])]
     frame = frame[frame["layers"].astype(str) != ""].astype({"layers": int})
     keys = [name for name in frame.columns if name not in ("metric", "value")]
     found = frame[frame["metric"] == metric]

@@ -34,8 +34,9 @@ def test_rho_and_p_value_equal_scipy(n: int, ties: bool) -> None:
     assert spearman(x, -y).rho == pytest.approx(-found.rho)
 
 
-def test_the_interval_covers_the_truth() -> None:
+def test_the_interval_covers_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a bivariate normal rho is 6 / pi asin(r / 2)."""
+    monkeypatch.setattr("mbert_atlas.analysis.correlation._PERMUTATIONS", 2)
     random = np.random.default_rng(0)
     r, covered = -0.7, []
     truth = 6 / np.pi * np.arcsin(r / 2)

@@ -94,7 +94,8 @@ def test_tables_that_cannot_be_drawn() -> None:
 def test_reading_measurements(tmp_path: Path) -> None:
     rows = measured(seeds=1).to_dict("records")
     ends = [row | {"metric": "cka_low", "value": row["value"] - 0.1} for row in rows]
-    other = [{**rows[0], "layers": "", "metric": "cka"}, {**rows[0], "protocol": "published"}]
+    other = [{**rows[0], "layers": ""}, {**rows[0], "protocol": "published"}]
+    other.append({**rows[0], "metric": "f1", "layers": "1-2"})
     write_measurements([*rows, *ends, *other], tmp_path / "m.csv")
     found = read_by_layer(tmp_path / "m.csv", "cka", protocol="corrected")
     assert len(found) == len(rows)
