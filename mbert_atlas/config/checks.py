@@ -20,7 +20,10 @@ from mbert_atlas.config.search import TAG_METRICS, TEXT_METRICS, Search
 from mbert_atlas.config.training import Finetuning
 from mbert_atlas.config.transfer import TransferTable, TransferTest
 
-_CORPUS_OF = {"inference": "nli", "tagging": "universal_dependencies"}
+_CORPUS_OF = {
+    "inference": "nli",
+    **dict.fromkeys(["tagging", "dependency_parsing"], "universal_dependencies"),
+}
 _METRICS = {
     **dict.fromkeys(["inference", "language_identification"], TEXT_METRICS),
     **dict.fromkeys(["tagging", "named_entities"], TAG_METRICS),

@@ -13,7 +13,12 @@ class Encoding(ConfigModel):
     """How a task's examples become token ids."""
 
     task: Literal[
-        "inference", "tagging", "named_entities", "question_answering", "language_identification"
+        "inference",
+        "tagging",
+        "named_entities",
+        "question_answering",
+        "dependency_parsing",
+        "language_identification",
     ] = Field(description="The task whose examples are encoded.")
     max_length: int = Field(128, ge=8, description="Longest example in pieces, specials included.")
     segment_ids: bool = Field(

@@ -29,7 +29,8 @@ from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.tasks.base import CrossEntropy, load_model
+from mbert_atlas.tasks import load_model
+from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import predict

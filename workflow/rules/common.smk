@@ -279,7 +279,7 @@ def encoded(encoder, item):
 def unit_of(family):
     """What a family of fine-tuning runs classifies: texts, or tokens."""
     task = CONFIG.encodings[CONFIG.runs[family].encoding].task
-    return "token" if task in ("tagging", "named_entities") else "text"
+    return "token" if task in ("tagging", "named_entities", "dependency_parsing") else "text"
 
 
 def method_inputs(run):
