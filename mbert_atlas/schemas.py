@@ -105,6 +105,17 @@ TAG_PREDICTIONS = pa.schema(
         ("words", pa.list_(pa.int32())),  # the piece's word in the sentence
     ]
 )
+TREE_PREDICTIONS = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("language", pa.string()),
+        ("example_id", pa.string()),
+        ("gold_heads", pa.list_(pa.int32())),  # of all words, 1-based, 0 is the root
+        ("predicted_heads", pa.list_(pa.int32())),  # -1 where the encoder sees no piece of a word
+        ("gold_relations", _words),
+        ("predicted_relations", _words),  # then empty
+    ]
+)
 SPAN_PREDICTIONS = pa.schema(
     [
         ("dataset", pa.string()),

@@ -28,7 +28,7 @@ def choose_hyperparameters(
     Args:
         draws: values that each draw set, by hyperparameter.
         predictions: its predictions on development data, in the same order.
-        unit: ``token`` or ``text``.
+        unit: ``token``, ``text`` or ``tree``.
         protocol: ``published`` scores every labelled piece, ``corrected`` every word.
         metric: score that decides, as :mod:`mbert_atlas.analysis.scores` names it.
         languages: languages whose mean decides; none: the score of all of them pooled.

@@ -16,10 +16,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas.analysis.trees import attachment_counts
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
+from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TREE_PREDICTIONS
 
 SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
 ALL_LANGUAGES = "all"
@@ -31,14 +32,16 @@ def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFram
 
     Args:
         path: Parquet file of predictions.
-        unit: what is classified, ``token`` or ``text``.
+        unit: what is predicted, ``token``, ``text`` or ``tree``.
         protocol: ``published`` or ``corrected``.
 
     Returns:
-        As :func:`tag_scores` or :func:`class_scores`.
+        As :func:`tag_scores`, :func:`class_scores` or :func:`tree_scores`.
     """
     if unit == "text":
         return class_scores(read_parquet(path, CLASS_PREDICTIONS))
+    if unit == "tree":
+        return tree_scores(read_parquet(path, TREE_PREDICTIONS))
     table = read_parquet(path, TAG_PREDICTIONS)
     return tag_scores(table, unit="piece" if protocol == "published" else "word")
 
@@ -105,6 +108,27 @@ def tag_scores(
         values |= {f"span_{average}_f1": value for average, value in spans.items()}
         n = int(lengths[group].sum())
         rows += [(dataset, language, name, 100 * v, n) for name, v in values.items()]
+    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+
+
+def tree_scores(predictions: pa.Table) -> pd.DataFrame:
+    """Score predictions of dependency trees; see :mod:`mbert_atlas.analysis.trees`.
+
+    Args:
+        predictions: columns as in :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
+
+    Returns:
+        As :func:`class_scores`, with ``las`` and ``uas``; ``n`` counts words.
+
+    Raises:
+        AtlasError: if there are no predictions, or the columns of a sentence differ in length.
+    """
+    counts = attachment_counts(predictions)
+    rows: list[tuple[str, str, str, float, int]] = []
+    for dataset, language, group in _groups(predictions):
+        labelled, unlabelled, words = counts[group].sum(axis=0).tolist()
+        shares = {"las": labelled / words, "uas": unlabelled / words}
+        rows += [(dataset, language, name, 100 * value, words) for name, value in shares.items()]
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 

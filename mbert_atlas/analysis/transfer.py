@@ -25,9 +25,15 @@ from mbert_atlas.analysis.significance import (
     holm,
     paired_t_test,
 )
+from mbert_atlas.analysis.trees import right_arcs
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
+from mbert_atlas.schemas import (
+    CLASS_PREDICTIONS,
+    SPAN_PREDICTIONS,
+    TAG_PREDICTIONS,
+    TREE_PREDICTIONS,
+)
 
 _LEVEL = 0.05
 _SEED = 0  # of permutations and resamples: the same for every cell
@@ -75,6 +81,10 @@ def _right_words(cell: Cell, metric: str) -> Examples:
     return right_words(_rows_of(cell))
 
 
+def _right_arcs(cell: Cell, metric: str) -> Examples:
+    return right_arcs(_rows_of(cell), labelled=metric == "las")
+
+
 def _answers(cell: Cell, metric: str) -> Examples:
     contexts = "en" if cell.questions == "target" else cell.language
     return scores_by_question(
@@ -115,6 +125,7 @@ KINDS = {
     "tagging": Kind(TAG_PREDICTIONS, ("accuracy",), _right_words),
     "named_entities": Kind(TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")),
     "question_answering": Kind(SPAN_PREDICTIONS, ("f1", "exact_match"), _answers),
+    "dependency_parsing": Kind(TREE_PREDICTIONS, ("las", "uas"), _right_arcs),
 }
 """By the task of an encoding; a new task is one more line."""
 
@@ -140,9 +151,10 @@ def measure_transfer(
 ) -> pd.DataFrame:
     """Score predictions and test conditions against each other (Efimov et al. 2022, section 5.1).
 
-    Scores in percent by source language and seed: accuracy; answer F1 and exact match; and of named
-    entities the F1 that the paper's text speaks of (tokens) under ``corrected`` and the one that
-    the authors' code computes (entities) under ``published``, both beside it by their own names.
+    Scores in percent by source language and seed: accuracy; answer F1 and exact match; LAS and UAS
+    of trees; and of named entities the F1 that the paper's text speaks of (tokens) under
+    ``corrected`` and the one that the authors' code computes (entities) under ``published``, both
+    beside it by their own names.
 
     Over seeds: a two-sided paired t-test on the examples' mean scores; for entities, whose F1 is no
     mean over sentences, a permutation test on the seeds' concatenated predictions. 1 where

@@ -16,14 +16,18 @@ from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
-from mbert_atlas.config.search import TAG_METRICS, TEXT_METRICS, Search
+from mbert_atlas.config.search import TAG_METRICS, TEXT_METRICS, TREE_METRICS, Search
 from mbert_atlas.config.training import Finetuning
 from mbert_atlas.config.transfer import TransferTable, TransferTest
 
-_CORPUS_OF = {"inference": "nli", "tagging": "universal_dependencies"}
+_CORPUS_OF = {
+    "inference": "nli",
+    **dict.fromkeys(["tagging", "dependency_parsing"], "universal_dependencies"),
+}
 _METRICS = {
     **dict.fromkeys(["inference", "language_identification"], TEXT_METRICS),
     **dict.fromkeys(["tagging", "named_entities"], TAG_METRICS),
+    "dependency_parsing": TREE_METRICS,
 }
 _SCORED = ("nli", "universal_dependencies", "named_entities", "question_answering")
 _TEXTS = ("wikipedia", "plain_text")

@@ -17,6 +17,7 @@ class Encoding(ConfigModel):
         "tagging",
         "named_entities",
         "question_answering",
+        "dependency_parsing",
         "language_identification",
         "text",
     ] = Field(description="The task whose examples are encoded; text: only for vectors.")

@@ -10,7 +10,8 @@ from mbert_atlas.config.base import ConfigModel
 
 TEXT_METRICS = ("accuracy", "macro_f1_present", "macro_f1_union", "micro_f1")
 TAG_METRICS = (*(f"token_{name}" for name in TEXT_METRICS), "span_macro_f1", "span_micro_f1")
-"""What :mod:`mbert_atlas.analysis.scores` gives of predictions of texts and of tags."""
+TREE_METRICS = ("las", "uas")
+"""What :mod:`mbert_atlas.analysis.scores` gives of predictions of texts, of tags and of trees."""
 
 
 class Choice(ConfigModel):
@@ -18,7 +19,8 @@ class Choice(ConfigModel):
 
     metric: str = Field(
         description="Score in percent: accuracy, macro_f1_present, macro_f1_union or micro_f1 of "
-        "texts; these with token_ before them, span_macro_f1 or span_micro_f1 of tags."
+        "texts; these with token_ before them, span_macro_f1 or span_micro_f1 of tags; las or uas of "
+        "trees."
     )
     languages: list[str] | None = Field(
         None, description="Languages whose mean counts; none: the score of all of them pooled."

@@ -26,6 +26,13 @@ from mbert_atlas.schemas import SENTENCES
 _OPEN_CLASS = frozenset({"ADJ", "ADV", "INTJ", "NOUN", "PROPN", "VERB"})
 _CLOSED_CLASS = frozenset({"ADP", "AUX", "CCONJ", "DET", "NUM", "PART", "PRON", "SCONJ"})
 UPOS = _OPEN_CLASS | _CLOSED_CLASS | {"PUNCT", "SYM", "X"}
+RELATIONS = (
+    *("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound"),
+    *("conj", "cop", "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat"),
+    *("goeswith", "iobj", "list", "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan"),
+    *("parataxis", "punct", "reparandum", "root", "vocative", "xcomp"),
+)
+"""The 37 universal relations of UD v2, https://universaldependencies.org/u/dep/."""
 _WITHHELD = "_"
 _MULTIWORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY_NODE = re.compile(r"([0-9]+)\.([1-9][0-9]*)")

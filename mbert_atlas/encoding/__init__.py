@@ -14,6 +14,7 @@ from mbert_atlas.encoding.languages import encode_languages
 from mbert_atlas.encoding.questions import encode_questions
 from mbert_atlas.encoding.tags import encode_tags
 from mbert_atlas.encoding.texts import encode_unlabelled
+from mbert_atlas.encoding.trees import encode_trees
 
 __all__ = ["ENCODINGS", "encode"]
 
@@ -29,6 +30,7 @@ ENCODINGS: dict[str, Callable[..., None]] = {
     # By default it labels the first piece of a word, as the code of Efimov et al. (2022) does.
     "named_entities": partial(encode_tags, task="named_entities", tag_column="ner_tags"),
     "question_answering": encode_questions,
+    "dependency_parsing": encode_trees,
     "text": encode_unlabelled,  # nothing to learn, only vectors
 }
 
@@ -47,7 +49,8 @@ def encode(
             pieces of an example, special ones included (the rest is cut); ``drop_unknown``, leave
             out examples with [UNK]; ``origin``, where the table comes from, for
             messages; and those of :func:`encode_classes`, :func:`encode_languages`,
-            :func:`encode_tags`, :func:`encode_questions` or :func:`encode_unlabelled`.
+            :func:`encode_tags`, :func:`encode_questions`, :func:`encode_trees` or
+            :func:`encode_unlabelled`.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.

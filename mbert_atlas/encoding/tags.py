@@ -59,17 +59,17 @@ def encode_tags(
             ``labels`` or nothing is left.
     """
     require_columns(table, ["id", "language", "forms", tag_column], origin)
-    tags = _tag_numbers(table, tag_column, labels, origin)
+    tags = tag_numbers(table, tag_column, labels, origin)
     tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
     labelled_ids = _labelled_ids(tokenizer, labelled_pieces, tokenizer_dir)
     dropped: Counter[str] = Counter()
     kept: list[int] = []
     arrays: dict[str, list[npt.NDArray[Any]]] = {"input_ids": [], "labels": [], "words": []}
-    for row, encoding in _encoded(table, tokenizer, f"encoding {Path(output).name}"):
+    for row, encoding in encoded_words(table, tokenizer, f"encoding {Path(output).name}"):
         ids = np.array(encoding.ids, dtype=np.int32)
         words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
         seen = np.unique(words[words != NO_WORD])
-        _count_lost_words(dropped, seen, len(tags[row]), bool(encoding.overflowing))
+        count_lost_words(dropped, seen, len(tags[row]), bool(encoding.overflowing))
         if drop_unknown and unknown in encoding.ids:
             dropped["sentence_with_unknown_piece"] += 1
         elif len(seen) == 0:
@@ -89,9 +89,10 @@ def encode_tags(
     write_store(task, table, kept, ragged, *where, labels=labels, options=options, dropped=dropped)
 
 
-def _encoded(
+def encoded_words(
     table: pa.Table, tokenizer: Tokenizer, description: str
 ) -> Iterator[tuple[int, Encoding]]:
+    """Yield the number and the pieces of every row; each piece knows its word of ``forms``."""
     for first_row, part in in_chunks(table, description):
         forms = part.column("forms").to_pylist()
         yield from enumerate(tokenizer.encode_batch(forms, is_pretokenized=True), first_row)
@@ -107,19 +108,15 @@ def _piece_labels(
     return np.where((words != NO_WORD) & (begins | is_labelled), tags[words], NO_LABEL)
 
 
-def _tag_numbers(
+def tag_numbers(
     table: pa.Table, tag_column: str, labels: Sequence[str], origin: Path | str
 ) -> Ragged:
-    forms = table.column("forms").combine_chunks()
-    column = table.column(tag_column).combine_chunks()
-    unequal = pc.not_equal(pc.list_value_length(forms), pc.list_value_length(column))
-    if (row := pc.index(unequal, True).as_py()) >= 0:
-        raise DataError(
-            origin,
-            row_name(table, row),
-            f"{len(forms[row])} words but {len(column[row])} tags",
-            "remake the table",
-        )
+    """Return the number of each word's tag, int32.
+
+    Raises:
+        DataError: if forms and tags differ in number or a tag is not in ``labels``.
+    """
+    column = column_of_words(table, tag_column, "tags", origin)
 
     def place(number: int) -> str:
         return row_name(table, pc.list_parent_indices(column)[number].as_py())
@@ -127,6 +124,24 @@ def _tag_numbers(
     numbers = label_numbers(pc.list_flatten(column), labels, place, origin)
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     return Ragged(numbers, offsets_of(lengths))
+
+
+def column_of_words(table: pa.Table, name: str, what: str, origin: Path | str) -> pa.ListArray:
+    """Return a column that has one entry per word of ``forms``.
+
+    Raises:
+        DataError: if a sentence has more or fewer; ``what`` they are goes into the message.
+    """
+    forms, column = (table.column(key).combine_chunks() for key in ("forms", name))
+    unequal = pc.not_equal(pc.list_value_length(forms), pc.list_value_length(column))
+    if (row := pc.index(unequal, True).as_py()) >= 0:
+        raise DataError(
+            origin,
+            row_name(table, row),
+            f"{len(forms[row])} words but {len(column[row])} {what}",
+            "remake the table",
+        )
+    return column
 
 
 def _labelled_ids(
@@ -156,7 +171,7 @@ def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDA
     return continuation
 
 
-def _count_lost_words(
+def count_lost_words(
     dropped: Counter[str], seen: npt.NDArray[np.int32], words: int, cut: bool
 ) -> None:
     """Count the words of a sentence that got no piece, and those behind the cut."""

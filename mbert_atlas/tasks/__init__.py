@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from mbert_atlas.errors import AtlasError
-from mbert_atlas.tasks.base import Task
+from pathlib import Path
+
+from safetensors.torch import load_file
+
+from mbert_atlas.config.training import HeadOptions
+from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import read_json
+from mbert_atlas.tasks.base import EncoderWithHead, Task
+from mbert_atlas.tasks.dependency_parsing import DependencyParsing
 from mbert_atlas.tasks.inference import Inference
 from mbert_atlas.tasks.language_identification import LanguageIdentification
 from mbert_atlas.tasks.named_entities import NamedEntities
 from mbert_atlas.tasks.question_answering import QuestionAnswering
 from mbert_atlas.tasks.tagging import Tagging
 
-__all__ = ["TASKS", "Task", "get"]
+__all__ = ["TASKS", "Task", "get", "load_model"]
 
 TASKS: dict[str, Task] = {
     task.name: task
@@ -20,6 +28,7 @@ TASKS: dict[str, Task] = {
         LanguageIdentification(),
         NamedEntities(),
         QuestionAnswering(),
+        DependencyParsing(),
     )
 }
 
@@ -33,3 +42,20 @@ def get(name: str) -> Task:
     if name not in TASKS:
         raise AtlasError(f"There is no task {name!r}; choose one of {', '.join(sorted(TASKS))}.")
     return TASKS[name]
+
+
+def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
+    """Open what :func:`tasks.base.save_model` wrote; return the model and its labels.
+
+    Raises:
+        DataError: if a file is missing.
+    """
+    folder = Path(folder)
+    facts = read_json(folder / "head.json")
+    labels, options = len(facts["labels"]), HeadOptions(dropout=facts["dropout"])
+    make_head = get(facts["task"]).new_head
+    model = EncoderWithHead(load_encoder(folder), labels, facts["unit"], options, make_head)
+    if not (folder / "head.safetensors").is_file():
+        raise DataError(folder, "head.safetensors", "no such file", "fine-tune again")
+    model.head.load_state_dict(load_file(folder / "head.safetensors"))
+    return model, facts["labels"]

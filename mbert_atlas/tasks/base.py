@@ -1,9 +1,9 @@
-"""What tasks share: batches of examples, an encoder with a linear head, cross-entropy."""
+"""What tasks share: batches of examples, an encoder with a head, cross-entropy."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import HeadOptions
-from mbert_atlas.encoders.loading import load_encoder, write_encoder
-from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_directory, read_json, write_json
+from mbert_atlas.encoders.loading import write_encoder
+from mbert_atlas.files import atomic_directory, write_json
 
 Batch = dict[str, torch.Tensor]
 Indices = npt.NDArray[np.int64]
 Unit = Literal["text", "token"]
+HeadMaker = Callable[[Any, int, HeadOptions], nn.Module]
 
 
 class Task(ABC):
@@ -48,6 +48,10 @@ class Task(ABC):
     ) -> EncodedExamples:
         """Open encoded examples for training or prediction, all of them or only ``rows``."""
 
+    def new_head(self, config: Any, classes: int, options: HeadOptions) -> nn.Module:
+        """Return the head, drawn from torch's generator; see :func:`new_head`."""
+        return new_head(config, classes, options)
+
     def objective(self) -> CrossEntropy:
         """Return the loss that training minimises."""
         return CrossEntropy()
@@ -55,6 +59,10 @@ class Task(ABC):
     @abstractmethod
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return what :meth:`decode` needs: one row per label of the batch."""
+
+    def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return the numbers of the gold and of the predicted class of each label, ``(m, 2)``."""
+        return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)
 
     @abstractmethod
     def decode(
@@ -111,7 +119,7 @@ class EncodedExamples:
 
 
 class EncoderWithHead(nn.Module):
-    """An encoder, dropout and a linear layer; equal to transformers' BERT classifiers.
+    """An encoder, dropout and a head; with a linear one equal to transformers' BERT classifiers.
 
     Attributes:
         head_language: a second layer on the same vectors, for the language of a text or piece,
@@ -124,20 +132,30 @@ class EncoderWithHead(nn.Module):
         unit: ``text`` classifies the pooler's output, ``token`` the last hidden states at the
             batch's ``positions``.
         options: the head.
+        make_head: returns it, given the encoder's configuration, ``labels`` and ``options``; none:
+            :func:`new_head`.
     """
 
     def __init__(
-        self, encoder: PreTrainedModel, labels: int, unit: Unit, options: HeadOptions
+        self,
+        encoder: PreTrainedModel,
+        labels: int,
+        unit: Unit,
+        options: HeadOptions,
+        make_head: HeadMaker | None = None,
     ) -> None:
         super().__init__()
         config = encoder.config
         self.encoder, self.unit = encoder, unit
         self.dropout = nn.Dropout(options.dropout)
-        self.head = new_head(config, labels, options)
+        self.head = (make_head or new_head)(config, labels, options)
         self.head_language: nn.Linear | None = None
 
     def features(self, batch: Batch) -> torch.Tensor:
-        """Return what heads see before dropout, ``(m, dims)``: a row per text or position."""
+        """Return what heads see before dropout, ``(m, dims)``: a row per text or position.
+
+        Positions of the shape ``(b, n)`` give ``(b, n, dims)``.
+        """
         names = ("input_ids", "attention_mask", "token_type_ids")
         states = self.encoder(**{name: batch[name] for name in names if name in batch})
         vectors: torch.Tensor
@@ -202,21 +220,3 @@ def save_model(
             "dropout": model.dropout.p,
         }
         write_json(facts, temporary / "head.json")
-
-
-def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
-    """Open what :func:`save_model` wrote; return the model and its labels.
-
-    Raises:
-        DataError: if a file is missing.
-    """
-    folder = Path(folder)
-    facts = read_json(folder / "head.json")
-    encoder = load_encoder(folder)
-    model = EncoderWithHead(
-        encoder, len(facts["labels"]), facts["unit"], HeadOptions(dropout=facts["dropout"])
-    )
-    if not (folder / "head.safetensors").is_file():
-        raise DataError(folder, "head.safetensors", "no such file", "fine-tune again")
-    model.head.load_state_dict(load_file(folder / "head.safetensors"))
-    return model, facts["labels"]

@@ -130,7 +130,7 @@ def new_model(
     """Put a new head on an encoder; its weights depend on the run's seed alone."""
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "head"))
-        return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head)
+        return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head, task.new_head)
 
 
 def train_only(encoder: Any, layers: TrainedLayers) -> None:
@@ -184,11 +184,9 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
 
 def store_digest(path: Path) -> str:
     """Return what tells a store's examples, labels and options from others'."""
-    return "".join(
-        sha256_of(file)
-        for file in sorted(path.iterdir())
-        if file.name.startswith(("input_ids.", "labels.", "segment_start.", "split.", "meta."))
-    )
+    told_by = ("input_ids.", "labels.", "heads.", "segment_start.", "split.", "meta.")
+    files = (file for file in sorted(path.iterdir()) if file.name.startswith(told_by))
+    return "".join(map(sha256_of, files))
 
 
 def _rows_of(

@@ -33,7 +33,8 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import TAG_PREDICTIONS
-from mbert_atlas.tasks.base import CrossEntropy, load_model
+from mbert_atlas.tasks import load_model
+from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.job import new_model
 from mbert_atlas.training.loop import predict

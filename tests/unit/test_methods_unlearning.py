@@ -33,7 +33,8 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import LID_EXAMPLES
-from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, load_model
+from mbert_atlas.tasks import load_model
+from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
 from mbert_atlas.training import loop
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model

@@ -33,7 +33,6 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 from mbert_atlas.tasks.base import (
     CrossEntropy,
     EncoderWithHead,
-    load_model,
     save_model,
 )
 
@@ -303,7 +302,7 @@ def test_non_continuation_needs_word_pieces(tmp_path):
 def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
     model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions(dropout=0.2)).eval()
     save_model(model, NLI_LABELS, "inference", encoder, tmp_path / "m")
-    again, labels = load_model(tmp_path / "m")
+    again, labels = tasks.load_model(tmp_path / "m")
     again.eval()
     assert labels == NLI_LABELS
     assert again.dropout.p == 0.2
@@ -313,7 +312,7 @@ def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
     assert load_encoder(tmp_path / "m").config.id2label == dict(enumerate(NLI_LABELS))
     (tmp_path / "m" / "head.safetensors").unlink()
     with pytest.raises(DataError, match=r"head\.safetensors"):
-        load_model(tmp_path / "m")
+        tasks.load_model(tmp_path / "m")
 
 
 def test_bad_input_is_named(tmp_path, tokenizer_dir):

@@ -25,7 +25,8 @@ from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabu
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import QA_EXAMPLES, SPAN_PREDICTIONS
-from mbert_atlas.tasks.base import EncoderWithHead, load_model
+from mbert_atlas.tasks import load_model
+from mbert_atlas.tasks.base import EncoderWithHead
 from mbert_atlas.tasks.question_answering import SpanCrossEntropy, best_spans
 from mbert_atlas.training.job import store_digest
 from mbert_atlas.training.loop import predict

@@ -35,7 +35,8 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTENCES
-from mbert_atlas.tasks.base import CrossEntropy, load_model
+from mbert_atlas.tasks import load_model
+from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model, train_only
 from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import METHODS, methods_of

@@ -277,9 +277,10 @@ def encoded(encoder, item):
 
 
 def unit_of(family):
-    """What a family of fine-tuning runs classifies: texts, or tokens."""
+    """What a family of fine-tuning runs predicts: texts, tokens, or trees."""
     task = CONFIG.encodings[CONFIG.runs[family].encoding].task
-    return "token" if task in ("tagging", "named_entities") else "text"
+    units = {"tagging": "token", "named_entities": "token", "dependency_parsing": "tree"}
+    return units.get(task, "text")
 
 
 def method_inputs(run):

@@ -20,7 +20,7 @@ OPTIONS = {
 def main(snakemake):
     from mbert_atlas.corpora.ner import TAGS
     from mbert_atlas.corpora.nli import LABELS
-    from mbert_atlas.corpora.universal_dependencies import UPOS
+    from mbert_atlas.corpora.universal_dependencies import RELATIONS, UPOS
     from mbert_atlas.encoding import encode
     from mbert_atlas.encoding.questions import OUTPUTS
     from mbert_atlas.files import read_parquet
@@ -32,6 +32,7 @@ def main(snakemake):
         "tagging": sorted(UPOS),
         "named_entities": TAGS,
         "question_answering": OUTPUTS,
+        "dependency_parsing": RELATIONS,
         "language_identification": sorted(snakemake.params.languages),
         "text": [],
     }

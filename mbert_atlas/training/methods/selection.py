@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -17,7 +15,8 @@ from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path
-from mbert_atlas.tasks.base import Batch, Task
+from mbert_atlas.tasks.base import Task
+from mbert_atlas.tasks.dependency_parsing import DependencyParsing
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification
 from mbert_atlas.training.interfaces import TrainingLog
@@ -58,7 +57,7 @@ class BestEpoch(Method):
             DataError: if nothing can be held out, or the development set does not fit.
         """
         _require_metric(self._selection.metric, run.task)
-        self._job, self._labels = run.job, run.labels
+        self._job, self._labels, self._task = run.job, run.labels, run.task
         if self._development:
             self._examples = run.open_test(self._development, run.job.train_languages)
             return
@@ -108,12 +107,12 @@ class BestEpoch(Method):
         self.state.append(score)
 
     def _score(self, model: nn.Module, description: str) -> float:
-        """Return the macro F1 over the labels of all labelled pieces; a word may have several."""
+        """Return the metric over the labels of all labelled pieces; a word may have several."""
         counts, precision = self._examples.label_counts, self._job.optimisation.precision
         outputs = predict(
             model,
             self._examples,
-            _gold_and_predicted,
+            self._task.gold_and_predicted,
             description=description,
             rows=counts,
             precision=precision,
@@ -122,14 +121,17 @@ class BestEpoch(Method):
         kind, _, rest = self._selection.metric.partition("_")
         if kind == "span":
             return SpanScorer(self._labels).f1(gold, predicted, counts)[rest.removesuffix("_f1")]
-        confusion = Confusion.of(gold, predicted)
-        return confusion.accuracy() if kind == "accuracy" else confusion.macro_f1("union")
+        if kind == "accuracy":
+            return float(np.mean(gold == predicted))
+        return Confusion.of(gold, predicted).macro_f1("union")
 
     def _path(self, epoch: int) -> Path:
         return self._job.state_dir / "epochs" / f"epoch-{epoch}.safetensors"
 
 
 def _require_metric(metric: str, task: Task) -> None:
+    if isinstance(task, DependencyParsing) and metric == "accuracy":
+        return
     if not isinstance(task, TextClassification | Tagging):
         raise AtlasError(
             f"{task.name}: there are no classes whose F1 could select an epoch; "
@@ -141,6 +143,3 @@ def _require_metric(metric: str, task: Task) -> None:
             "choose macro_f1."
         )
 
-
-def _gold_and_predicted(model: Any, batch: Batch) -> torch.Tensor:
-    return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)

@@ -1,0 +1,190 @@
+"""Dependency trees from arc scores: batches in NumPy against decoders that go one by one.
+
+Random sentences as long as those of treebanks, once with the scores of a good parser (gold arcs
+raised, so that most words' own best heads make a tree) and once with those of a poor one. Beside
+the package's decoder run networkx's maximum arborescence and Chu-Liu-Edmonds in plain Python, each
+sentence by itself; to all of them the root's arcs are lowered alike, as trees have one word below
+the root. The first two must find trees of the same score.
+
+    python benchmarks/parsing.py [--sentences N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import networkx
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from mbert_atlas.batching import micro_batches
+from mbert_atlas.tasks.arborescences import best_trees
+
+TOKEN_BUDGET = 16384  # nodes in one batch, as in training.loop.predict
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--networkx", type=int, default=30, help="sentences that it is given")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    random = np.random.default_rng(options.seed)
+    lengths = np.clip(random.lognormal(np.log(18), 0.6, options.sentences), 2, 120).astype(int)
+    print(f"{len(lengths)} sentences of {lengths.min()} to {lengths.max()} words, one thread")
+    for name, raised in (("good", 9.0), ("poor", 0.0)):
+        scores = [make_scores(random, length, raised) for length in lengths]
+        compare(name, scores, options)
+
+
+def compare(name: str, scores: list[np.ndarray], options: argparse.Namespace) -> None:
+    """Print sentences per second of all decoders; the fastest round of each counts."""
+    trees = sum(is_tree_of_best(own) for own in scores)
+    print(
+        f"{name} scores: best heads make a tree in {100 * trees / len(scores):.0f} of 100 sentences"
+    )
+    some = scores[: options.networkx]
+    contestants: dict[str, tuple[Callable[[list[np.ndarray]], list], list[np.ndarray]]] = {
+        "mbert_atlas": (in_batches, scores),
+        "plain Python": (
+            lambda those: [plain_python(lowered(own).tolist()) for own in those],
+            scores,
+        ),
+        "networkx": (lambda those: [with_networkx(lowered(own)) for own in those], some),
+    }
+    found, rate = {}, dict.fromkeys(contestants, 0.0)
+    for _ in range(options.rounds):
+        for contestant, (decode, given) in contestants.items():
+            start = time.perf_counter()
+            found[contestant] = decode(given)
+            seconds = time.perf_counter() - start
+            rate[contestant] = max(rate[contestant], len(given) / seconds)
+    for contestant, own in found.items():
+        for score, one, other in zip(scores, found["mbert_atlas"], own, strict=False):
+            np.testing.assert_allclose(value(score, one), value(score, other), rtol=1e-9)
+        ratio = rate["mbert_atlas"] / rate[contestant]
+        print(f"  {contestant:12} {rate[contestant]:8.0f} sentences per second, 1/{ratio:.1f}")
+
+
+def make_scores(random: np.random.Generator, words: int, raised: float) -> np.ndarray:
+    """Return log-probabilities of heads (last axis) by dependent, near a random tree's arcs."""
+    logits = random.normal(0, 2, (words + 1, words + 1))
+    order = random.permutation(words) + 1
+    for place, word in enumerate(order):
+        head = random.choice(order[:place]) if place else 0
+        logits[word, head] += raised
+    np.fill_diagonal(logits, -np.inf)
+    return logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+
+
+def in_batches(scores: list[np.ndarray]) -> list[np.ndarray]:
+    """Decode with this package: sentences of similar length together, as they are predicted."""
+    lengths = np.array([len(own) for own in scores])
+    trees: list[np.ndarray] = [np.empty(0)] * len(scores)
+    for rows in micro_batches(np.arange(len(scores)), lengths, TOKEN_BUDGET):
+        width = lengths[rows].max()
+        padded = np.zeros((len(rows), width, width))
+        for place, row in enumerate(rows):
+            padded[place, : lengths[row], : lengths[row]] = scores[row]
+        found = best_trees(padded, np.arange(width) < lengths[rows][:, None])
+        for place, row in enumerate(rows):
+            trees[row] = found[place, : lengths[row]]
+    return trees
+
+
+def lowered(score: np.ndarray) -> np.ndarray:
+    """Lower the root's arcs so far that exactly one of them is in the best tree."""
+    known = score[1:][np.isfinite(score[1:])]
+    result = score.copy()
+    result[:, 0] -= len(score) * (known.max() - known.min()) + 1
+    return result
+
+
+def value(score: np.ndarray, heads: np.ndarray) -> float:
+    """Return the sum of the scores of a tree's arcs."""
+    return float(score[np.arange(1, len(score)), np.asarray(heads)[1:]].sum())
+
+
+def is_tree_of_best(score: np.ndarray) -> bool:
+    """Whether every word's own best head makes a tree with one word below the root."""
+    heads = [0, *score[1:].argmax(axis=1).tolist()]
+    return heads[1:].count(0) == 1 and find_circle(heads) is None
+
+
+def with_networkx(score: np.ndarray) -> list[int]:
+    """Return the heads of the best tree by networkx."""
+    graph = networkx.DiGraph()
+    for dependent in range(1, len(score)):
+        for head in range(len(score)):
+            if head != dependent:
+                graph.add_edge(head, dependent, weight=score[dependent, head])
+    heads = [0] * len(score)
+    for head, dependent in networkx.maximum_spanning_arborescence(graph).edges:
+        heads[dependent] = head
+    return heads
+
+
+def find_circle(heads: list[int]) -> list[int] | None:
+    """Return the nodes of a circle in a graph of heads, or nothing if all reach node 0."""
+    seen = [0] * len(heads)
+    seen[0] = -1
+    for start in range(1, len(heads)):
+        node = start
+        while not seen[node]:
+            seen[node] = start
+            node = heads[node]
+        if seen[node] == start:
+            circle, other = [node], heads[node]
+            while other != node:
+                circle.append(other)
+                other = heads[other]
+            return circle
+    return None
+
+
+def plain_python(score: list[list[float]]) -> list[int]:
+    """Return the heads of the best tree by Chu-Liu-Edmonds, which contracts one circle a call."""
+    nodes = range(len(score))
+    heads = [0]
+    for dependent in nodes[1:]:
+        row, own, best = score[dependent], 0, float("-inf")
+        for head in nodes:
+            if head != dependent and row[head] > best:
+                own, best = head, row[head]
+        heads.append(own)
+    circle = find_circle(heads)
+    if circle is None:
+        return heads
+    inside = set(circle)
+    outside = [node for node in nodes if node not in inside]
+    last = len(outside)  # the circle's number in the smaller graph
+    smaller = [[score[d][h] for h in outside] + [0.0] for d in outside]
+    leaving, entering, into = [], [], []
+    for place, dependent in enumerate(outside):
+        row = score[dependent]
+        head = max(circle, key=row.__getitem__)
+        leaving.append(head)
+        smaller[place][last] = row[head]
+    for head in outside:
+        node = max(circle, key=lambda d, head=head: score[d][head] - score[d][heads[d]])
+        entering.append(node)
+        into.append(score[node][head] - score[node][heads[node]])
+    smaller.append([*into, 0.0])
+    found = plain_python(smaller)
+    for place, dependent in enumerate(outside[1:], 1):
+        heads[dependent] = leaving[place] if found[place] == last else outside[found[place]]
+    heads[entering[found[last]]] = outside[found[last]]
+    return heads
+
+
+if __name__ == "__main__":
+    main()

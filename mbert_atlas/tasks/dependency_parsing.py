@@ -1,0 +1,266 @@
+"""Dependency parsing with a biaffine head (Dozat and Manning 2017; Muller et al. 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import nn
+from torch.nn import functional
+
+from mbert_atlas.arrays import Ragged, TokenStore, offsets_of
+from mbert_atlas.config.training import HeadOptions
+from mbert_atlas.encoding.trees import NO_PIECE
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.schemas import TREE_PREDICTIONS
+from mbert_atlas.tasks.arborescences import best_trees
+from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Indices, Task
+
+ARC_SIZE = 500
+RELATION_SIZE = 200
+_NO_HEAD = -1
+
+
+class DependencyParsing(Task):
+    """A head and a relation for every word of a sentence (schemas.SENTENCES)."""
+
+    name = "dependency_parsing"
+    unit = "token"
+    prediction_schema = TREE_PREDICTIONS
+
+    def examples(
+        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
+    ) -> TreeExamples:
+        """Open encoded sentences for training or prediction, all of them or only ``rows``."""
+        return TreeExamples(store, rows, pad_multiple=pad_multiple)
+
+    def new_head(self, config: Any, classes: int, options: HeadOptions) -> BiaffineHead:
+        """Return the head; see :class:`BiaffineHead`.
+
+        Raises:
+            AtlasError: if the options ask for other initial weights.
+        """
+        if options.initial_stddev is not None:
+            raise AtlasError(
+                f"{self.name}: the head's initial weights are orthogonal or zero; "
+                "drop head.initial_stddev."
+            )
+        return BiaffineHead(config.hidden_size, classes, options.dropout)
+
+    def objective(self) -> TreeCrossEntropy:
+        """Return the cross-entropy of heads plus that of relations."""
+        return TreeCrossEntropy()
+
+    def forward(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return head and relation of each word that has a piece, int64, shape ``(words, 2)``.
+
+        Heads are numbered among these words from 1, 0 is the root. They are the tree of the highest
+        sum of ``p(head) * max p(relation | head)``, as the authors decode; the relation is the most
+        probable one under that head. Trees are found here, on the CPU: what is kept has two numbers
+        a word, where the scores of all arcs would grow with the square of a sentence.
+        """
+        head, inside = model.head, batch["inside"]
+        vectors = head.vectors(model.features(batch))
+        arcs = head.arcs(vectors).masked_fill(~inside[:, None], -torch.inf).log_softmax(-1)
+        relations = head.relations_of_pairs(vectors).log_softmax(1)
+        likeliest, numbers = relations.max(dim=1)
+        scores = (arcs + likeliest).exp().cpu().numpy()
+        trees = torch.from_numpy(best_trees(scores, inside.cpu().numpy())).to(arcs.device)
+        chosen = numbers.gather(2, trees[:, :, None])[:, :, 0]
+        return torch.stack([trees, chosen], dim=2)[:, 1:][inside[:, 1:]]
+
+    def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return each word's gold and predicted arc as one number, so that accuracy is LAS.
+
+        Of words that have a piece; one whose gold head has none is wrong. Shape ``(words, 2)``.
+        """
+        inside, count = batch["inside"], model.head.relation.shape[0]
+        gold = torch.full((inside.numel(),), -1, device=inside.device)
+        gold[batch["scored"]] = batch["heads"] * count + batch["labels"]
+        head, relation = self.forward(model, batch).T
+        return torch.stack([gold.view_as(inside)[:, 1:][inside[:, 1:]], head * count + relation], 1)
+
+    def decode(
+        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
+    ) -> pa.Table:
+        """Return gold and predicted heads and relations of all words of the sentences.
+
+        A word without a piece has the predicted head -1 and the relation ``""``.
+        """
+        store, rows = examples.store, examples.rows
+        first, heads, relations = (
+            store.ragged(name).take(rows) for name in ("first_pieces", "heads", "labels")
+        )
+        kept = first.values != NO_PIECE
+        # Outputs count the words that have a piece: if word 2 has none, head 2 is word 3.
+        number = np.arange(1, len(kept) + 1) - np.repeat(first.offsets[:-1], first.lengths)
+        predicted = np.full(len(kept), _NO_HEAD, np.int32)
+        starts = np.repeat(outputs.offsets[:-1], outputs.lengths)
+        head = outputs.values[:, 0]
+        predicted[kept] = np.where(head > 0, number[kept][starts + np.maximum(head, 1) - 1], 0)
+        names = np.array([*labels, ""], dtype=object)
+        found = np.full(len(kept), len(labels))
+        found[kept] = outputs.values[:, 1]
+        offsets = first.offsets.astype(np.int32)
+        columns = [
+            pa.array([dataset] * len(rows), pa.string()),
+            pa.array(store.dense("language")[rows], pa.string()),
+            pa.array(store.dense("example_id")[rows], pa.string()),
+            *(
+                pa.ListArray.from_arrays(offsets, values)
+                for values in (
+                    pa.array(heads.values, pa.int32()),
+                    pa.array(predicted, pa.int32()),
+                    pa.array(names[relations.values], pa.string()),
+                    pa.array(names[found], pa.string()),
+                )
+            ),
+        ]
+        return pa.Table.from_arrays(columns, schema=self.prediction_schema)
+
+
+class TreeExamples(EncodedExamples):
+    """Sentences as their words that have a piece; ``label_counts`` is the number of these."""
+
+    def __init__(
+        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
+    ) -> None:
+        super().__init__(store, rows, pad_multiple=pad_multiple)
+        first, heads = store.ragged("first_pieces"), store.ragged("heads")
+        kept = first.values != NO_PIECE
+        before = offsets_of(kept)
+        offsets = before[first.offsets]
+        # Gold heads among the words that are kept: 0 for the root, -1 where the head is lost.
+        starts = np.repeat(first.offsets[:-1], first.lengths)
+        place = starts + np.maximum(heads.values, 1) - 1
+        number = before[place] + 1 - before[starts]
+        number = np.where(heads.values == 0, 0, np.where(kept[place], number, _NO_HEAD))
+        self.first_pieces = Ragged(first.values[kept], offsets)
+        self.heads = Ragged(number[kept], offsets)
+        self.labels = Ragged(store.ragged("labels").values[kept], offsets)
+        self.label_counts = np.diff(offsets)[self.rows]
+
+    def collate(self, indices: Indices) -> Batch:
+        """Return the padded pieces, and what is known of words; node 0 is [CLS], the root.
+
+        ``positions`` (int64, ``(b, n + 1)``) are the nodes' places in the flattened (b * l) batch,
+        those outside the sentence the root's, ``inside`` (bool, ``(b, n + 1)``) tells which are no
+        padding. ``scored`` (int64, ``(m,)``) are places of words with a known head in the flattened
+        (b * (n + 1)) nodes, ``heads`` and ``labels`` (int64, ``(m,)``) their gold heads and
+        relations.
+        """
+        batch = super().collate(indices)
+        rows = self.rows[indices]
+        # A column in front for the root, whose place in its row is 0.
+        first = np.pad(self.first_pieces.padded(rows, 0), ((0, 0), (1, 0)))
+        heads = np.pad(
+            self.heads.padded(rows, _NO_HEAD), ((0, 0), (1, 0)), constant_values=_NO_HEAD
+        )
+        labels = np.pad(self.labels.padded(rows, 0), ((0, 0), (1, 0)))
+        scored = np.flatnonzero(heads != _NO_HEAD)
+        starts = np.arange(len(rows))[:, None] * batch["input_ids"].shape[1]
+        arrays = {
+            "positions": starts + first,
+            "inside": np.arange(first.shape[1]) <= self.label_counts[indices][:, None],
+            "scored": scored,
+            "heads": heads.reshape(-1)[scored],
+            "labels": labels.reshape(-1)[scored],
+        }
+        return {**batch, **{name: torch.from_numpy(array) for name, array in arrays.items()}}
+
+
+class TreeCrossEntropy(CrossEntropy):
+    """Mean over words of two cross-entropies: of the head, and of the relation to the gold head.
+
+    Heads are a choice among the root and all words of the sentence, the word itself included. Words
+    whose head was cut off are left out.
+    """
+
+    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+        """Return the summed loss of the words over ``step_weight``."""
+        head, scored, heads = model.head, batch["scored"], batch["heads"]
+        vectors = head.vectors(model.features(batch))
+        arcs = head.arcs(vectors).masked_fill(~batch["inside"][:, None], -torch.inf)
+        relations = head.relations(vectors, scored, scored - scored % arcs.shape[1] + heads)
+        of_heads = functional.cross_entropy(arcs.flatten(0, 1)[scored], heads, reduction="sum")
+        of_relations = functional.cross_entropy(relations, batch["labels"], reduction="sum")
+        return (of_heads + of_relations) / max(step_weight, 1)
+
+
+class BiaffineHead(nn.Module):
+    """Scores of arcs and of their relations, each from a dependent's and a head's own vector.
+
+    Four layers make these vectors: linear (orthogonal weights), LeakyReLU of slope .1, and dropout
+    of the same units at all words of a sentence. With ``x`` of a dependent, ``y`` of a head and
+    ``[x 1]`` for a one behind it::
+
+        arc(d, h)         = [x_d 1] A y_h                    A of shape (501, 500)
+        relation(d, h, r) = [x'_d 1] R_r [y'_h 1]            R of shape (relations, 201, 201)
+
+    ``A`` and ``R`` begin at zero, so that at first all heads and all relations are equally good.
+    Everything runs in fp32: in bf16, heads of a long sentence would tie.
+
+    Args:
+        size: dims of the encoder's vectors.
+        relations: their number.
+        dropout: share of the units that are dropped.
+    """
+
+    def __init__(self, size: int, relations: int, dropout: float) -> None:
+        super().__init__()
+        sizes = (ARC_SIZE, ARC_SIZE, RELATION_SIZE, RELATION_SIZE)
+        layers = [nn.Linear(size, own) for own in sizes]
+        for layer in layers:
+            nn.init.orthogonal_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self.layers = nn.ModuleList(layers)
+        self.arc = nn.Parameter(torch.zeros(ARC_SIZE + 1, ARC_SIZE))
+        side = RELATION_SIZE + 1
+        self.relation = nn.Parameter(torch.zeros(relations, side, side))
+        self.dropout = dropout
+
+    def vectors(self, features: torch.Tensor) -> list[torch.Tensor]:
+        """Return the vectors of arcs (dependents', heads') and of relations (likewise), float32.
+
+        Args:
+            features: the encoder's, shape ``(b, nodes, size)``.
+        """
+        with torch.autocast(features.device.type, enabled=False):
+            outputs = [functional.leaky_relu(layer(features.float()), 0.1) for layer in self.layers]
+        # Dropping whole channels of (b, units, nodes) drops units at all nodes of a sentence.
+        drop, training = functional.dropout1d, self.training
+        return [drop(x.transpose(1, 2), self.dropout, training).transpose(1, 2) for x in outputs]
+
+    def arcs(self, vectors: list[torch.Tensor]) -> torch.Tensor:
+        """Return the score of each head (last axis) for each dependent, ``(b, nodes, nodes)``."""
+        with torch.autocast(self.arc.device.type, enabled=False):
+            return _with_one(vectors[0]) @ self.arc @ vectors[1].transpose(1, 2)
+
+    def relations(
+        self, vectors: list[torch.Tensor], dependents: torch.Tensor, heads: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the scores of the relations of some arcs, ``(m, relations)``.
+
+        Args:
+            vectors: see :meth:`vectors`.
+            dependents: places in the flattened (b * nodes) batch, int64, shape ``(m,)``.
+            heads: likewise.
+        """
+        x, y = (_with_one(side).flatten(0, 1) for side in vectors[2:])
+        with torch.autocast(self.arc.device.type, enabled=False):
+            halves = torch.einsum("mi,rij->mrj", x[dependents], self.relation)
+            return torch.einsum("mrj,mj->mr", halves, y[heads])
+
+    def relations_of_pairs(self, vectors: list[torch.Tensor]) -> torch.Tensor:
+        """Return the scores of the relations of all arcs, ``(b, relations, nodes, nodes)``."""
+        x, y = map(_with_one, vectors[2:])
+        with torch.autocast(self.arc.device.type, enabled=False):
+            halves = torch.einsum("bdi,rij->brdj", x, self.relation)
+            return halves @ y.transpose(1, 2)[:, None]
+
+
+def _with_one(vectors: torch.Tensor) -> torch.Tensor:
+    return functional.pad(vectors, (0, 1), value=1.0)
