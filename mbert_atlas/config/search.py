@@ -19,8 +19,8 @@ class Choice(ConfigModel):
 
     metric: str = Field(
         description="Score in percent: accuracy, macro_f1_present, macro_f1_union or micro_f1 of "
-        "texts; these with token_ before them, span_macro_f1 or span_micro_f1 of tags; las or uas of "
-        "trees."
+        "texts; these with token_ before them, span_macro_f1 or span_micro_f1 of tags; las or uas "
+        "of trees."
     )
     languages: list[str] | None = Field(
         None, description="Languages whose mean counts; none: the score of all of them pooled."

@@ -142,4 +142,3 @@ def _require_metric(metric: str, task: Task) -> None:
             f"{task.name}: texts have no spans, so {metric} cannot select an epoch; "
             "choose macro_f1."
         )
-
