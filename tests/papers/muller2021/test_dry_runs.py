@@ -1,0 +1,32 @@
+"""What the paper's targets need, at paper scale and in the presets."""
+
+import pytest
+
+from clone import DEMO, jobs, snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+def test_runs_at_paper_scale(repository):
+    planned = jobs(snakemake(repository, "muller2021", "-n", "--forceall"))
+    by_target = 3 * 3 * (1 + 6)  # tasks, sources, the encoder as it is and six pairs
+    sets = 3 * 11  # Table 5 has thirteen sets, two of them pairs
+    domains = 2 * (1 + 6)
+    assert planned["finetune"] == 5 * (by_target + sets + domains) + 3 * 6  # and the grids
+    # English: three tasks, as it is and six pairs; and the encoder that all start from.
+    assert planned["extract_features"] == planned["measure_similarity"] == 5 * 3 * 7 + 1
+    assert planned["encode_examples"] < 25  # tokenised once
+
+
+def test_every_artifact_is_a_target(repository):
+    targets = [f"muller2021_{kind}{n}" for kind in ("table", "figure") for n in range(1, 9)]
+    planned = jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
+    assert planned["lay_out_table"] == 8
+    assert planned["plot_similarities"] == 8 * 2
+
+
+def test_one_table_needs_nothing_of_the_others(repository):
+    planned = jobs(snakemake(repository, "muller2021_table7", "-n", "--forceall"))
+    assert planned["finetune"] == 5 * 3 * 7
+    assert "extract_features" not in planned
+    assert "choose_hyperparameters" not in planned
