@@ -38,12 +38,7 @@ DEPRELS = [["nsubj", "root", "det:x", "obj"], ["dep", "root"], ["det", "root"]]
 
 
 def tree_table(forms, heads, deprels) -> pa.Table:
-    table = sentence_table(forms, [["X"] * len(words) for words in forms])
-    for name, rows in (("heads", heads), ("deprels", deprels)):
-        place = table.schema.get_field_index(name)
-        kind = table.schema.field(name)
-        table = table.set_column(place, kind, [pa.array(rows, kind.type)])
-    return table
+    return sentence_table(forms, [["X"] * len(words) for words in forms], heads, deprels)
 
 
 def stored(folder: Path, table: pa.Table, tokenizer: Path, **options):
