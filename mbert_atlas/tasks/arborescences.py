@@ -97,7 +97,9 @@ def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
         used += len(first)
         into = np.repeat(new, np.diff(first, append=len(member)))
         sentence[new] = sentence[member[first]]
-        gains[new] = np.maximum.reduceat(gains[member] - best[member][:, None], first, axis=0)
+        gained = gains[member]
+        gained -= best[member][:, None]
+        np.maximum.reduceat(gained, first, axis=0, out=gains[new[0] : used])
         joins.append((member, first, into))
         joined = np.arange(used)
         joined[member] = into

@@ -58,9 +58,11 @@ class DependencyParsing(Task):
         """Return head and relation of each word that has a piece, int64, shape ``(words, 2)``.
 
         Heads are numbered among these words from 1, 0 is the root. They are the tree of the highest
-        sum of ``p(head) * max p(relation | head)``, as the authors decode; the relation is the most
-        probable one under that head. Trees are found here, on the CPU: what is kept has two numbers
-        a word, where the scores of all arcs would grow with the square of a sentence.
+        sum of ``p(head) * max p(relation | head)`` with one word below the root; the relation is
+        the most probable one under that head. So does AllenNLP, whose way the authors took, but
+        for arcs from the root, which it weighs 0. Sums of logarithms moved LAS by less than .4
+        either way. Trees are found here, on the CPU: two numbers a word are kept, where the scores
+        of all arcs would grow with the square of a sentence.
         """
         head, inside = model.head, batch["inside"]
         vectors = head.vectors(model.features(batch))

@@ -155,6 +155,9 @@ FAMILY = """runs:
         published: {metric: accuracy}
         corrected: {metric: accuracy, languages: [ru]}
 """
+TREES = f"""{FAMILY.replace("encoding: inference", "encoding: trees")}
+encodings: {{trees: {{task: dependency_parsing}}}}
+"""
 
 
 @pytest.mark.parametrize(
@@ -168,6 +171,7 @@ FAMILY = """runs:
         (FAMILY, "kind:", "bitext: x\n    kind:", "runs.mine.bitext", "adjustment has it"),
         (FAMILY, "multinli", "multinly", "line 7", "did you mean 'multinli'?"),
         (FAMILY, "multinli", "wikipedia", "line 7", "not defined as data for inference"),
+        (TREES, "multinli", "multinli", "line 7", "not defined as data for dependency_parsing"),
         (FAMILY, "[en]", "[en, fi]", "line 8", "'fi' is not defined in datasets.xnli.languages"),
         (FAMILY, "[en]", "['{language}']", "line 8", "as the family has no languages"),
         (FAMILY, "encoder: mbert", "encoder: null", "line 2", "give one of `encoder` and"),
@@ -188,6 +192,17 @@ def test_a_mistake_among_entries_is_one_sentence(tmp_path, whole, old, new, plac
     message = refused(tmp_path, whole.replace(old, new, 1))
     assert place in message
     assert sentence in message
+
+
+def test_a_parser_is_trained_on_treebanks():
+    family = {
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "trees"},
+        **{"train": "udpos-train", "evaluate": {"udpos-test": ["fr"]}},
+        "published": {},
+    }
+    trees = {"task": "dependency_parsing"}
+    found = papers.read_config(values(encodings={"trees": trees}, runs={"parser": family}))
+    assert found.runs["parser"].encoding == "trees"
 
 
 @pytest.mark.parametrize("layers", ["some", [], ["pooler"], ["0-3"], ["7-3"], 7])

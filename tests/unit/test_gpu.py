@@ -10,11 +10,20 @@ import numpy as np
 import pyarrow.compute as pc
 import pytest
 import torch
-from tiny_models import NLI_LABELS, finetuned, make_encoder, make_tokenizer, nli_table
+from tiny_models import (
+    NLI_LABELS,
+    finetuned,
+    make_encoder,
+    make_tokenizer,
+    nli_table,
+    sentence_table,
+)
 
 from mbert_atlas import tasks
+from mbert_atlas.analysis.trees import attachment_counts
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.training import HeadOptions, Optimisation, Pretraining
+from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoders.precision import autocast
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.pretraining import encode_texts
@@ -130,6 +139,36 @@ def test_finetuning_writes_the_same_predictions_twice(pairs):
     assert tables[0].equals(tables[1])
     right = pc.equal(tables[0]["gold"], tables[0]["prediction"])
     assert pc.mean(right).as_py() > 0.55  # a third by chance
+
+
+def test_a_parser_is_trained_alike_twice(tmp_path):
+    tokenizer = make_tokenizer(tmp_path)
+    make_encoder(tmp_path, tokenizer)
+    forms = [["the", "cat", "sees", "a", "dog", ","][: 3 + n % 4] for n in range(40)]
+    heads = [[2, 3, 0, 5, 3, 3] if len(words) > 4 else [2, 3, 0, 3] for words in forms]
+    relations = [["det", "nsubj", "root", "det", "obj", "punct"][: len(words)] for words in forms]
+    heads = [own[: len(words)] for own, words in zip(heads, forms, strict=True)]
+    table = sentence_table(forms, [["X"] * len(words) for words in forms], heads, relations)
+    encode("dependency_parsing", table, tokenizer, tmp_path / "store", labels=RELATIONS)
+    tables = []
+    for name in ("a", "b"):
+        finetuned(
+            {
+                "task": "dependency_parsing",
+                "encoder": tmp_path / "encoder",
+                "train": tmp_path / "store",
+                "evaluate": {"test": tmp_path / "store"},
+                "optimisation": Optimisation(learning_rate=3e-3, batch_size=8, epochs=30),
+                "seed": 1,
+                "output_model": tmp_path / name / "model",
+                "output_predictions": tmp_path / name / "predictions.parquet",
+                "state_dir": tmp_path / name / "state",
+            }
+        )
+        tables.append(read_parquet(tmp_path / name / "predictions.parquet"))
+    assert tables[0].equals(tables[1])
+    las, _, words = attachment_counts(tables[0]).sum(axis=0)
+    assert las / words > 0.9
 
 
 def test_pretraining_on_the_device(tmp_path):

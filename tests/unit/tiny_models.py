@@ -83,7 +83,12 @@ def text_table(texts: list[str], languages: list[str]) -> pa.Table:
     return pa.table([ids, languages, ["train"] * len(ids), texts], schema=LID_EXAMPLES)
 
 
-def sentence_table(sentences: list[list[str]], tags: list[list[str]]) -> pa.Table:
+def sentence_table(
+    sentences: list[list[str]],
+    tags: list[list[str]],
+    heads: list[list[int]] | None = None,
+    relations: list[list[str]] | None = None,
+) -> pa.Table:
     count = len(sentences)
     return pa.table(
         {
@@ -94,8 +99,8 @@ def sentence_table(sentences: list[list[str]], tags: list[list[str]]) -> pa.Tabl
             "text": [" ".join(words) for words in sentences],
             "forms": sentences,
             "upos": tags,
-            "heads": [[0] * len(words) for words in sentences],
-            "deprels": [["root"] * len(words) for words in sentences],
+            "heads": heads or [[0] * len(words) for words in sentences],
+            "deprels": relations or [["root"] * len(words) for words in sentences],
         },
         schema=SENTENCES,
     )
