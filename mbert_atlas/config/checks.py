@@ -235,12 +235,6 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
     check_encoding(
         config, at, family.encoding, {"train": [family.train], "evaluate": family.evaluate}
     )
-    for own in protocols:
-        if own.selection and (dataset := own.selection.development):
-            place = f"{at}.published.selection"
-            check_encoding(config, place, family.encoding, {"development": [dataset]})
-            trained = family.train_languages or config.datasets[family.train].languages
-            _check_evaluated(config, f"{place}.development", family, {dataset: trained})
     if any(own.confusion for own in protocols) and family.language_data is None:
         raise Mistake(
             at,
@@ -249,10 +243,19 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
         )
     if family.language_data is not None:
         check_language_data(config, f"{at}.language_data", family.language_data)
-    for code in family.train_languages or ():
-        for language in family.languages or [code]:
-            filled = code.replace("{language}", language)
-            check_language(config, f"{at}.train_languages", filled, family.train)
+    trained = [
+        code.replace("{language}", language)
+        for code in family.train_languages or ()
+        for language in family.languages or [code]
+    ]
+    for code in trained:
+        check_language(config, f"{at}.train_languages", code, family.train)
+    for own in protocols:
+        if own.selection and (dataset := own.selection.development):
+            place = f"{at}.published.selection"
+            check_encoding(config, place, family.encoding, {"development": [dataset]})
+            for code in trained or config.datasets[family.train].languages:
+                check_language(config, f"{place}.development", code, dataset)
     _check_evaluated(config, f"{at}.evaluate", family, family.evaluate)
     if family.search:
         _check_search(config, f"{at}.search", family, family.search)

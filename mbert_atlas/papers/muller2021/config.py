@@ -104,7 +104,8 @@ def _check_similarity(config: Any, similarity: Similarity) -> None:
     for code in [similarity.figure1, *similarity.figure5]:
         check_name(at, code, similarity.languages, f" in {at}.languages")
     for protocol, encoding in similarity.encodings.items():
-        check_name(f"{at}.encodings.{protocol}", encoding, config.encodings)
+        known = [name for name, item in config.encodings.items() if item.task == "text"]
+        check_name(f"{at}.encodings.{protocol}", encoding, known, " for texts")
     for task, runs in similarity.runs.items():
         for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
             check_name(f"{at}.runs.{task}", family, finetuning_families(config), " as fine-tuning")
