@@ -12,14 +12,16 @@ import torch
 from tiny_models import finetuned, make_encoder, make_tokenizer, sentence_table
 
 from mbert_atlas import tasks
+from mbert_atlas.analysis.scores import prediction_scores
 from mbert_atlas.analysis.trees import attachment_counts
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
-from mbert_atlas.config.training import HeadOptions, Optimisation
+from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
 from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.stores import open_store
+from mbert_atlas.encoding.trees import NO_PIECE
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.miniature import miniature_language
@@ -30,6 +32,7 @@ from mbert_atlas.tasks.base import save_model
 from mbert_atlas.tasks.dependency_parsing import BiaffineHead, DependencyParsing
 from mbert_atlas.training.job import new_model, store_digest
 from mbert_atlas.training.loop import parameter_groups, predict
+from mbert_atlas.training.methods.selection import BestEpoch
 
 TASK = DependencyParsing()
 FORMS = [["dogs", "sees", "a", "cat"], ["\u200b", "cats"], ["the", "dog"]]
@@ -272,3 +275,34 @@ def test_it_learns_and_survives_the_trip_to_disk(tmp_path, english):
 def test_initial_weights_of_another_size_are_refused(english):
     with pytest.raises(AtlasError, match=r"drop head\.initial_stddev"):
         new_model(english[1], TASK, RELATIONS, HeadOptions(initial_stddev=0.1), 1)
+
+
+def test_the_best_epoch_is_that_of_the_highest_las(tmp_path, english):
+    """Also where a word has no piece, and where a gold head was cut off."""
+    tokenizer, encoder, table = english
+    forms = [[*words, "\u200b"] for words in table["forms"].to_pylist()]
+    heads = [[*own, len(own) // 2 + 1] for own in table["heads"].to_pylist()]
+    relations = [[*own, "dep"] for own in table["deprels"].to_pylist()]
+    stored(tmp_path, tree_table(forms, heads, relations), tokenizer, max_length=8)
+    job = {
+        "task": TASK.name,
+        "encoder": encoder,
+        "train": tmp_path / "store",
+        "evaluate": {"dev": tmp_path / "store"},
+        "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=4),
+        "seed": 1,
+        "output_model": tmp_path / "model",
+        "output_predictions": tmp_path / "predictions.parquet",
+        "state_dir": tmp_path / "state",
+    }
+    best = BestEpoch(Selection(metric="accuracy", development="dev"), tmp_path / "store")
+    log = finetuned(job, best)
+    counts = attachment_counts(read_parquet(job["output_predictions"], TREE_PREDICTIONS))
+    seen = open_store(tmp_path / "store", TASK.name).ragged("first_pieces").values != NO_PIECE
+    assert 0 < log.epoch == log.scores.index(max(log.scores))
+    assert max(log.scores) == pytest.approx(counts[:, 0].sum() / seen.sum())  # words with a piece
+    scores = prediction_scores(job["output_predictions"], "tree", "published").set_index("metric")
+    assert scores["value"]["las"].iloc[0] == pytest.approx(100 * counts[:, 0].sum() / len(seen))
+    assert set(scores["n"]) == {len(seen)}
+    with pytest.raises(AtlasError, match="no classes whose F1"):
+        finetuned(job, BestEpoch(Selection(metric="macro_f1")))
