@@ -52,7 +52,7 @@ def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
     """
     folder = Path(folder)
     facts = read_json(folder / "head.json")
-    labels, options = len(facts["labels"]), HeadOptions(dropout=facts["dropout"])
+    labels, options = len(facts["labels"]), HeadOptions(**facts["options"])
     make_head = get(facts["task"]).new_head
     model = EncoderWithHead(load_encoder(folder), labels, facts["unit"], options, make_head)
     if not (folder / "head.safetensors").is_file():

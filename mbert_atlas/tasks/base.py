@@ -146,7 +146,7 @@ class EncoderWithHead(nn.Module):
     ) -> None:
         super().__init__()
         config = encoder.config
-        self.encoder, self.unit = encoder, unit
+        self.encoder, self.unit, self.options = encoder, unit, options
         self.dropout = nn.Dropout(options.dropout)
         self.head = (make_head or new_head)(config, labels, options)
         self.head_language: nn.Linear | None = None
@@ -217,6 +217,6 @@ def save_model(
             "task": task,
             "unit": model.unit,
             "labels": list(labels),
-            "dropout": model.dropout.p,
+            "options": model.options.model_dump(),
         }
         write_json(facts, temporary / "head.json")

@@ -19,8 +19,6 @@ from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.arborescences import best_trees
 from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Indices, Task
 
-ARC_SIZE = 500
-RELATION_SIZE = 200
 _NO_HEAD = -1
 
 
@@ -48,7 +46,7 @@ class DependencyParsing(Task):
                 f"{self.name}: the head's initial weights are orthogonal or zero; "
                 "drop head.initial_stddev."
             )
-        return BiaffineHead(config.hidden_size, classes, options.dropout)
+        return BiaffineHead(config.hidden_size, classes, options)
 
     def objective(self) -> TreeCrossEntropy:
         """Return the cross-entropy of heads plus that of relations."""
@@ -199,8 +197,8 @@ class BiaffineHead(nn.Module):
     of the same units at all words of a sentence. With ``x`` of a dependent, ``y`` of a head and
     ``[x 1]`` for a one behind it::
 
-        arc(d, h)         = [x_d 1] A y_h                    A of shape (501, 500)
-        relation(d, h, r) = [x'_d 1] R_r [y'_h 1]            R of shape (relations, 201, 201)
+        arc(d, h)         = [x_d 1] A y_h            A: (arc_size + 1, arc_size)
+        relation(d, h, r) = [x'_d 1] R_r [y'_h 1]    R: (relations, relation_size + 1, the same)
 
     ``A`` and ``R`` begin at zero, so that at first all heads and all relations are equally good.
     Everything runs in fp32: in bf16, heads of a long sentence would tie.
@@ -208,21 +206,21 @@ class BiaffineHead(nn.Module):
     Args:
         size: dims of the encoder's vectors.
         relations: their number.
-        dropout: share of the units that are dropped.
+        options: sizes, and the share of the units that are dropped.
     """
 
-    def __init__(self, size: int, relations: int, dropout: float) -> None:
+    def __init__(self, size: int, relations: int, options: HeadOptions) -> None:
         super().__init__()
-        sizes = (ARC_SIZE, ARC_SIZE, RELATION_SIZE, RELATION_SIZE)
+        arc_size, side = options.arc_size, options.relation_size + 1
+        sizes = (arc_size, arc_size, options.relation_size, options.relation_size)
         layers = [nn.Linear(size, own) for own in sizes]
         for layer in layers:
             nn.init.orthogonal_(layer.weight)
             nn.init.zeros_(layer.bias)
         self.layers = nn.ModuleList(layers)
-        self.arc = nn.Parameter(torch.zeros(ARC_SIZE + 1, ARC_SIZE))
-        side = RELATION_SIZE + 1
+        self.arc = nn.Parameter(torch.zeros(arc_size + 1, arc_size))
         self.relation = nn.Parameter(torch.zeros(relations, side, side))
-        self.dropout = dropout
+        self.dropout = options.dropout
 
     def vectors(self, features: torch.Tensor) -> list[torch.Tensor]:
         """Return the vectors of arcs (dependents', heads') and of relations (likewise), float32.

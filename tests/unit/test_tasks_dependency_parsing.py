@@ -192,7 +192,7 @@ def test_at_the_start_all_heads_and_relations_are_alike(tmp_path, english):
 
 def test_scores_by_their_formula():
     torch.manual_seed(0)
-    head = BiaffineHead(8, 3, 0.0)
+    head = BiaffineHead(8, 3, HeadOptions(dropout=0.0))
     with torch.no_grad():
         head.arc.normal_()
         head.relation.normal_()
@@ -212,7 +212,7 @@ def test_scores_by_their_formula():
 
 
 def test_dropout_is_shared_by_the_words_of_a_sentence():
-    head = BiaffineHead(8, 3, 0.5)
+    head = BiaffineHead(8, 3, HeadOptions(dropout=0.5))
     features = torch.randn(6, 5, 8)
     for outputs in head.vectors(features):
         dropped = (outputs == 0).all(dim=1)
@@ -253,6 +253,7 @@ def test_it_learns_and_survives_the_trip_to_disk(tmp_path, english):
             "evaluate": {"ud": tmp_path / "store"},
             "optimisation": Optimisation(learning_rate=3e-3, batch_size=6, epochs=60),
             "seed": 1,
+            "head": HeadOptions(arc_size=60, relation_size=30),
             "output_model": tmp_path / "model",
             "output_predictions": tmp_path / "predictions.parquet",
             "state_dir": tmp_path / "state",
