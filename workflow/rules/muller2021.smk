@@ -1,56 +1,10 @@
 # Muller et al. 2021, which layers carry transfer. Needs: predictions, vectors, the search. Makes: Tables 1 to 8, Figures
 # 1 to 8.
 
-from mbert_atlas.papers.muller2021.measures import FINE_TUNED, PRETRAINED, REFERENCE
 
-MULLER = CONFIG.muller2021
-
-
-def layer_cells(table):
-    """Every prediction file behind a table, with its cell and the layers that were drawn anew."""
-    return [
-        {
-            "task": task,
-            "kind": run.specification["encoding"]["task"],
-            "dataset": dataset,
-            "source": source,
-            "language": language,
-            "condition": target,
-            "protocol": protocol,
-            "seed": seed,
-            "layers": layers,
-            "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
-        }
-        for task, test in table.tests.items()
-        for source in table.sources
-        for layers in [REFERENCE, *table.layers]
-        for family in [test.runs if layers == REFERENCE else f"{test.runs}-{layers}"]
-        for protocol in PROTOCOLS
-        for run in [RUNS.get(family, source, protocol)]
-        for seed in run.seeds
-        for target, (dataset, language) in test.places().items()
-    ]
+include: "muller2021_cells.smk"
 
 
-def compared_encoders(artifact):
-    """The encoders whose similarity an artifact shows: task, condition and seed, and its model."""
-    conditions, tasks = SHOWN[artifact]
-    found = []
-    for task in tasks:
-        family = ALIKE.runs[task]
-        reference = RUNS.get(family, ALIKE.source, "corrected")
-        for condition in conditions:
-            layers = condition.removeprefix("random_init_")
-            name = family if layers == condition else f"{family}-{layers}"
-            run = RUNS.get(name, ALIKE.source, "corrected")
-            for seed in run.seeds if condition != PRETRAINED else reference.seeds:
-                model = MULLER.model if condition == PRETRAINED else f"{run.id}/seed{seed}"
-                cell = {"task": task, "condition": condition, "seed": seed}
-                found.append(cell | {"model": model})
-    return found
-
-
-ALIKE = MULLER.similarity
 FEATURES["muller2021/parallel"] = {
     "stores": {
         protocol: {
@@ -67,27 +21,6 @@ SIMILARITIES["muller2021/parallel"] = {
     "pivots": [ALIKE.source],
     "stores": {protocol: protocol for protocol in ALIKE.encodings},
 }
-NEW_LAYERS = [FINE_TUNED, *(f"random_init_{layers}" for layers in ALIKE.layers)]
-BOTH = [PRETRAINED, FINE_TUNED]
-SHOWN = {
-    "figure1": (BOTH, list(ALIKE.runs)),
-    "figure2": (NEW_LAYERS, ["ner"]),
-    "figure3": (BOTH, list(ALIKE.runs)),
-    "figure4": ([FINE_TUNED], ["ner"]),
-    "figure5": (BOTH, list(ALIKE.runs)),
-    "figure6": (NEW_LAYERS, ["parsing"]),
-    "figure7": (NEW_LAYERS, ["pos"]),
-    "figure8": (NEW_LAYERS, ["ner"]),
-    "table4": (BOTH, list(ALIKE.runs)),
-}
-"""Of which encoders an artifact shows the similarity: conditions and tasks."""
-TARGETS = {
-    **dict.fromkeys(SHOWN, ALIKE.figure5),
-    **dict.fromkeys(["figure1", "figure2"], [ALIKE.figure1]),
-    "figure4": ALIKE.languages,
-}
-CORRELATED = ("figure3", "table4")
-BY_TARGET = ("table6", "table7", "table8")
 ALL = [*(f"table{n}" for n in range(1, 9)), *(f"figure{n}" for n in range(1, 9))]
 TABLES |= {
     f"muller2021/{name}": {"measurements": [f"<results>/measurements/muller2021/{name}.csv"]}

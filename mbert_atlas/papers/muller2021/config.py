@@ -56,6 +56,9 @@ class Similarity(ConfigModel):
     encodings: dict[Protocol, str] = Field(description="How their texts become token ids.")
     runs: dict[TaskName, str] = Field(description="Families whose encoders are compared.")
     layers: list[str] = Field(description="Sets of layers drawn anew in Figures 2 and 6 to 8.")
+    seeds: int | None = Field(
+        None, ge=1, description="Most seeds of each encoder with such layers; none: all."
+    )
     figure1: str = Field("ru", description="Target language of Figures 1 and 2.")
     figure5: list[str] = Field(description="Target languages of Figure 5.")
 
