@@ -11,7 +11,7 @@ CONTRASTS: tuple[Contrast, ...] = ()
 FIGURES = {
     "table1": "What is lost where layers are drawn anew, by task",
     "figure1": "Similarity (CKA) of English and Russian, pretrained and fine-tuned",
-    "figure2": "Similarity (CKA) where layers are drawn anew, named entities, English and Russian",
+    "figure2": "CKA of English and Russian where layers are drawn anew, named entities",
     "figure3": "Correlation of similarity (CKA) and cross-lingual gap, by layer",
     "figure4": "Similarity (CKA) of English and each target, fine-tuned for named entities",
     "figure5": "Similarity (CKA) of English and other languages, pretrained and fine-tuned",
