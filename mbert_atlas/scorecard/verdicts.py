@@ -50,6 +50,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import (
     KEY,
     REPORTED_COLUMNS,
@@ -92,12 +93,11 @@ RULE = (
 _NUMBERS = ("effect", "low", "high", "cells", "above", "below", "reported")
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05
-_GAIN = "gain_over_original"
 _PERCENT = re.compile(r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las)(_|$)")
 _SHARES = {"separation_auc": 1.0}
 _Item = TypeVar("_Item")
 _WHERE = {"mean": "", "every": "everywhere", "most": "in most places", "some": "somewhere"}
-_METRIC, _CONDITION = KEY.index("metric"), KEY.index("condition")
+_METRIC, _CONDITION, _LAYERS = map(KEY.index, ("metric", "condition", "layers"))
 
 
 class Estimate(NamedTuple):
@@ -338,25 +338,27 @@ def _over_items(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> 
             if paired is not None:
                 variance += weight**2 * paired
                 del left[key], left[other]
-    originals: dict[Key, tuple[float, int]] = {}
+    originals: dict[tuple[str, ...], tuple[float, int]] = {}
     for key, weight in left.items():
         of_one = _item_variance(key, cells[key])
         if of_one is None:
             return None
         variance += weight**2 * of_one
-        if key[_METRIC] == _GAIN:
-            original = (*key[:_CONDITION], "", *key[_CONDITION + 1 :])
+        if rules.is_difference(key[_METRIC], key[_CONDITION]):
+            # The score that it was taken from: one for all conditions and layers.
+            blank = {_CONDITION: "", _LAYERS: ""}
+            original = tuple(blank.get(place, name) for place, name in enumerate(key))
             total, n = originals.get(original, (0.0, cells[key].n_items or 0))
             originals[original] = (total + weight, n)
     return variance + sum(weight**2 * 50.0**2 / n for weight, n in originals.values())
 
 
 def _item_variance(key: Key, cell: Measured) -> float | None:
-    metric = key[_METRIC]
-    full = 100.0 if _PERCENT.search(metric) else _SHARES.get(metric)
-    if not cell.n_items or (full is None and metric != _GAIN):
+    is_difference = rules.is_difference(key[_METRIC], key[_CONDITION])
+    full = 100.0 if _PERCENT.search(key[_METRIC]) else _SHARES.get(key[_METRIC])
+    if not cell.n_items or (full is None and not is_difference):
         return None
-    if full is None:
+    if full is None or is_difference:
         return 50.0**2 / cell.n_items
     mean = float(np.mean(list(cell.values.values()))) / full
     share = (mean * cell.n_items + 2) / (cell.n_items + 4)

@@ -229,6 +229,16 @@ def test_the_baseline_of_gains_drops_out() -> None:
         assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
 
 
+def test_a_loss_is_no_share_even_under_the_name_of_a_score() -> None:
+    """As the gain above; layers of one encoder have their score in common."""
+    low = key("new_delta")
+    high = (*low[:7], "3-4", low[8])  # of other layers
+    cells = {low: measured(-12, n=2500), high: measured(3, n=2500)}
+    for weights in ({low: 1.0}, {low: 1.0, high: -1.0}):
+        found = estimate(weights, cells)
+        assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
+
+
 def test_seeds_alone_where_items_are_no_share() -> None:
     """-.1 and -.3: s² = .02, a standard error of .1, and t = 12.706 with one degree of freedom."""
     weights = {
