@@ -156,11 +156,11 @@ def measure_transfer(
     ``corrected`` and the one that the authors' code computes (entities) under ``published``, both
     beside it by their own names.
 
-    Over seeds: a two-sided paired t-test on the examples' mean scores; for entities, whose F1 is no
-    mean over sentences, a permutation test on the seeds' concatenated predictions. 1 where
-    p < .05; under ``corrected`` where Holm's correction over all tests of the table leaves it so.
-    Beside it the p-values, the ends of the 95% interval of the gain in points (entities:
-    bootstrapped over sentences) and Cohen's d_z (not for entities).
+    Over the seeds that both have: a two-sided paired t-test on the examples' mean scores; for
+    entities, whose F1 is no mean over sentences, a permutation test on the seeds' concatenated
+    predictions. 1 where p < .05; under ``corrected`` where Holm's correction over all tests of the
+    table leaves it so. Beside it the p-values, the ends of the 95% interval of the gain in points
+    (entities: bootstrapped over sentences) and Cohen's d_z (not for entities).
 
     Args:
         cells: the prediction files.
@@ -258,6 +258,11 @@ def _cached_examples(cell: Cell, metric: str) -> Examples:
 
 
 def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
+    """Test a condition against another, by the seeds that both have, if there are any."""
+    if common := {cell.seed for cell in baseline} & {cell.seed for cell in system}:
+        baseline, system = (
+            [cell for cell in cells if cell.seed in common] for cells in (baseline, system)
+        )
     first = system[0]
     if KINDS[first.kind].examples is None:
         test = compare_taggers(
