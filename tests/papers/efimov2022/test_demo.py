@@ -113,8 +113,8 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
     planned = left_to_do(demo, *DEMO, str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
-    # Inference on each, two more tasks in Hindi; one seed also with replay; translated questions.
-    assert planned["finetune"] == (4 + 2) + 2 * (2 + 1) + 1
+    # With and without replay: inference on each, two more tasks in Hindi; and translated questions.
+    assert planned["finetune"] == 4 * 2 + 2 * 2 * 2 + 1
     assert "pretrain" not in planned
     assert "align" not in planned
 
