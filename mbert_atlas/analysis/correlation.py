@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -70,31 +69,3 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> RankCorrelati
     z = math.atanh(min(max(rho, -1 + 1e-12), 1 - 1e-12))
     error = _Z_95 * math.sqrt((1 + rho**2 / 2) / (n - 3))
     return RankCorrelation(rho, math.tanh(z - error), math.tanh(z + error), p_value, n)
-
-
-def correlate(
-    frame: pd.DataFrame, x: str, y: str, by: Sequence[str] = (), seed: int = 0
-) -> pd.DataFrame:
-    """Correlate two columns over all rows, or within each group, such as each layer.
-
-    Args:
-        frame: one row per language (and group), with the columns ``x``, ``y`` and ``by``.
-        x: name of one measure.
-        y: name of the other.
-        by: columns that tell groups apart.
-        seed: of the permutations.
-
-    Returns:
-        One row per group in the order of the frame: ``by`` and the fields of
-        :class:`RankCorrelation`.
-
-    Raises:
-        AtlasError: see :func:`spearman`.
-    """
-    groups = frame.groupby(list(by), sort=False) if by else [((), frame)]
-    return pd.DataFrame(
-        [
-            {**dict(zip(by, key, strict=True)), **asdict(spearman(rows[x], rows[y], seed))}
-            for key, rows in groups
-        ]
-    )

@@ -33,7 +33,7 @@ import pyarrow as pa
 
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import read_parquet, write_parquet
+from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.representations.reading import Features, Vectors, read_features
 from mbert_atlas.schemas import SIMILARITIES
@@ -380,19 +380,3 @@ def measure_similarity(
         for row in similarity_of_languages(path, pivots, protocol)
     ]
     write_parquet(pa.Table.from_pylist(rows, SIMILARITIES), output)
-
-
-def similarity_rows(path: Path | str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a measured similarity for :func:`write_measurements`.
-
-    The layer is ``layers``, the measure ``metric``; its band is two more metrics, with ``_low`` and
-    ``_high`` at the end.
-
-    Raises:
-        DataError: if the file is not what :func:`measure_similarity` writes.
-    """
-    for row in read_parquet(path, SIMILARITIES).to_pylist():
-        same = {name: row[name] for name in ("protocol", "source", "target", "n")}
-        for column, ending in (("value", ""), ("low", "_low"), ("high", "_high")):
-            metric = row["measure"] + ending
-            yield {**same, "layers": row["layer"], "metric": metric, "value": row[column]}

@@ -250,9 +250,10 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
     ]
     for code in trained:
         check_language(config, f"{at}.train_languages", code, family.train)
-    for own in protocols:
-        if own.selection and (dataset := own.selection.development):
-            place = f"{at}.published.selection"
+    for protocol in PROTOCOLS:
+        own = getattr(family, protocol)
+        if own and own.selection and (dataset := own.selection.development):
+            place = f"{at}.{protocol}.selection"
             check_encoding(config, place, family.encoding, {"development": [dataset]})
             for code in trained or config.datasets[family.train].languages:
                 check_language(config, f"{place}.development", code, dataset)

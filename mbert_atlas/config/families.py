@@ -49,7 +49,7 @@ def _by_variant(name: str, family: Mapping[str, Any]) -> Iterator[tuple[str, Map
         yield name, family
         return
     if "*" not in name:
-        raise Mistake(f"runs.{name}", "a family with `variants` has `*` in its name", "write both")
+        raise Mistake(f"runs.{name}", "a family with `variants` has `*` in its name", "add it")
     for variant, settings in variants.items():
         if isinstance(settings, Mapping):  # null leaves one out
             own = _like({**family, "variants": None}, {"published": settings})

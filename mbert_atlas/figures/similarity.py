@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -20,23 +19,19 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 3)), (0, (3, 1)))
 
 
-def read_by_layer(measurements: Path | str, metric: str, **chosen: str) -> pd.DataFrame:
-    """Read what :func:`layer_plot` draws from measurements.
+def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return what :func:`layer_plot` draws of measurements: one metric, layers as numbers.
 
     Args:
-        measurements: CSV file of one artifact.
+        frame: measurements of one artifact and protocol, ``layers`` as text; other layers than
+            numbers are left out.
         metric: which one; ``<metric>_low`` and ``<metric>_high``, where they are measured, become
             the columns ``low`` and ``high``.
-        chosen: the value that a column must have, such as ``protocol``.
 
     Raises:
         AtlasError: if there is no such row.
     """
-    frame = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
-    for column, value in chosen.items():
-        frame = frame[frame[column].astype(str) == value]
-    frame = frame[frame["metric"].isin([metric, f"{metric}_low", f"{metric}_high"])]
-    frame = frame[frame["layers"].astype(str) != ""].astype({"layers": int})
+    frame = frame[frame["layers"].str.isdigit()].astype({"layers": int})
     keys = [name for name in frame.columns if name not in ("metric", "value")]
     found = frame[frame["metric"] == metric]
     for end in ("low", "high"):
@@ -44,7 +39,7 @@ def read_by_layer(measurements: Path | str, metric: str, **chosen: str) -> pd.Da
         if len(rows):
             found = found.merge(rows[[*keys, end]], how="left", on=keys)
     if found.empty:
-        raise AtlasError(f"{measurements}: no {metric} by layer for {chosen}; measure it first.")
+        raise AtlasError(f"{_NAME}: there is no {metric} by layer; measure it first.")
     return found
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
-from mbert_atlas.analysis.correlation import correlate, spearman
+from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.errors import AtlasError
 
 
@@ -47,14 +46,10 @@ def test_the_interval_covers_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0.92 < np.mean(covered) < 0.98
 
 
-def test_by_layer_and_over_all() -> None:
-    x = np.array([3.0, 1, 2, 9])
-    frame = pd.DataFrame({"gap": [*x, *x], "cka": [*x, 5, 6, 7, 1], "layer": [0] * 4 + [7] * 4})
-    found = correlate(frame, "gap", "cka", ["layer"])
-    assert found["layer"].tolist() == [0, 7]
-    assert found["rho"].round(6).tolist() == [1, -0.8]
-    assert correlate(frame, "gap", "cka")["n"].tolist() == [8]
-    assert found[["low", "high"]].abs().le(1).all(axis=None)
+def test_the_example_of_the_comment() -> None:
+    found = spearman([3.0, 1, 2, 9], [5.0, 6, 7, 1])
+    assert (found.rho, found.n) == (pytest.approx(-0.8), 4)
+    assert -1 <= found.low <= found.high <= 1
 
 
 def test_what_cannot_be_correlated() -> None:

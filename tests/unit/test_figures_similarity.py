@@ -10,9 +10,9 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.analysis.measurements import read_measurements, write_measurements
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.similarity import layer_plot, read_by_layer
+from mbert_atlas.figures.similarity import by_layer, layer_plot
 from mbert_atlas.figures.style import save_figure
 
 LAYERS = range(5)
@@ -97,10 +97,12 @@ def test_reading_measurements(tmp_path: Path) -> None:
     other = [{**rows[0], "layers": ""}, {**rows[0], "protocol": "published"}]
     other.append({**rows[0], "metric": "f1", "layers": "1-2"})
     write_measurements([*rows, *ends, *other], tmp_path / "m.csv")
-    found = read_by_layer(tmp_path / "m.csv", "cka", protocol="corrected")
+    frame = read_measurements(tmp_path / "m.csv")
+    frame = frame[frame["protocol"] == "corrected"]
+    found = by_layer(frame, "cka")
     assert len(found) == len(rows)
     np.testing.assert_allclose(found["value"] - found["low"], 0.1)
     assert "high" not in found
     assert panels(plot(found))
     with pytest.raises(AtlasError, match="no rho by layer"):
-        read_by_layer(tmp_path / "m.csv", "rho")
+        by_layer(frame, "rho")

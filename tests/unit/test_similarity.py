@@ -16,7 +16,6 @@ import pytest
 import torch
 from tiny_models import make_encoder, make_tokenizer, text_table
 
-from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.similarity import (
     Kernel,
     compare,
@@ -26,7 +25,6 @@ from mbert_atlas.analysis.similarity import (
     linear_cka,
     measure_similarity,
     parallel_sentences,
-    similarity_rows,
     window_kernels,
 )
 from mbert_atlas.arrays import load_arrays, save_arrays
@@ -248,9 +246,6 @@ def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> 
     measure_similarity({"published": half, "corrected": half}, ["en", "ru"], tmp_path / "h.parquet")
     other = read_parquet(tmp_path / "h.parquet").to_pandas()
     assert (frame["value"] - other["value"]).abs().max() < 1e-3
-    found = write_measurements(similarity_rows(tmp_path / "s.parquet"), tmp_path / "m.csv")
-    assert set(found["metric"]) == {m + e for m in MEASURES for e in ("", "_low", "_high")}
-    assert found["layers"].unique().tolist() == [0, 4]
 
 
 def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Path) -> None:

@@ -44,6 +44,20 @@ def tree_table(forms, heads, deprels) -> pa.Table:
     return sentence_table(forms, [["X"] * len(words) for words in forms], heads, deprels)
 
 
+def parsing_job(folder: Path, encoder: Path, name: str, optimisation: Optimisation):
+    return {
+        "task": TASK.name,
+        "encoder": encoder,
+        "train": folder / "store",
+        "evaluate": {name: folder / "store"},
+        "optimisation": optimisation,
+        "seed": 1,
+        "output_model": folder / "model",
+        "output_predictions": folder / "predictions.parquet",
+        "state_dir": folder / "state",
+    }
+
+
 def stored(folder: Path, table: pa.Table, tokenizer: Path, **options):
     encode(TASK.name, table, tokenizer, folder / "store", labels=RELATIONS, **options)
     return open_store(folder / "store", TASK.name)
@@ -245,20 +259,8 @@ def test_micro_batches_add_up_to_one_batch(tmp_path, english):
 def test_it_learns_and_survives_the_trip_to_disk(tmp_path, english):
     tokenizer, encoder, table = english
     stored(tmp_path, table.slice(0, 12), tokenizer)
-    finetuned(
-        {
-            "task": TASK.name,
-            "encoder": encoder,
-            "train": tmp_path / "store",
-            "evaluate": {"ud": tmp_path / "store"},
-            "optimisation": Optimisation(learning_rate=3e-3, batch_size=6, epochs=60),
-            "seed": 1,
-            "head": HeadOptions(arc_size=60, relation_size=30),
-            "output_model": tmp_path / "model",
-            "output_predictions": tmp_path / "predictions.parquet",
-            "state_dir": tmp_path / "state",
-        }
-    )
+    optimisation = Optimisation(learning_rate=3e-3, batch_size=6, epochs=60)
+    finetuned(parsing_job(tmp_path, encoder, "ud", optimisation))
     predictions = read_parquet(tmp_path / "predictions.parquet", TREE_PREDICTIONS)
     las, uas, words = attachment_counts(predictions).sum(axis=0)
     assert las / words > 0.95
@@ -285,17 +287,9 @@ def test_the_best_epoch_is_that_of_the_highest_las(tmp_path, english):
     heads = [[*own, len(own) // 2 + 1] for own in table["heads"].to_pylist()]
     relations = [[*own, "dep"] for own in table["deprels"].to_pylist()]
     stored(tmp_path, tree_table(forms, heads, relations), tokenizer, max_length=8)
-    job = {
-        "task": TASK.name,
-        "encoder": encoder,
-        "train": tmp_path / "store",
-        "evaluate": {"dev": tmp_path / "store"},
-        "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=4),
-        "seed": 1,
-        "output_model": tmp_path / "model",
-        "output_predictions": tmp_path / "predictions.parquet",
-        "state_dir": tmp_path / "state",
-    }
+    optimisation = Optimisation(learning_rate=5e-3, batch_size=8, epochs=4)
+    job = parsing_job(tmp_path, encoder, "dev", optimisation)
+    job["head"] = HeadOptions(arc_size=60, relation_size=30)
     best = BestEpoch(Selection(metric="accuracy", development="dev"), tmp_path / "store")
     log = finetuned(job, best)
     counts = attachment_counts(read_parquet(job["output_predictions"], TREE_PREDICTIONS))

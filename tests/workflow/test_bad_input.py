@@ -139,7 +139,7 @@ def rounds():
     """The cases in as few rounds as possible: one of each file, and not both sides of a link."""
     found = []
     for name, (path, *_) in CASES.items():
-        others = {path, *({GOLD, BITEXT} & {path} and {GOLD, BITEXT})}
+        others = {GOLD, BITEXT} if path in (GOLD, BITEXT) else {path}
         fitting = (each for each in found if others.isdisjoint(CASES[one][0] for one in each))
         cases = next(fitting, None)
         if cases is None:

@@ -54,21 +54,18 @@ def layer_cells(table):
 
 
 def compared_encoders(artifact):
-    """The encoders whose similarity an artifact shows: task, condition and seed, and its model."""
+    """The encoders whose similarity an artifact shows: task, condition, protocol, seed, and model."""
     conditions, tasks = SHOWN[artifact]
     found = []
     for task in tasks:
-        family = ALIKE.runs[task]
-        reference = RUNS.get(family, ALIKE.source, "corrected")
         for condition in conditions:
             layers = condition.removeprefix("random_init_")
-            name = family if layers == condition else f"{family}-{layers}"
-            run = (
-                reference if condition == PRETRAINED else RUNS.get(name, ALIKE.source, "corrected")
-            )
-            few = ALIKE.seeds if run is not reference else None
-            for seed in run.seeds[:few]:
-                model = MULLER.model if condition == PRETRAINED else f"{run.id}/seed{seed}"
-                cell = {"task": task, "condition": condition, "seed": seed}
-                found.append(cell | {"model": model})
+            is_new = layers != condition
+            family = f"{ALIKE.runs[task]}-{layers}" if is_new else ALIKE.runs[task]
+            for protocol in PROTOCOLS:
+                run = RUNS.get(family, ALIKE.source, protocol)
+                for seed in run.seeds[: ALIKE.seeds if is_new else None]:
+                    model = MULLER.model if condition == PRETRAINED else f"{run.id}/seed{seed}"
+                    cell = {"task": task, "condition": condition, "protocol": protocol}
+                    found.append(cell | {"seed": seed, "model": model})
     return found

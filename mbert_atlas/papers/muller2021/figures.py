@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from mbert_atlas.figures.similarity import by_layer
 from mbert_atlas.papers.muller2021.measures import CORRELATION, PRETRAINED
 
 LAYOUTS: dict[str, dict[str, Any]] = {
@@ -29,16 +30,9 @@ def shown_by_layer(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.Data
         artifact: its name.
         protocol: ``published`` or ``corrected``.
     """
-    frame = frame[(frame.protocol == protocol) & frame.layers.str.isdigit()]
-    frame = frame.assign(layers=frame.layers.astype(int))
-    if artifact == "figure3":
-        keys = ["task", "condition", "layers", "seed"]
-        table = frame.pivot_table("value", keys, "metric", sort=False).reset_index()
-        ends = {f"{CORRELATION}_{end}": end for end in ("low", "high")}
-        return table.rename(columns={CORRELATION: "value", **ends})
-    frame = frame[frame.metric == "cka_percent"]
-    line = frame.task.where(frame.condition != PRETRAINED, PRETRAINED)
-    shown = frame.assign(line=line)
-    if "line" in LAYOUTS[artifact].values():
-        shown = shown.drop_duplicates(["line", "target", "layers", "seed"])
-    return shown
+    metric = CORRELATION if artifact == "figure3" else "cka_percent"
+    found = by_layer(frame[frame.protocol == protocol], metric)
+    is_pretrained = found.condition == PRETRAINED
+    found["line"] = found.task.where(~is_pretrained, PRETRAINED)
+    is_again = is_pretrained & found.duplicated(["line", "target", "layers", "seed"])
+    return found[~is_again] if LAYOUTS[artifact]["lines"] == "line" else found

@@ -115,15 +115,16 @@ def read_similarities(cells: Iterable[Mapping[str, Any]], paths: Iterable[Path])
     """Read the similarities of several encoders, in percent.
 
     Args:
-        cells: task, condition and seed of each.
+        cells: task, condition, protocol and seed of each.
         paths: what :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote of each.
 
     Returns:
         One row per encoder, protocol, target, layer and measure.
     """
     frames = [
-        read_parquet(path, SIMILARITIES).to_pandas().assign(**cell)
+        found[found.protocol == cell["protocol"]].assign(**cell)
         for cell, path in zip(cells, paths, strict=True)
+        for found in [read_parquet(path, SIMILARITIES).to_pandas()]
     ]
     frame: pd.DataFrame = pd.concat(frames, ignore_index=True)
     for column in ("value", "low", "high"):
@@ -134,7 +135,8 @@ def read_similarities(cells: Iterable[Mapping[str, Any]], paths: Iterable[Path])
 def measure_similarities(frame: pd.DataFrame, targets: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
 
-    ``cka_percent`` is the protocol's CKA; every other kernel stands beside it by its own name.
+    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its band; every
+    other kernel stands beside it by its own name.
     Where the layer is ``bottom``, ``top`` or ``maximum``, it is the first, the last or the largest
     value; ``cka_percent_maximum`` is the largest, in its layer.
 
@@ -149,6 +151,8 @@ def measure_similarities(frame: pd.DataFrame, targets: Sequence[str]) -> Iterato
         is_headline = name == HEADLINE[str(row["protocol"])]
         metric = "cka_percent" if is_headline else f"{name}_percent"
         yield same | {"metric": metric, "value": row["value"]}
+        for end in ("low", "high") if is_headline else ():
+            yield same | {"metric": f"cka_percent_{end}", "value": row[end]}
     shown = shown[shown.measure == shown.protocol.map(HEADLINE)].sort_values("layer")
     for key, rows in shown.groupby([*_SIMILARITY_KEYS], sort=False):
         same = dict(zip(_SIMILARITY_KEYS, key, strict=True))
@@ -165,8 +169,9 @@ def correlate_with_gap(
 ) -> Iterator[dict[str, Any]]:
     """Yield Table 4 (or by layer Figure 3): do languages that are more alike transfer better?
 
-    :data:`CORRELATION` has the printed sign: that of similarity and what transfer keeps. ``signed``
-    is that of similarity and gap, the correlation as its name says; beside it the p-value.
+    :data:`CORRELATION` has the printed sign: that of similarity and what transfer keeps.
+    ``spearman_signed`` is that of similarity and gap, as its name says; beside it stands the
+    p-value.
 
     Args:
         similarities: see :func:`read_similarities`; of the pretrained and fine-tuned encoders.

@@ -110,7 +110,7 @@ def similar(path, values):
 
 def test_similarities_are_percent_with_their_depths(tmp_path):
     path = similar(tmp_path / "one.parquet", {"ru": [0.2, 0.7, 0.4], "hi": [0.1, 0.1, 0.1]})
-    place = {"task": "pos", "condition": "fine_tuned", "seed": 1}
+    place = {"task": "pos", "condition": "fine_tuned", "protocol": "corrected", "seed": 1}
     rows = pd.DataFrame(measure_similarities(read_similarities([place], [path]), ["ru"]))
     assert set(rows.target) == {"ru"}
     headline = rows[rows.metric == "cka_percent"].set_index("layers")["value"]
@@ -118,6 +118,10 @@ def test_similarities_are_percent_with_their_depths(tmp_path):
         {"0": 20, "1": 70, "2": 40, "bottom": 20, "top": 40, "maximum": 70}
     )
     assert len(rows[rows.metric == "cka_rbf_percent"]) == 3
+    low = rows[rows.metric == "cka_percent_low"].set_index("layers")["value"]
+    assert low.to_dict() == pytest.approx({"0": 10, "1": 60, "2": 30})
+    other = place | {"protocol": "published"}  # of another run, where protocols differ
+    assert read_similarities([other, place], [path, path]).protocol.unique() == ["corrected"]
     (most,) = rows[rows.metric == "cka_percent_maximum"].to_dict("records")
     assert (most["layers"], most["value"]) == ("1", pytest.approx(70))
 
@@ -132,7 +136,7 @@ def test_what_is_more_alike_transfers_better_in_the_printed_sign(tmp_path):
     # Layer 1 falls with the gap, layer 0 rises with it; their mean falls.
     values = {code: [0.3 + 0.01 * n, 0.9 - 0.1 * n] for n, code in enumerate(languages)}
     path = similar(tmp_path / "one.parquet", values)
-    place = {"task": "pos", "condition": "pretrained", "seed": 1}
+    place = {"task": "pos", "condition": "pretrained", "protocol": "corrected", "seed": 1}
     similarities = read_similarities([place], [path])
     by_layer = pd.DataFrame(correlate_with_gap(similarities, {"pos": frame}, by_layer=True))
     found = by_layer.set_index(["metric", "layers"])["value"]
@@ -154,7 +158,7 @@ def test_what_is_more_alike_transfers_better_in_the_printed_sign(tmp_path):
 def test_the_pretrained_encoder_is_one_line(tmp_path):
     path = similar(tmp_path / "one.parquet", {"ru": [0.2, 0.7]})
     cells = [
-        {"task": task, "condition": condition, "seed": 1}
+        {"task": task, "condition": condition, "protocol": "corrected", "seed": 1}
         for task in ("pos", "ner")
         for condition in ("pretrained", "fine_tuned")
     ]
