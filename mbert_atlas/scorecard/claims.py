@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -126,7 +126,24 @@ class Claims(ConfigModel):
         default_factory=dict,
         description="By column: names that the paper reports no number of and we measure.",
     )
+    means: dict[str, dict[str, Names]] = Field(
+        default_factory=dict,
+        description="By column: names of which the paper reports the parts; each is their mean.",
+    )
     claims: dict[str, Claim] = Field(description="Claims by id.")
+
+    def with_means(self, reported: Mapping[Key, float]) -> dict[Key, float]:
+        """Return reported numbers, and the means that claims speak of where all parts are there."""
+        found = dict(reported)
+        for column, by_name in self.means.items():
+            number = KEY.index(column)
+            for name, parts in by_name.items():
+                for key in reported:
+                    own = [(*key[:number], part, *key[number + 1 :]) for part in parts]
+                    if key == own[0] and all(part in reported for part in own):
+                        mean = sum(reported[part] for part in own) / len(own)
+                        found[(*key[:number], name, *key[number + 1 :])] = mean
+        return found
 
 
 class CellEffect(NamedTuple):
@@ -141,7 +158,7 @@ class CellEffect(NamedTuple):
     place: dict[str, str]
 
 
-def read_claims(path: Path, paper: str, reported: Path) -> dict[str, Claim]:
+def read_claims(path: Path, paper: str, reported: Path) -> Claims:
     """Read the claims of a paper and see whether every name in them is known.
 
     Args:
@@ -150,20 +167,19 @@ def read_claims(path: Path, paper: str, reported: Path) -> dict[str, Claim]:
         reported: its reported numbers, which say what artifacts, conditions, metrics there are.
 
     Returns:
-        The claims by id, in the order of the file.
+        The claims, in the order of the file.
 
     Raises:
         DataError: names the file, the line and the key of the first mistake, and the mend.
     """
     keys = {line.key for line in read_cells([reported], REPORTED_COLUMNS)}
-    read = validate(
+    return validate(
         Claims,
         read_yaml(path),
         [path],
         checks=[lambda claims: _check_names(claims, paper, keys)],
         described=_DESCRIBED,
     )
-    return read.claims
 
 
 def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
@@ -217,6 +233,12 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     """
     for column in read.unreported:
         check_name(f"unreported.{column}", column, COLUMNS, " as a column")
+    for column, by_name in read.means.items():
+        check_name(f"means.{column}", column, COLUMNS, " as a column")
+        there = {key[KEY.index(column)] for key in reported}
+        for name, parts in by_name.items():
+            for part in parts:
+                check_name(f"means.{column}.{name}", part, there, f" as {column} of {paper}")
     artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
     for name, claim in read.claims.items():
         at = f"claims.{name}"
@@ -245,4 +267,4 @@ def _known(
     """Return the names of a column in some artifacts."""
     number = KEY.index(column)
     named = {key[number] for key in reported if column == "artifact" or key[1] in artifacts}
-    return named | set(read.unreported.get(column, []))
+    return named | set(read.unreported.get(column, [])) | set(read.means.get(column, {}))

@@ -59,7 +59,7 @@ from mbert_atlas.scorecard.cells import (
     measured_cells,
     read_cells,
 )
-from mbert_atlas.scorecard.claims import CellEffect, Claim, Expected, cells_of
+from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, cells_of
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
@@ -151,14 +151,14 @@ def estimate(
 
 
 def verdicts(
-    claims: Mapping[str, Mapping[str, Claim]],
+    claims: Mapping[str, Claims],
     measurements: Sequence[Path],
     reported: Sequence[Path],
 ) -> pd.DataFrame:
     """Judge claims under both protocols.
 
     Args:
-        claims: by paper and id.
+        claims: by paper.
         measurements: CSV files with the columns ``MEASUREMENT_COLUMNS``.
         reported: CSV files of the papers' numbers, all papers'.
 
@@ -169,15 +169,13 @@ def verdicts(
     Raises:
         DataError: names file and line if a CSV file is not as it should be.
     """
-    printed = {
-        line.key: Measured({None: line.number("value")}, None)
-        for line in read_cells(reported, REPORTED_COLUMNS)
-    }
+    printed = {line.key: line.number("value") for line in read_cells(reported, REPORTED_COLUMNS)}
     ours = measured_cells(read_cells(measurements, MEASUREMENT_COLUMNS))
     rows = []
-    for paper, by_id in claims.items():
-        for name, claim in by_id.items():
-            of_paper = _of_paper(claim, cells_of(claim, paper, printed), printed)
+    for paper, stated in claims.items():
+        numbers = stated.with_means(printed)
+        for name, claim in stated.claims.items():
+            of_paper = _of_paper(claim, cells_of(claim, paper, numbers), numbers)
             for protocol in PROTOCOLS:
                 cells = cells_of(claim, paper, ours[protocol])
                 rows.append(
@@ -271,15 +269,13 @@ def _deciding(claim: Claim, best_first: Sequence[_Item]) -> _Item:
 
 
 def _of_paper(
-    claim: Claim, cells: Sequence[CellEffect], printed: Mapping[Key, Measured]
+    claim: Claim, cells: Sequence[CellEffect], printed: Mapping[Key, float]
 ) -> dict[str, object]:
     """Return the effect that the paper's own numbers show, and whether it is as claimed."""
     if not cells:
         return {"reported": math.nan, "reported_bears_out": ""}
     parts = [_mean(cells)] if claim.over == "mean" else [cell.weights for cell in cells]
-    effects = [
-        sum(weight * printed[key].values[None] for key, weight in part.items()) for part in parts
-    ]
+    effects = [sum(weight * printed[key] for key, weight in part.items()) for part in parts]
     effect = _deciding(claim, sorted(effects, key=claim.expect.margin, reverse=True))
     # reported numbers are rounded, and a sum of them is not exact
     inside = claim.expect.margin(round(effect, 6)) > 0

@@ -15,7 +15,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.papers import names
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.cells import Key, Measured
-from mbert_atlas.scorecard.claims import Claim, Expected, cells_of, read_claims
+from mbert_atlas.scorecard.claims import Claim, Claims, Expected, cells_of, read_claims
 from mbert_atlas.scorecard.verdicts import (
     DOES_NOT_HOLD,
     HOLDS,
@@ -70,7 +70,7 @@ def claim(**changes: Any) -> Claim:
     return Claim.model_validate(given | changes)
 
 
-def read(tmp_path: Path, text: str = CLAIM) -> dict[str, Claim]:
+def read(tmp_path: Path, text: str = CLAIM) -> Claims:
     reported, path = tmp_path / "reported.csv", tmp_path / "claims.yaml"
     reported.write_text(REPORTED)
     path.write_text(text)
@@ -88,7 +88,7 @@ def rows(tmp_path: Path, cells: dict[Key, Measured], **changes: Any) -> dict[str
     ]
     frame = pd.DataFrame(lines, columns=list(MEASUREMENT_COLUMNS))
     frame.to_csv(path, index=False)
-    found = verdicts({"toy2020": {"better": claim(**changes)}}, [path], [reported])
+    found = verdicts({"toy2020": Claims(claims={"better": claim(**changes)})}, [path], [reported])
     assert found["protocol"].tolist() == ["published", "corrected"]
     assert found["verdict"].tolist()[1] == NOT_RUN
     return {str(column): value for column, value in found.to_dict("records")[0].items()}
@@ -98,7 +98,7 @@ def rows(tmp_path: Path, cells: dict[Key, Measured], **changes: Any) -> dict[str
 
 
 def test_a_claim_ranges_over_what_no_side_names(tmp_path: Path) -> None:
-    (found,) = read(tmp_path).values()
+    (found,) = read(tmp_path).claims.values()
     keys = [key(*each) for each in (("adjusted", "ru"), ("original", "ru"), ("original", "hi"))]
     (cell,) = cells_of(found, "toy2020", keys)  # of Hindi one side is missing
     assert cell.weights == {key("adjusted"): 1.0, key("original"): -1.0}
@@ -135,6 +135,11 @@ def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
         ("{above: 0}", "{}", "neither `above` nor `below` is given"),
         ("    place: section 1\n", "", "the key is missing"),
         ("claims:\n", "unreported: {metrik: x}\nclaims:\n", "'metrik' is not defined as a column"),
+        (
+            "claims:\n",
+            "means: {target: {every: es}}\nclaims:\n",
+            "key means.target.every: 'es' is not",
+        ),
     ],
 )
 def test_mistakes_are_named_with_file_and_line(
@@ -154,15 +159,27 @@ def test_names_that_only_we_measure_are_declared(tmp_path: Path) -> None:
     assert read(tmp_path, "unreported: {metric: separation_auc}\n" + ours)
 
 
+def test_reported_means_are_those_of_their_parts(tmp_path: Path) -> None:
+    text = CLAIM.replace("{metric: accuracy}", "{metric: accuracy, target: all}")
+    with pytest.raises(DataError, match="'all' is not defined as target of table1"):
+        read(tmp_path, text)
+    stated = read(tmp_path, "means: {target: {all: [ru, hi]}}\n" + text)
+    found = verdicts({"toy2020": stated}, [], [tmp_path / "reported.csv"])
+    assert found["reported"].tolist() == [0.5, 0.5]  # 62 and 49 less 60 and 50
+    assert found["reported_bears_out"].tolist() == ["yes", "yes"]
+    assert "all" not in {cell[6] for cell in stated.with_means({key("original"): 60.0})}
+
+
 @pytest.mark.parametrize("paper", names())
 def test_every_paper_states_its_claims(paper: str) -> None:
     reported = ROOT / f"resources/reported/{paper}.csv"
     path = ROOT / f"mbert_atlas/papers/{paper}/claims.yaml"
-    claims = read_claims(path, paper, reported)
+    read = read_claims(path, paper, reported)
+    claims = read.claims
     # of two claims with one id YAML would keep the second
     assert len(claims) == path.read_text(encoding="utf-8").count("\n    claim: ") > 0
     assert len({each.claim for each in claims.values()}) == len(claims)
-    found = verdicts({paper: claims}, [], [reported])
+    found = verdicts({paper: read}, [], [reported])
     assert set(found["verdict"]) == {NOT_RUN}
     # where a paper's own numbers say otherwise, the row tells
     contradicted = found[found["reported_bears_out"] == "no"]
@@ -395,7 +412,7 @@ def test_a_gain_that_is_larger_for_one_task_than_for_another(tmp_path: Path) -> 
 def test_verdicts_survive_their_file(tmp_path: Path) -> None:
     reported = tmp_path / "reported.csv"
     reported.write_text(REPORTED)
-    frame = verdicts({"toy2020": {"better": claim()}}, [], [reported])
+    frame = verdicts({"toy2020": Claims(claims={"better": claim()})}, [], [reported])
     write_claims(frame, tmp_path / "claims.csv")
     again = read_verdicts(tmp_path / "claims.csv")
     assert list(again.columns) == list(frame.columns)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
-from mbert_atlas.scorecard.claims import Claim
+from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
 from mbert_atlas.scorecard.page import FigureLink
@@ -83,7 +83,8 @@ def reported(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def claims(measurements: Path, reported: Path) -> pd.DataFrame:
-    stated = {"better": claim("Adjustment helps.", "adjusted"), "never": claim("So.", "replayed")}
+    by_id = {"better": claim("Adjustment helps.", "adjusted"), "never": claim("So.", "replayed")}
+    stated = Claims(claims=by_id)
     return verdicts({"toy2020": stated}, [measurements], [reported])
 
 
@@ -126,7 +127,8 @@ def replication(
 def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:
     level = claim("It is high.", "adjusted").model_dump()
     level["effect"] = {"plus": {"condition": "adjusted"}}
-    stated = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
+    by_id = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
+    stated = Claims(claims=by_id)
     frame = verdicts({"toy2020": stated}, [measurements], [reported])
     texts = {view.key: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)}
     assert texts["level"].startswith("60.0 [5")
