@@ -154,7 +154,7 @@ class Inference(_DerivableWithSplit):
 
 
 class NamedEntities(_WithSplit):
-    """Tagged sentences in WikiANN's formats."""
+    """Tagged sentences in the formats of WikiANN and CoNLL-2003."""
 
     one_file = True
     corpus: Literal["named_entities"] = _CORPUS

@@ -1,14 +1,17 @@
-"""Named entities: WikiANN with the splits of Rahimi et al. (2019), to one row a sentence."""
+"""Named entities of WikiANN (splits of Rahimi et al. 2019) and CoNLL-2003, one row a sentence."""
 
 from __future__ import annotations
 
 import gzip
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, cast, get_args
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
@@ -25,16 +28,20 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
-Format = Literal["rahimi", "panx"]
+Format = Literal["rahimi", "panx", "conll2003"]
 """How sentences are laid out in files.
 
 ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or the file
 named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``. ``panx``: lines
-``word<TAB>tag``, plain or compressed (XTREME).
+``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word, part of speech, chunk
+and tag with spaces between, ``-DOCSTART-`` before each document; a file, or ``train.txt``,
+``valid.txt`` (dev) or ``test.txt`` in a zip. Its tags, IOB1 as published, become IOB2.
 """
 OUTSIDE = "O"
 TYPES = ("LOC", "ORG", "PER")
 TAGS = (OUTSIDE, *(f"{part}-{name}" for name in TYPES for part in "BI"))
+MORE_TAGS = ("B-MISC", "I-MISC")
+"""Tags of CoNLL-2003 that WikiANN does not have."""
 
 
 @dataclass
@@ -106,7 +113,7 @@ def read_ner(
     write_parquet(kept, output)
     write_card(
         card,
-        dataset="WikiANN",
+        dataset="CoNLL-2003" if format == "conll2003" else "WikiANN",
         language=language,
         files=[path],
         counts=counts,
@@ -120,6 +127,11 @@ def _sentences(path: Path, format: Format, language: str, split: str) -> list[Ta
     require_format(format, get_args(Format), path)
     if format == "rahimi":
         sentences = list(parse_tagged(*_rahimi_lines(path, language, split), language))
+    elif format == "conll2003":
+        member = {"dev": "valid"}.get(split, split) + r"\.txt"
+        with open_member(path, member) as (place, content):
+            lines = _conll_lines(decoded_lines(content, place), place)
+            sentences = list(parse_tagged(lines, place, tags=(*TAGS, *MORE_TAGS)))
     else:
         sentences = list(parse_tagged(numbered_lines(path), path))
     if not sentences:
@@ -142,8 +154,44 @@ def _rahimi_lines(path: Path, language: str, split: str) -> tuple[Iterable[tuple
         return list(decoded_lines(content, place)), place
 
 
+def _conll_lines(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tuple[int, str]]:
+    """Yield lines as :func:`parse_tagged` takes them, in IOB2.
+
+    In IOB1 ``B-`` stands only where an entity follows another of its type, so that ``I-`` after
+    anything else begins one: ``I-PER I-PER B-PER O I-LOC`` is ``B-PER I-PER B-PER O B-LOC``.
+    """
+    before = OUTSIDE
+    for number, line in lines:
+        columns = line.split()
+        if not columns or columns[0] == "-DOCSTART-":
+            before = OUTSIDE
+            yield number, ""
+            continue
+        if len(columns) != 4:
+            problem = f"{len(columns)} columns where word, part of speech, chunk and tag belong"
+            raise DataError(path, f"line {number}", problem, "correct it or get the file again")
+        tag = columns[3]
+        if tag.startswith("I-") and before[2:] != tag[2:]:
+            tag = f"B-{tag[2:]}"
+        before = tag
+        yield number, f"{columns[0]}\t{tag}"
+
+
+def entity_tags(table: pa.Table) -> tuple[str, ...]:
+    """Return the tags that sentences are labelled with: WikiANN's, and more where there are some.
+
+    Args:
+        table: columns of ``schemas.TAGGED_SENTENCES``.
+    """
+    there = set(pc.unique(pc.list_flatten(table.column("ner_tags"))).to_pylist())
+    return (*TAGS, *MORE_TAGS) if there.intersection(MORE_TAGS) else TAGS
+
+
 def parse_tagged(
-    lines: Iterable[tuple[int, str]], path: Path | str, prefix: str | None = None
+    lines: Iterable[tuple[int, str]],
+    path: Path | str,
+    prefix: str | None = None,
+    tags: Collection[str] = TAGS,
 ) -> Iterator[TaggedSentence]:
     """Parse ``word<TAB>tag`` lines with blank lines between sentences.
 
@@ -151,6 +199,7 @@ def parse_tagged(
         lines: (number, line without its end).
         path: for errors.
         prefix: language code that stands before every word, with a colon; taken off.
+        tags: those that may occur.
 
     Raises:
         DataError: see :func:`read_ner`.
@@ -175,11 +224,11 @@ def parse_tagged(
         word = word.strip()  # as XTREME's preparation does
         if not word:
             raise DataError(path, f"line {number}", "an empty word", "remove the line")
-        if tag not in TAGS:
+        if tag not in tags:
             raise DataError(
                 path,
                 f"line {number}",
-                f"{tag!r} is not one of {', '.join(TAGS)}",
+                f"{tag!r} is not one of {', '.join(tags)}",
                 "correct the tag",
             )
         if sentence is None:

@@ -73,7 +73,7 @@ class Task(ABC):
         Args:
             examples: what was predicted.
             outputs: what :meth:`forward` gave for each of them.
-            labels: the model's labels.
+            labels: of the examples; the model's, and perhaps more behind them.
             dataset: entry of the ``dataset`` column.
         """
 

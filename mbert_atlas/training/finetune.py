@@ -67,4 +67,4 @@ def _predict(run: FinetuningRun, name: str) -> pa.Table:
         rows=examples.label_counts,
         precision=run.job.optimisation.precision,
     )
-    return run.task.decode(examples, outputs, run.labels, name)
+    return run.task.decode(examples, outputs, examples.store.meta["labels"], name)

@@ -113,7 +113,8 @@ class FinetuningRun:
             DataError: if they do not fit the encoder or the training data, or a language has none.
         """
         store = open_examples(path, self.job.task, self.job.encoder)
-        if store.meta["labels"] != self.labels:
+        # More labels at the end are tags that the model never gives, such as CoNLL-2003's MISC.
+        if store.meta["labels"][: len(self.labels)] != self.labels:
             raise DataError(
                 path,
                 "meta.json, key labels",

@@ -9,13 +9,14 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
-from mbert_atlas.corpora.ner import TAGS, parse_tagged, read_ner
+from mbert_atlas.corpora.ner import TAGS, entity_tags, parse_tagged, read_ner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json
 from mbert_atlas.schemas import TAGGED_SENTENCES
@@ -114,9 +115,46 @@ def test_panx(tmp_path: Path) -> None:
     assert "seqeval begins an entity there" in card["notes"][0]
 
 
+CONLL = """\
+-DOCSTART- -X- -X- O
+
+Anna NNP I-NP I-PER
+Lee NNP I-NP I-PER
+Bob NNP I-NP B-PER
+saw VBD I-VP O
+Bonn NNP I-NP I-LOC
+
+
+-DOCSTART- -X- O O
+
+Swiss JJ I-NP I-MISC
+"""
+
+
+def test_conll_becomes_iob2_with_one_more_type(tmp_path: Path) -> None:
+    path = tmp_path / "conll2003.zip"
+    with zipfile.ZipFile(path, "w") as opened:
+        for member in ("train.txt", "valid.txt", "test.txt"):
+            opened.writestr(member, CONLL if member == "test.txt" else "x NN O O\n")
+    rows, card = read(path, "conll2003")
+    tags = [row["ner_tags"] for row in rows]
+    assert tags == [["B-PER", "I-PER", "B-PER", "O", "B-LOC"], ["B-MISC"]]
+    assert [row["forms"] for row in rows] == [["Anna", "Lee", "Bob", "saw", "Bonn"], ["Swiss"]]
+    assert (card["dataset"], card["counts"]["sentences"]) == ("CoNLL-2003", 2)
+    again = "".join(f"{word} X X {tag}\n" for word, tag in zip("abcde", tags[0], strict=True))
+    (tmp_path / "iob2.txt").write_text(again)
+    assert read(tmp_path / "iob2.txt", "conll2003")[0][0]["ner_tags"] == tags[0]
+    assert [row["forms"] for row in read(path, "conll2003", split="dev")[0]] == [["x"]]
+    table = pa.Table.from_pylist(rows, TAGGED_SENTENCES)
+    assert entity_tags(table) == (*TAGS, "B-MISC", "I-MISC")
+    assert entity_tags(table.slice(0, 1)) == TAGS
+
+
 @pytest.mark.parametrize(
     ("text", "format", "message"),
     [
+        ("a NN O\n", "conll2003", "line 1: 3 columns where word, part of speech, chunk and tag"),
+        ("a NN O O\n\nb NN O I-TIME\n", "conll2003", "line 3: 'B-TIME' is not one of"),
         ("a\tO\nb\n", "panx", "line 2: 1 tab-separated columns where 2"),
         ("a\tO\nb\tO\tx\n", "panx", "line 2: 3 tab-separated columns where 2"),
         ("a\tO\n \n", "panx", "line 2: 1 tab-separated columns"),

@@ -111,6 +111,17 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
     assert scores["hi", "span_micro_f1"] > 90
     assert found["gold"].to_pylist() == table["ner_tags"].to_pylist()
     assert load_model(tmp_path / "model")[1] == tags
+    # a test set may have tags that no training set has: they are missed
+    other = table.slice(0, 3).to_pylist()
+    other[0]["ner_tags"] = ["B-MISC"] * len(other[0]["forms"])
+    more = pa.Table.from_pylist(other, TAGGED_SENTENCES)
+    own = {"labels": [*tags, "B-MISC"]}
+    encode(task.name, more, small_run["encoder"], tmp_path / "more", **own)
+    fitting = {"task": task.name, "train": tmp_path / "entities"}
+    finetuned(small_run, **fitting, evaluate={"news": tmp_path / "more"})
+    found = read_parquet(tmp_path / "predictions.parquet", TAG_PREDICTIONS)
+    assert found["gold"].to_pylist() == more["ner_tags"].to_pylist()
+    assert "B-MISC" not in found["prediction"].to_pylist()[0]
     with pytest.raises(DataError, match="encoded for named_entities, not for tagging"):
         finetuned(small_run, train=tmp_path / "entities")
 

@@ -18,7 +18,7 @@ OPTIONS = {
 
 
 def main(snakemake):
-    from mbert_atlas.corpora.ner import TAGS
+    from mbert_atlas.corpora.ner import entity_tags
     from mbert_atlas.corpora.nli import LABELS
     from mbert_atlas.corpora.universal_dependencies import RELATIONS, UPOS
     from mbert_atlas.encoding import encode
@@ -27,10 +27,11 @@ def main(snakemake):
 
     encoding = dict(snakemake.params.encoding)
     task = encoding.pop("task")
+    table = read_parquet(snakemake.input.table)
     labels = {
         "inference": LABELS,
         "tagging": sorted(UPOS),
-        "named_entities": TAGS,
+        "named_entities": entity_tags(table) if task == "named_entities" else (),
         "question_answering": OUTPUTS,
         "dependency_parsing": RELATIONS,
         "language_identification": sorted(snakemake.params.languages),
@@ -41,7 +42,7 @@ def main(snakemake):
             del encoding[option]
     encode(
         task,
-        read_parquet(snakemake.input.table),
+        table,
         Path(snakemake.input.tokenizer),
         Path(snakemake.output[0]),
         labels=labels[task],

@@ -1,9 +1,11 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, refused
+from configs import ROOT, config, refused
 
+from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.scorecard.cells import REPORTED_COLUMNS, read_cells
 
 PAPER = "muller2021:\n  "
 
@@ -62,3 +64,19 @@ def test_null_leaves_a_variant_or_a_target_out():
     )
     assert "pos-4-6" not in given.runs
     assert "fr" not in given.muller2021.tables["table5"].tests["pos"].places()
+
+
+def test_licensed_test_sets_can_be_added():
+    own = read_yaml(ROOT / "config/papers/muller2021.licensed.yaml")
+    runs = RunTable(config(**own))
+    tested = {
+        "domains-tweets": ["parsing-domains", "parsing-domains-1-2", "pos-domains"],
+        "entities-news": ["entities", "entities-1-2"],
+    }
+    for dataset, families in tested.items():
+        for family in families:
+            assert runs.get(family, "en", "published").specification["evaluate"][dataset] == ["en"]
+    reported = read_cells([ROOT / "resources/reported/muller2021.csv"], REPORTED_COLUMNS)
+    named = {(line.fields["task"], line.fields["target"]) for line in reported}
+    for task, test in own["muller2021"]["tables"]["table2"]["tests"].items():
+        assert {(task, target) for target in test["targets"]} <= named
