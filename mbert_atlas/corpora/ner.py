@@ -104,7 +104,8 @@ def read_ner(
     kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, "ner", language, split)
     tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
     sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
-    counts = sizes | {f"{name}: entities begun": tags[f"B-{name}"] for name in TYPES}
+    types = sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)})
+    counts = sizes | {f"{name}: entities begun": tags[f"B-{name}"] for name in types}
     strays = sum(sentences[int(number) - 1].stray for number in kept["id"].to_pylist())
     notes = [sample_note(limit, seed)] if kept.num_rows < len(sentences) else []
     if strays:

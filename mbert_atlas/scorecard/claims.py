@@ -140,8 +140,8 @@ class Claims(ConfigModel):
             for name, parts in by_name.items():
                 for key in reported:
                     own = [(*key[:number], part, *key[number + 1 :]) for part in parts]
-                    if key == own[0] and all(part in reported for part in own):
-                        mean = sum(reported[part] for part in own) / len(own)
+                    if key == own[0] and all(cell in reported for cell in own):
+                        mean = sum(reported[cell] for cell in own) / len(own)
                         found[(*key[:number], name, *key[number + 1 :])] = mean
         return found
 

@@ -140,7 +140,7 @@ def test_conll_becomes_iob2_with_one_more_type(tmp_path: Path) -> None:
     tags = [row["ner_tags"] for row in rows]
     assert tags == [["B-PER", "I-PER", "B-PER", "O", "B-LOC"], ["B-MISC"]]
     assert [row["forms"] for row in rows] == [["Anna", "Lee", "Bob", "saw", "Bonn"], ["Swiss"]]
-    assert (card["dataset"], card["counts"]["sentences"]) == ("CoNLL-2003", 2)
+    assert (card["dataset"], card["counts"]["MISC: entities begun"]) == ("CoNLL-2003", 1)
     again = "".join(f"{word} X X {tag}\n" for word, tag in zip("abcde", tags[0], strict=True))
     (tmp_path / "iob2.txt").write_text(again)
     assert read(tmp_path / "iob2.txt", "conll2003")[0][0]["ner_tags"] == tags[0]
