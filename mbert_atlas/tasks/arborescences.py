@@ -72,10 +72,8 @@ def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
     groups[alive] = alive
     joins: list[tuple[Heads, Heads, Heads]] = []
     while True:
-        is_outside = groups.reshape(count, nodes)[sentence[new]] != new[:, None]
-        arcs = np.where(is_outside, gains[new], -np.inf)
-        head[new] = arcs.argmax(axis=1)
-        best[new] = arcs[np.arange(len(new)), head[new]]
+        head[new] = gains[new].argmax(axis=1)
+        best[new] = gains[new, head[new]]
         # Groups by their places in `alive`; all roots have the one place behind.
         place[alive], place[roots] = np.arange(len(alive)), len(alive)
         parents = place[groups[roots[sentence[alive]] + head[alive]]]
@@ -104,6 +102,8 @@ def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
         joined = np.arange(used)
         joined[member] = into
         groups = joined[groups]
+        is_inside = groups.reshape(count, nodes)[sentence[new]] == new[:, None]
+        gains[new[0] : used][is_inside] = -np.inf
         is_left = np.zeros(count, dtype=np.bool_)
         is_left[sentence[new]] = True
         alive = np.append(alive[is_left[sentence[alive]] & (joined[alive] == alive)], new)
