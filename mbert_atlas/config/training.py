@@ -184,6 +184,23 @@ class LanguageConfusion(ConfigModel):
     )
 
 
+class LanguageSubspace(ConfigModel):
+    """Languages kept apart while a task is learnt, L-DAR (Liang et al. 2021, appendix B)."""
+
+    dims: int = Field(105, ge=1, description="The first so many DensRay directions are held.")
+    weight: float = Field(
+        5e-3, gt=0, description="alpha, the weight of the distance beside the task's loss."
+    )
+    first_layer: int = Field(1, ge=0, description="First hidden layer that is held.")
+    last_layer: int = Field(12, ge=0, description="Last one.")
+    reference: Literal["pretrained", "random"] = Field(
+        "pretrained",
+        description="What pieces are held to: the encoder before fine-tuning; or one that nobody "
+        "has trained, which is what the authors' code makes of a stock checkpoint.",
+    )
+    dropout: bool = Field(False, description="Dropout while learning; appendix B.2 has none.")
+
+
 class MaskedTraining(ConfigModel):
     """Masked language modelling of an encoder that is there (Devlin et al. 2019, section 3.1)."""
 
@@ -207,8 +224,13 @@ class MaskedTraining(ConfigModel):
 
 
 class Pretraining(MaskedTraining):
-    """A BERT encoder pretrained by masked language modelling (Devlin et al. 2019, section 3.1)."""
+    """An encoder pretrained by masked language modelling (Devlin et al. 2019, section 3.1)."""
 
+    architecture: Literal["bert", "xlm-roberta"] = Field(
+        "bert",
+        description="BERT with WordPiece, or XLM-R with SentencePiece's unigram pieces "
+        "(Conneau et al. 2020).",
+    )
     vocabulary_size: int = Field(8000, ge=100, description="Word pieces, special tokens included.")
     alphabet_size: int = Field(1000, ge=1, description="Most single characters among the pieces.")
     hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
@@ -297,6 +319,9 @@ class Finetuning(ConfigModel):
     )
     confusion: LanguageConfusion | None = Field(
         None, description="Unlearn the language of `language_data` on the way (Tanti et al. 2021)."
+    )
+    language_subspace: LanguageSubspace | None = Field(
+        None, description="Hold what tells languages apart (Liang et al. 2021, appendix B)."
     )
 
     @field_validator("trained_layers", "reinitialised_layers", mode="before")

@@ -52,7 +52,7 @@ def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for layer, change in reversed(hooks):  # each is put in front of those that are there
-            layers = _layers(model)
+            layers = layers_of(model)
             if not 0 <= layer <= len(layers):
                 raise AtlasError(
                     f"hook on layer {layer}: the encoder has hidden states 0 to {len(layers)}; "
@@ -67,12 +67,17 @@ def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
         yield
 
 
-def _layers(model: Any) -> nn.ModuleList:
+def layers_of(model: Any) -> nn.ModuleList:
+    """Return the Transformer layers of an encoder.
+
+    Raises:
+        AtlasError: if it is not built like BERT.
+    """
     for part in model.modules():
         if isinstance(part, nn.ModuleList) and len(part) == model.config.num_hidden_layers:
             return part
     raise AtlasError(
-        f"{type(model).__name__} keeps no list of its layers, so none can have a hook; "
+        f"{type(model).__name__} keeps no list of its layers, so that none can be reached; "
         "take an encoder that is built like BERT."
     )
 

@@ -12,11 +12,13 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
 
 import torch
 from transformers import (
+    AutoConfig,
     AutoModel,
     AutoTokenizer,
     BertForPreTraining,
     PreTrainedModel,
     PreTrainedTokenizerBase,
+    XLMRobertaForMaskedLM,
 )
 from transformers.utils import logging as transformers_logging
 
@@ -33,6 +35,14 @@ TOKENIZER_FILES = (
     "vocab.txt",
     "sentencepiece.bpe.model",
 )
+
+
+_MASKED: dict[str, tuple[Any, tuple[str, ...], str]] = {
+    "bert": (BertForPreTraining, ("bert.pooler.", "cls."), "cls.predictions."),
+    "xlm-roberta": (XLMRobertaForMaskedLM, (), "lm_head."),
+}
+"""By kind of encoder: its class with a language-model head, which of its weights may be missing,
+and what the names of the head's begin with."""
 
 
 def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
@@ -55,20 +65,28 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
 
 
 def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
-    """Open a BERT in fp32 with its language-modelling heads, to pretrain it further.
+    """Open a BERT or XLM-R in fp32 with its language-model head, to pretrain it further.
 
     Args:
         folder: see :func:`load_encoder`.
         seed: decides heads (and a pooler) that the folder lacks.
 
     Raises:
-        DataError: as :func:`load_encoder`.
+        DataError: as :func:`load_encoder`, or if it is another kind of encoder.
     """
+    require_encoder(Path(folder))
+    found = AutoConfig.from_pretrained(folder, local_files_only=True).model_type
+    if found not in _MASKED:
+        raise DataError(
+            Path(folder) / "config.json",
+            "key model_type",
+            f"{found!r} cannot be pretrained further here",
+            f"take one of {', '.join(_MASKED)}",
+        )
+    kind, dispensable, head = _MASKED[found]
     settings = {"dtype": torch.float32}
-    model, absent = _load(
-        BertForPreTraining, Path(folder), seed, ("bert.pooler.", "cls."), settings
-    )
-    if any(key.startswith("cls.predictions.") for key in absent):
+    model, absent = _load(kind, Path(folder), seed, (head, *dispensable), settings)
+    if any(key.startswith(head) for key in absent):
         _logger.warning("%s has no language-model head; one is drawn from the seed.", folder)
     return model
 

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoModel
 
+from mbert_atlas.encoders.hooks import layers_of
 from mbert_atlas.errors import AtlasError
 
 
@@ -25,7 +26,7 @@ def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module
     Raises:
         AtlasError: if the encoder lacks a layer.
     """
-    stack = encoder.encoder.layer
+    stack = layers_of(encoder)
     for name in names:
         if name == "embeddings":
             yield encoder.embeddings

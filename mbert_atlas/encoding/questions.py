@@ -38,7 +38,6 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 StrideIs = Literal["overlap", "step"]
 OUTPUTS = ("start", "end")
-_SPECIAL = 3  # [CLS] question [SEP] context [SEP]
 _CLS = 0
 _COLUMNS = ("id", "language", "question_language", "context", "question")
 _ANSWER_COLUMNS = ("answer_text", "answer_start")
@@ -74,7 +73,9 @@ def encode_questions(
     cls_id, sep_id, unknown = (
         special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]", "[UNK]")
     )
-    windows = _Windows(cls_id, sep_id, max_length, doc_stride, stride_is)
+    # [CLS] question [SEP] context [SEP]; of XLM-R two stand between them.
+    between = tokenizer.num_special_tokens_to_add(True) - 2
+    windows = _Windows(cls_id, [sep_id] * between, max_length, doc_stride, stride_is)
     distinct = table.column("context").combine_chunks().dictionary_encode()
     context_of, title = distinct.indices.to_numpy(), f"encoding {Path(output).name}"
     contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{title}, contexts")
@@ -148,10 +149,10 @@ class _Windows:
     """What grows window by window, and what is left out on the way."""
 
     def __init__(
-        self, cls_id: int, sep_id: int, max_length: int, doc_stride: int, stride_is: StrideIs
+        self, cls_id: int, between: list[int], max_length: int, doc_stride: int, stride_is: StrideIs
     ) -> None:
-        self.cls_id, self.sep_id = cls_id, sep_id
-        self.most = max_length - _SPECIAL
+        self.cls_id, self.between = cls_id, between
+        self.most = max_length - len(between) - 2
         self.doc_stride, self.stride_is = doc_stride, stride_is
         self.longest_question = self.most - doc_stride - 1
         if doc_stride < (stride_is == "step") or self.longest_question < 1:
@@ -187,7 +188,7 @@ class _Windows:
         question = question[: self.longest_question]
         room = self.most - len(question)
         step = self.doc_stride if self.stride_is == "step" else room - self.doc_stride
-        before, is_held = len(question) + 2, False
+        before, is_held = len(question) + 1 + len(self.between), False
         for first in range(0, max(1, len(context) - room + step), step):
             part = context[first : first + room]
             labels = (_CLS, _CLS)
@@ -195,7 +196,7 @@ class _Windows:
                 labels = (span[0] - first + before, span[1] - first + before)
                 is_held = True
             self.input_ids.append(
-                np.concatenate([[self.cls_id], question, [self.sep_id], part, [self.sep_id]])
+                np.concatenate([[self.cls_id], question, self.between, part, self.between[:1]])
             )
             self.segment_start.append(before)
             self.labels.append(labels)

@@ -154,19 +154,24 @@ def _labelled_ids(
 
 
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
-    """Return which pieces begin with ``##``, that is, go on with a word, shape ``(vocabulary,)``.
+    """Return which pieces go on with a word, shape ``(vocabulary,)``.
+
+    WordPiece marks them by ``##``; SentencePiece marks the others by U+2581.
 
     Raises:
-        DataError: if none does, as the tokenizer marks continuation in another way.
+        DataError: if there is neither mark, as the tokenizer shows continuation in another way.
     """
     pieces = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
     continuation = np.array([piece.startswith("##") for piece in pieces])
+    begins = np.array([piece.startswith("\u2581") for piece in pieces])
+    if begins.any():
+        return ~begins
     if not continuation.any():
         raise DataError(
             tokenizer_dir,
             "tokenizer.json",
-            "no piece begins with ##, so that no piece is known to go on with a word",
-            "label the first piece of each word, or whole texts, or take a WordPiece tokenizer",
+            "no piece begins with ## or U+2581, so that none is known to go on with a word",
+            "label the first piece of each word, or whole texts, or take another tokenizer",
         )
     return continuation
 

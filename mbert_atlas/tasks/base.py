@@ -19,6 +19,7 @@ from transformers import PreTrainedModel
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import write_encoder
+from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, write_json
 
 Batch = dict[str, torch.Tensor]
@@ -101,7 +102,7 @@ class EncodedExamples:
         self.pad_id, self.pad_multiple = int(store.meta["pad_id"]), pad_multiple
 
     def collate(self, indices: Indices) -> Batch:
-        """Return ``input_ids`` and ``attention_mask`` (int64 and bool, both (b, l))."""
+        """Return ``input_ids`` and ``attention_mask`` (int64 and bool, (b, l)) and ``rows``."""
         input_ids = self.input_ids.padded(
             self.rows[indices], self.pad_id, multiple=self.pad_multiple
         )
@@ -109,6 +110,7 @@ class EncodedExamples:
         return {
             "input_ids": torch.from_numpy(input_ids),
             "attention_mask": torch.from_numpy(inside),
+            "rows": torch.from_numpy(self.rows[indices]),
         }
 
     def token_types(self, indices: Indices, attention_mask: torch.Tensor) -> torch.Tensor:
@@ -134,6 +136,9 @@ class EncoderWithHead(nn.Module):
         options: the head.
         make_head: returns it, given the encoder's configuration, ``labels`` and ``options``; none:
             :func:`new_head`.
+
+    Raises:
+        AtlasError: if the encoder has no pooler and texts are to be classified.
     """
 
     def __init__(
@@ -146,7 +151,15 @@ class EncoderWithHead(nn.Module):
     ) -> None:
         super().__init__()
         config = encoder.config
+        if unit == "text" and getattr(encoder, "pooler", None) is None:
+            raise AtlasError(
+                f"{type(encoder).__name__} has no pooler, which classifies texts; "
+                "take another encoder or a task that labels words."
+            )
         self.encoder, self.unit, self.options = encoder, unit, options
+        self._inputs = ["input_ids", "attention_mask"]
+        if getattr(config, "type_vocab_size", 1) > 1:
+            self._inputs.append("token_type_ids")
         self.dropout = nn.Dropout(options.dropout)
         self.head = (make_head or new_head)(config, labels, options)
         self.head_language: nn.Linear | None = None
@@ -156,8 +169,7 @@ class EncoderWithHead(nn.Module):
 
         Positions of the shape ``(b, n)`` give ``(b, n, dims)``.
         """
-        names = ("input_ids", "attention_mask", "token_type_ids")
-        states = self.encoder(**{name: batch[name] for name in names if name in batch})
+        states = self.encoder(**{name: batch[name] for name in self._inputs if name in batch})
         vectors: torch.Tensor
         if self.unit == "text":
             vectors = states.pooler_output

@@ -1,4 +1,4 @@
-"""Masked-language-model pretraining of BERT, from scratch or from an encoder that is there."""
+"""Masked-language-model pretraining of BERT and XLM-R, from scratch or from what is there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn import functional
-from transformers import BertConfig, BertForPreTraining
+from transformers import (
+    BertConfig,
+    BertForPreTraining,
+    PreTrainedModel,
+    XLMRobertaConfig,
+    XLMRobertaForMaskedLM,
+)
 
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
@@ -32,9 +38,9 @@ def pretrain(
     state_dir: Path | None = None,
     start: Path | str | None = None,
 ) -> TrainingLog:
-    """Train a BERT as a masked language model and write it as an encoder folder.
+    """Train a BERT or XLM-R as a masked language model and write it as an encoder folder.
 
-    The folder has the layout of a published BERT checkpoint: encoder, pooler and language-model
+    The folder has the layout of a published checkpoint: encoder, BERT's pooler and language-model
     head. The pooler is not trained (there is no next-sentence task) and keeps its initial weights.
 
     Args:
@@ -54,31 +60,57 @@ def pretrain(
     """
     tokenizer = load_tokenizer(tokenizer_dir)
     encoded = _open_store(store, tokenizer_dir, spec.positions)
-    config = BertConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=spec.hidden_size,
-        num_hidden_layers=spec.layers,
-        num_attention_heads=spec.heads,
-        intermediate_size=spec.intermediate_size,
-        max_position_embeddings=spec.positions,
-        hidden_dropout_prob=spec.dropout,
-        attention_probs_dropout_prob=spec.dropout,
-        initializer_range=spec.initial_deviation,
-        pad_token_id=tokenizer.pad_token_id,
-    )
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "initial weights"))
-        config._attn_implementation = "sdpa"
-        model = BertForPreTraining(config)
+        model = _new_model(spec, tokenizer)
     if start is not None:
-        _begin_with(model.bert.embeddings.word_embeddings.weight, start, tokenizer_dir)
+        _begin_with(model.get_input_embeddings().weight, start, tokenizer_dir)
     if spec.output_bias == "log_frequency":
         bias = log_frequencies(encoded.ragged("input_ids"), len(tokenizer))
         with torch.no_grad():
-            model.cls.predictions.bias.copy_(torch.from_numpy(bias))
+            head_of(model).bias.copy_(torch.from_numpy(bias))
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
     save_encoder(model.cpu(), tokenizer_dir, output_dir)
     return log
+
+
+def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
+    sizes = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": spec.hidden_size,
+        "num_hidden_layers": spec.layers,
+        "num_attention_heads": spec.heads,
+        "intermediate_size": spec.intermediate_size,
+        "hidden_dropout_prob": spec.dropout,
+        "attention_probs_dropout_prob": spec.dropout,
+        "initializer_range": spec.initial_deviation,
+        "pad_token_id": tokenizer.pad_token_id,
+        "attn_implementation": "sdpa",
+    }
+    if spec.architecture == "bert":
+        return BertForPreTraining(BertConfig(**sizes, max_position_embeddings=spec.positions))
+    config = XLMRobertaConfig(
+        **sizes,
+        # RoBERTa counts positions from behind the id of the padding.
+        max_position_embeddings=spec.positions + tokenizer.pad_token_id + 1,
+        type_vocab_size=1,
+        layer_norm_eps=1e-5,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    return XLMRobertaForMaskedLM(config)
+
+
+def positions_of(config: Any) -> int:
+    """Return how many pieces an encoder can take."""
+    # RoBERTa counts positions from behind the id of the padding.
+    offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
+    return int(config.max_position_embeddings) - offset
+
+
+def head_of(model: PreTrainedModel) -> Any:
+    """Return the language-model head of a BERT or XLM-R: hidden states to logits, with a bias."""
+    return model.cls.predictions if hasattr(model, "cls") else model.lm_head
 
 
 def continue_pretraining(
@@ -90,7 +122,7 @@ def continue_pretraining(
     seed: int,
     state_dir: Path | None = None,
 ) -> TrainingLog:
-    """Train a BERT that is there further as a masked language model (Wang et al. 2020).
+    """Train an encoder that is there further as a masked language model (Wang et al. 2020).
 
     The model's size, dropout and pooler are those of the folder, and so is its language-model
     head; where it has none, one is drawn from the seed (its output embeddings are the input's).
@@ -110,7 +142,7 @@ def continue_pretraining(
     """
     tokenizer = load_tokenizer(encoder)
     model = load_masked_model(encoder, derive_seed(seed, "initial weights"))
-    encoded = _open_store(store, encoder, int(model.config.max_position_embeddings))
+    encoded = _open_store(store, encoder, positions_of(model.config))
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
     save_encoder(model.cpu(), encoder, output_dir)
     return log
@@ -235,8 +267,8 @@ class MaskedLanguageModel:
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``; logits at predicted pieces only."""
         positions, inputs = self.mask(batch)
-        hidden = model.bert(inputs, attention_mask=batch["attention_mask"]).last_hidden_state
-        logits = model.cls.predictions(hidden.flatten(0, 1)[positions])
+        states = model.base_model(inputs, attention_mask=batch["attention_mask"])
+        logits = head_of(model)(states.last_hidden_state.flatten(0, 1)[positions])
         targets = batch["input_ids"].flatten()[positions]
         return functional.cross_entropy(logits, targets, reduction="sum") / step_weight
 

@@ -6,16 +6,18 @@ from workflow.scripts.pretraining_texts import texts_by_language
 
 
 def main(snakemake):
-    from mbert_atlas.encoders.wordpiece import train_wordpiece
-
     pretraining = snakemake.params.pretraining
-    texts = texts_by_language(snakemake.input.texts).values()
-    train_wordpiece(
-        chain.from_iterable(islice(found, pretraining["texts_per_language"]) for found in texts),
-        Path(snakemake.output[0]),
-        pretraining["vocabulary_size"],
-        limit_alphabet=pretraining["alphabet_size"],
-    )
+    found = texts_by_language(snakemake.input.texts).values()
+    texts = chain.from_iterable(islice(each, pretraining["texts_per_language"]) for each in found)
+    where, size = Path(snakemake.output[0]), pretraining["vocabulary_size"]
+    if pretraining["architecture"] == "bert":
+        from mbert_atlas.encoders.wordpiece import train_wordpiece
+
+        train_wordpiece(texts, where, size, limit_alphabet=pretraining["alphabet_size"])
+    else:
+        from mbert_atlas.encoders.unigram import train_unigram
+
+        train_unigram(texts, where, size)
 
 
 run(main, snakemake)

@@ -10,8 +10,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.config.training import Adjustment, LanguageConfusion, Replay, Selection
+from mbert_atlas.config.training import (
+    Adjustment,
+    LanguageConfusion,
+    LanguageSubspace,
+    Replay,
+    Selection,
+)
 from mbert_atlas.training.method import Method
+from mbert_atlas.training.methods.language_subspace import LanguagePreservation
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.unlearning import LanguageUnlearning
@@ -28,6 +35,9 @@ METHODS: dict[str, Callable[[_Values, _Values, Mapping[str, Path]], Method]] = {
     ),
     "confusion": lambda own, run, inputs: LanguageUnlearning(
         LanguageConfusion(**own), inputs["confusion_texts"]
+    ),
+    "language_subspace": lambda own, run, inputs: LanguagePreservation(
+        LanguageSubspace(**own), inputs["language_directions"]
     ),
 }
 """How each is made, by the key of its own hyperparameters, from these, the run's specification and

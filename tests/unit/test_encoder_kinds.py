@@ -1,0 +1,171 @@
+"""Encoders other than BERT: loaded, tokenised, hooked, fine-tuned and pretrained all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import NLI_LABELS, TAGS, finetuned, nli_table, sentence_table
+from transformers import (
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    RobertaConfig,
+    RobertaModel,
+    XLMRobertaConfig,
+    XLMRobertaModel,
+)
+
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import MaskedTraining, Optimisation, Pretraining
+from mbert_atlas.encoders.hidden_states import iterate_hidden_states
+from mbert_atlas.encoders.hooks import Hook, hooked
+from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
+from mbert_atlas.encoders.parts import parts_of, reinitialise
+from mbert_atlas.encoders.unigram import train_unigram
+from mbert_atlas.encoding import encode
+from mbert_atlas.encoding.pretraining import encode_texts
+from mbert_atlas.encoding.tags import continuation_ids
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.tokenizer import open_tokenizer
+from mbert_atlas.training.pretraining import continue_pretraining, pretrain
+
+SIZES = {"num_attention_heads": 2, "max_position_embeddings": 64, "pad_token_id": 1}
+USUAL = {**SIZES, "hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 32}
+KINDS: dict[str, Any] = {
+    "bert": lambda size: BertModel(BertConfig(vocab_size=size, **USUAL)),
+    "roberta": lambda size: RobertaModel(RobertaConfig(vocab_size=size, **USUAL)),
+    "xlm-roberta": lambda size: XLMRobertaModel(XLMRobertaConfig(vocab_size=size, **USUAL)),
+    "distilbert": lambda size: DistilBertModel(
+        DistilBertConfig(
+            vocab_size=size,
+            dim=16,
+            n_layers=2,
+            n_heads=2,
+            hidden_dim=32,
+            max_position_embeddings=64,
+            pad_token_id=1,
+        )
+    ),
+}
+WORDS = ["the", "cat", "dog", "sees", "a", "house", "дом", "кошка", "видит"]
+TAG_OF = dict.fromkeys(WORDS, "NOUN") | {"the": "DET", "a": "DET", "sees": "VERB"}
+
+
+def sentences(count: int) -> list[list[str]]:
+    random = np.random.default_rng(0)
+    return [list(random.choice(WORDS, random.integers(3, 8))) for _ in range(count)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("unigram") / "tokenizer"
+    train_unigram([" ".join(words) for words in sentences(200)], folder, 60)
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def encoder(request: pytest.FixtureRequest, tokenizer: Path, tmp_path: Path) -> Path:
+    torch.manual_seed(0)
+    size = open_tokenizer(tokenizer).get_vocab_size()
+    save_encoder(KINDS[request.param](size), tokenizer, tmp_path / request.param)
+    return tmp_path / request.param
+
+
+def test_words_are_tagged(encoder: Path, tmp_path: Path) -> None:
+    words = sentences(40)
+    table = sentence_table(words, [[TAG_OF[word] for word in own] for own in words])
+    encode("tagging", table, encoder, tmp_path / "store", labels=TAGS)
+    log = finetuned(job(encoder, tmp_path, "tagging"))
+    assert log.epoch_losses[-1] < log.epoch_losses[0] / 2
+
+
+def test_pairs_of_texts_are_classified_by_encoders_with_a_pooler(
+    encoder: Path, tmp_path: Path
+) -> None:
+    encode("inference", nli_table(20), encoder, tmp_path / "store", labels=NLI_LABELS)
+    run = job(encoder, tmp_path, "inference")
+    if encoder.name == "distilbert":
+        with pytest.raises(AtlasError, match="DistilBertModel has no pooler"):
+            finetuned(run)
+    else:
+        finetuned(run)
+
+
+def test_layers_are_found(encoder: Path, tmp_path: Path) -> None:
+    model: Any = load_encoder(encoder)
+    before = [part.state_dict() for part in parts_of(model, ["1-1", "2-2", "embeddings"], "key")]
+    before = [{name: tensor.clone() for name, tensor in state.items()} for state in before]
+    reinitialise(model, ["1-1"], seed=1)
+    after = [part.state_dict() for part in parts_of(model, ["1-1", "2-2", "embeddings"], "key")]
+    same = [
+        all(torch.equal(tensor, new[name]) for name, tensor in old.items())
+        for old, new in zip(before, after, strict=True)
+    ]
+    assert same == [False, True, True]
+    encode_texts({"en": ["the cat sees a dog"]}, encoder, tmp_path / "store", max_length=32)
+    ids = load_arrays(tmp_path / "store").ragged("input_ids")
+    (plain,) = iterate_hidden_states(model, ids, layers=[0, 1, 2])
+    with hooked(model, [Hook(1, torch.neg)]):
+        (changed,) = iterate_hidden_states(model, ids, layers=[0, 1, 2])
+    assert torch.equal(changed.layers[0], plain.layers[0])
+    assert torch.equal(changed.layers[1], -plain.layers[1])
+    assert not torch.allclose(changed.layers[2], plain.layers[2])
+
+
+def test_pieces_that_go_on_with_a_word(tokenizer: Path) -> None:
+    opened = open_tokenizer(tokenizer)
+    continuation = continuation_ids(opened, tokenizer)
+    for piece, number in opened.get_vocab().items():
+        assert continuation[number] == (not piece.startswith("\u2581"))
+
+
+def test_xlm_r_is_pretrained_and_trained_further(tokenizer: Path, tmp_path: Path) -> None:
+    texts = [" ".join(words) for words in sentences(60)]
+    encode_texts({"en": texts}, tokenizer, tmp_path / "store", max_length=16)
+    quick = Optimisation(learning_rate=3e-3, batch_size=16, epochs=12)
+    spec = Pretraining(
+        architecture="xlm-roberta",
+        hidden_size=16,
+        layers=1,
+        heads=2,
+        intermediate_size=32,
+        positions=16,
+        output_bias="log_frequency",
+        max_length=16,
+        optimisation=quick,
+    )
+    log = pretrain(spec, tokenizer, tmp_path / "store", tmp_path / "model", seed=1)
+    assert log.epoch_losses[-1] < log.epoch_losses[0]
+    assert load_encoder(tmp_path / "model").config.model_type == "xlm-roberta"
+    more = MaskedTraining(max_length=16, optimisation=quick)
+    again = continue_pretraining(
+        more, tmp_path / "model", tmp_path / "store", tmp_path / "further", seed=1
+    )
+    assert again.epoch_losses[0] < log.epoch_losses[0]
+
+
+def test_what_has_no_language_model_head_here_is_refused(encoder: Path) -> None:
+    if encoder.name in ("bert", "xlm-roberta"):
+        load_masked_model(encoder, seed=1)
+    else:
+        with pytest.raises(DataError, match="cannot be pretrained further here"):
+            load_masked_model(encoder, seed=1)
+
+
+def job(encoder: Path, folder: Path, task: str) -> dict[str, Any]:
+    return {
+        "task": task,
+        "encoder": encoder,
+        "train": folder / "store",
+        "evaluate": {"same": folder / "store"},
+        "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=6),
+        "seed": 1,
+        "output_model": folder / "tuned",
+        "output_predictions": folder / "predictions.parquet",
+        "state_dir": folder / "state",
+    }

@@ -1,0 +1,129 @@
+"""DensRay and LDA against sums over all pairs and against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from mbert_atlas.analysis.subspaces import (
+    Moments,
+    densray,
+    densray_normalised,
+    lda,
+    merged,
+)
+from mbert_atlas.errors import AtlasError
+
+LANGUAGES, DIMS = 5, 8
+
+
+def toy(seed: int = 0, size: int = 40) -> np.ndarray:
+    """Vectors of five languages, shape (languages, size, dims); the axes differ in spread."""
+    random = np.random.default_rng(seed)
+    means = random.normal(size=(LANGUAGES, 1, DIMS)) * 2
+    return means + random.normal(size=(LANGUAGES, size, DIMS)) * np.linspace(0.5, 2, DIMS)
+
+
+def moments_of(vectors: np.ndarray, names: str = "abcde") -> Moments:
+    centred = vectors - vectors.mean(axis=1, keepdims=True)
+    scatter = np.einsum("lmd,lme->de", centred, centred)[None]
+    counts = np.full(len(vectors), vectors.shape[1])
+    return Moments(list(names), counts, vectors.mean(axis=1)[:, None], scatter)
+
+
+def by_all_pairs(vectors: np.ndarray, normalised: bool) -> np.ndarray:
+    """DensRay's matrix as the paper states it: pairs of two languages less pairs of one."""
+    total = np.zeros((DIMS, DIMS))
+    count, size = vectors.shape[:2]
+    for i in range(count):
+        for j in range(count):
+            difference = (vectors[i][:, None] - vectors[j][None]).reshape(-1, DIMS)
+            lengths = np.linalg.norm(difference, axis=1)
+            kept = difference[lengths > 0]
+            if normalised:
+                kept = kept / lengths[lengths > 0, None]
+            weight = 1 / (count * (count - 1)) if i != j else -1 / count
+            total += weight * kept.T @ kept / (len(kept) if normalised else size * size)
+    return total
+
+
+def test_densray_is_the_sum_over_all_pairs() -> None:
+    vectors = toy()
+    own = moments_of(vectors)
+    found = densray(own.means[:, 0], own.within(0))
+    expected = by_all_pairs(vectors, normalised=False)
+    values, axes = np.linalg.eigh(expected)
+    assert found.rank == LANGUAGES - 1
+    np.testing.assert_allclose(2 * found.values, np.maximum(values[::-1], 0), atol=1e-9)
+    for number in range(found.rank):
+        assert abs(found.basis[:, number] @ axes[:, -1 - number]) == pytest.approx(1, abs=1e-9)
+
+
+def test_behind_the_rank_the_basis_is_no_whim() -> None:
+    own = moments_of(toy())
+    basis, values, rank = densray(own.means[:, 0], own.within(0))
+    np.testing.assert_allclose(basis.T @ basis, np.eye(DIMS), atol=1e-12)
+    assert not values[rank:].any()
+    behind = basis[:, rank:].T @ own.within(0) @ basis[:, rank:]
+    np.testing.assert_allclose(behind, np.diag(np.diag(behind)), atol=1e-9)
+    assert (np.diff(np.diag(behind)) <= 0).all()
+    turned = np.linalg.qr(np.random.default_rng(1).normal(size=(DIMS, DIMS)))[0]
+    again = densray(own.means[:, 0] @ turned, turned.T @ own.within(0) @ turned)
+    np.testing.assert_allclose(np.abs(turned @ again.basis), np.abs(basis), atol=1e-8)
+    largest = np.abs(basis).argmax(axis=0)
+    assert (basis[largest, np.arange(DIMS)] > 0).all()
+
+
+def test_of_two_languages_it_is_the_difference_of_their_means() -> None:
+    own = moments_of(toy()[:2], "ab")
+    found = densray(own.means[:, 0], own.within(0))
+    difference = own.means[0, 0] - own.means[1, 0]
+    assert found.rank == 1
+    cosine = found.basis[:, 0] @ difference / np.linalg.norm(difference)
+    assert abs(cosine) == pytest.approx(1, abs=1e-12)
+
+
+def test_normalised_densray_is_the_sum_over_all_pairs() -> None:
+    vectors = toy(size=12)
+    found = densray_normalised(list(vectors), moments_of(vectors).within(0))
+    values, axes = np.linalg.eigh(by_all_pairs(vectors, normalised=True))
+    np.testing.assert_allclose(found.values, values[::-1], atol=1e-10)
+    assert values[0] < 0  # full rank, other than without lengths of 1
+    assert abs(found.basis[:, 0] @ axes[:, -1]) == pytest.approx(1, abs=1e-9)
+
+
+def test_lda_is_that_of_scikit_learn() -> None:
+    vectors = toy()
+    own = moments_of(vectors)
+    found = lda(own.means[:, 0], own.counts, own.within(0))
+    theirs = LinearDiscriminantAnalysis()
+    flat = vectors.reshape(-1, DIMS)
+    projected = theirs.fit(flat, np.repeat(np.arange(LANGUAGES), vectors.shape[1])).transform(flat)
+    ours = (flat - flat.mean(axis=0)) @ found.basis[:, : found.rank]
+    assert found.rank == projected.shape[1] == LANGUAGES - 1
+    # scikit-learn divides by all vectors where we divide by the degrees of freedom
+    freedom = np.sqrt(1 - LANGUAGES / len(flat))
+    np.testing.assert_allclose(np.abs(ours), np.abs(projected) * freedom, rtol=1e-6, atol=1e-8)
+    shares = found.values[: found.rank] / found.values.sum()
+    np.testing.assert_allclose(shares, theirs.explained_variance_ratio_, atol=1e-9)
+    within = found.basis.T @ own.within(0) @ found.basis
+    np.testing.assert_allclose(within, np.eye(DIMS), atol=1e-8)
+
+
+def test_lda_needs_more_vectors_than_dimensions() -> None:
+    own = moments_of(toy(size=2))
+    with pytest.raises(AtlasError, match="take more vectors per language"):
+        lda(own.means[:, 0], own.counts, own.within(0))
+
+
+def test_parts_add_up() -> None:
+    vectors = toy()
+    parts = [moments_of(vectors[:2], "ab"), moments_of(vectors[2:], "cde")]
+    whole = moments_of(vectors)
+    found = merged(parts)
+    assert found.languages == whole.languages
+    np.testing.assert_allclose(found.within(0), whole.within(0))
+    np.testing.assert_array_equal(found.means, whole.means)
+    with pytest.raises(AtlasError, match="language b: its moments are there twice"):
+        merged([parts[0], moments_of(vectors[:1], "b")])
