@@ -64,7 +64,7 @@ def fit_windows(
     weights = np.zeros((dims + 1, len(windows)), dtype=np.float32)
     margins = np.zeros((count, len(windows)), dtype=np.float32)  # y f(x)
     gram = design.T @ design / 4
-    curvature = [cho_factor(_part(gram, own) + np.diag(penalty[own, 0])) for own in columns]
+    curvature = [cho_factor(gram[np.ix_(own, own)] + np.diag(penalty[own, 0])) for own in columns]
     some = slice(None, None, max(1, count // _HESSIAN_ROWS))
     left = np.arange(len(windows))
     for step in range(most_steps):
@@ -112,10 +112,7 @@ def _move(
     weights[:, left], margins[:, left] = old + length * change, at + length * farther
 
 
-def _losses(weights: Floats, margins: Floats, penalty: Floats) -> Floats:
-    losses: Floats = np.logaddexp(np.float32(0), -margins).sum(axis=0, dtype=np.float64)
-    return losses + (penalty * weights**2).sum(axis=0) / 2
-
-
-def _part(matrix: Floats, own: npt.NDArray[np.int64]) -> Floats:
-    return matrix[np.ix_(own, own)]
+def _losses(weights: Floats, margins: Floats, penalty: Floats) -> npt.NDArray[np.float64]:
+    losses: npt.NDArray[np.float64] = np.logaddexp(0, -margins).sum(axis=0, dtype=np.float64)
+    losses += (penalty * weights**2).sum(axis=0) / 2
+    return losses

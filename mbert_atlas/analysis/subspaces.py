@@ -43,7 +43,8 @@ class Moments:
 
     def within(self, layer: int) -> Floats:
         """Return the covariance within languages, pooled, shape ``(dims, dims)``."""
-        return self.scatter[layer] / (self.counts.sum() - len(self.counts))
+        pooled: Floats = self.scatter[layer] / (self.counts.sum() - len(self.counts))
+        return pooled
 
 
 class Directions(NamedTuple):
@@ -136,7 +137,8 @@ def _normalised_scatter(one: Floats, other: Floats) -> Floats:
     weights = np.where(same, 0.0, 1 / np.where(same, 1.0, squares))
     mixed = one.T @ weights @ other
     total = (one.T * weights.sum(axis=1)) @ one + (other.T * weights.sum(axis=0)) @ other
-    return (total - mixed - mixed.T) / max(1, (~same).sum())
+    scatter: Floats = (total - mixed - mixed.T) / max(1, (~same).sum())
+    return scatter
 
 
 def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directions:
@@ -170,10 +172,12 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:
     """Turn an orthonormal basis of a subspace so that its columns have falling variance."""
     _, turned = np.linalg.eigh(directions.T @ covariance @ directions)
-    return directions @ turned[:, ::-1]
+    basis: Floats = directions @ turned[:, ::-1]
+    return basis
 
 
 def _signed(basis: Floats) -> Floats:
     """Make the largest entry of every column positive: eigenvectors have no sign of their own."""
     largest = np.abs(basis).argmax(axis=0)
-    return basis * np.sign(basis[largest, np.arange(basis.shape[1])])
+    signed: Floats = basis * np.sign(basis[largest, np.arange(basis.shape[1])])
+    return signed

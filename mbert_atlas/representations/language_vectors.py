@@ -72,11 +72,11 @@ def collect_vectors(
     ids, of_text = stored.ragged("input_ids"), stored.dense("language")
     parts = {}
     for code in languages:
-        rows = np.flatnonzero(of_text == code)
-        if len(rows) == 0:
+        found = np.flatnonzero(of_text == code)
+        if len(found) == 0:
             raise DataError(store, f"language {code}", "there is no text", "encode some or drop it")
-        rows = generator(seed, "texts", code).permutation(rows)
-        parts[code] = divided(rows, ids.lengths[rows] - 2, summed, probed)
+        order = generator(seed, "texts", code).permutation(found)
+        parts[code] = divided(order, ids.lengths[order] - 2, summed, probed)
     shape = (len(layers), sum(counts[1] for _, counts in parts.values()), model.config.hidden_size)
     options: dict[str, Any] = {"layers": layers, "token_budget": token_budget}
     means, scatters, counts, owner, at = [], [], [], [], 0

@@ -12,7 +12,6 @@ from torch.nn import functional
 from transformers import (
     BertConfig,
     BertForPreTraining,
-    PreTrainedModel,
     XLMRobertaConfig,
     XLMRobertaForMaskedLM,
 )
@@ -108,7 +107,7 @@ def positions_of(config: Any) -> int:
     return int(config.max_position_embeddings) - offset
 
 
-def head_of(model: PreTrainedModel) -> Any:
+def head_of(model: Any) -> Any:
     """Return the language-model head of a BERT or XLM-R: hidden states to logits, with a bias."""
     return model.cls.predictions if hasattr(model, "cls") else model.lm_head
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -149,7 +150,7 @@ class Held:
         """Return the loss's own normaliser."""
         return self.objective.weight(batch)
 
-    def loss(self, model: nn.Module, batch: Batch, step_weight: float) -> torch.Tensor:
+    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the loss and alpha times the mean distance, summed over layers."""
         states: dict[int, torch.Tensor] = {}
         hooks = [Hook(layer, _keep(states, layer)) for layer in self.layers]

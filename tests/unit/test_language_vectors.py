@@ -1,0 +1,99 @@
+"""Token vectors of languages: added up as if all were there at once, and a sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
+
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.encoders.hidden_states import iterate_hidden_states
+from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoding import encode
+from mbert_atlas.errors import DataError
+from mbert_atlas.representations.language_vectors import collect_vectors, divided, moments
+
+
+def test_blocks_add_up_to_the_whole() -> None:
+    vectors = torch.randn(3, 50, 4, generator=torch.Generator().manual_seed(1)) + 100
+    mean, scatter = moments([vectors[:, :7], vectors[:, 7:8], vectors[:, 8:]])
+    whole = vectors.double()
+    centred = whole - whole.mean(dim=1, keepdim=True)
+    torch.testing.assert_close(mean, whole.mean(dim=1))
+    torch.testing.assert_close(scatter, centred.transpose(1, 2) @ centred)
+
+
+def test_texts_are_divided_as_the_example_says() -> None:
+    rows, tokens = np.arange(4), np.array([4, 3, 5, 4])
+    (first, second), sizes = divided(rows, tokens, 6, 5)
+    assert (first.tolist(), second.tolist(), sizes) == ([0, 1], [2], (6, 5))
+    (first, second), sizes = divided(rows[:2], tokens[:2], 6, 5)
+    assert (first.tolist(), second.tolist(), sizes) == ([0], [1], (4, 3))
+    (first, second), sizes = divided(rows[:1], tokens[:1], 6, 5)
+    assert (first.tolist(), second.tolist(), sizes) == ([0], [], (4, 0))
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> tuple[Path, Path]:
+    random = np.random.default_rng(0)
+    plain = [word for word in WORDS if not word.startswith("##")]
+    found = [" ".join(random.choice(plain, random.integers(2, 9))) for _ in range(60)]
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    languages = ["en", "ru", "hi"] * 20
+    encode("text", text_table(found, languages), encoder, tmp_path / "texts", max_length=32)
+    return encoder, tmp_path / "texts"
+
+
+def test_means_scatter_and_sample(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    encoder, store = texts
+    collect_vectors(
+        encoder=encoder,
+        store=store,
+        output=tmp_path / "vectors",
+        languages=["ru", "en"],
+        summed=1000,
+        probed=10,
+        token_budget=64,
+    )
+    found = load_arrays(tmp_path / "vectors")
+    assert found.meta["languages"] == ["ru", "en"]
+    vectors, language = found.dense("vectors"), found.dense("language")
+    assert vectors.shape[::2] == (3, 16)
+    assert (np.bincount(language, minlength=2) > 0).all() and len(language) <= 20
+    assert (found.dense("counts") < 1000).all()  # too little text: both get their share
+    # One language whose texts all make the moments: the same numbers at once.
+    stored = load_arrays(store)
+    model, ids = load_encoder(encoder), stored.ragged("input_ids")
+    rows = np.flatnonzero(stored.dense("language") == "ru")
+    every = np.concatenate(
+        [
+            state[n, 1 : length - 1].numpy()
+            for batch in iterate_hidden_states(model, ids, layers=[2], rows=rows)
+            for state in batch.layers
+            for n, length in enumerate(batch.lengths)
+        ]
+    )
+    sampled = vectors[2][language == 0].astype(np.float32)
+    nearest = np.abs(sampled[:, None] - every).max(axis=2).min(axis=1)
+    assert nearest.max() < 2e-3
+    total = len(every)
+    assert found.dense("counts")[0] + len(sampled) <= total
+    assert np.abs(found.dense("means")[0, 2] - every.mean(axis=0)).max() < 0.2
+    assert np.linalg.eigvalsh(found.dense("scatter")).min() > -1e-6
+
+
+def test_a_language_without_text(texts: tuple[Path, Path], tmp_path: Path) -> None:
+    encoder, store = texts
+    with pytest.raises(DataError, match="language sw: there is no text"):
+        collect_vectors(
+            encoder=encoder,
+            store=store,
+            output=tmp_path / "vectors",
+            languages=["sw"],
+            summed=10,
+            probed=10,
+        )
+    assert not (tmp_path / "vectors").exists()
