@@ -15,6 +15,13 @@ PARAGRAPHS = pa.schema(
         ("text", pa.string()),
     ]
 )
+TYPOLOGY = pa.schema(
+    [
+        ("language", pa.string()),
+        ("feature", pa.string()),  # of WALS, such as 81A
+        ("value", pa.string()),  # its name, such as "1 SVO" in the older tables
+    ]
+)
 LID_EXAMPLES = pa.schema(
     [
         ("id", pa.string()),

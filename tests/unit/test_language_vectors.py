@@ -62,7 +62,8 @@ def test_means_scatter_and_sample(texts: tuple[Path, Path], tmp_path: Path) -> N
     assert found.meta["languages"] == ["ru", "en"]
     vectors, language = found.dense("vectors"), found.dense("language")
     assert vectors.shape[::2] == (3, 16)
-    assert (np.bincount(language, minlength=2) > 0).all() and len(language) <= 20
+    assert (np.bincount(language, minlength=2) > 0).all()
+    assert len(language) <= 20
     assert (found.dense("counts") < 1000).all()  # too little text: both get their share
     # One language whose texts all make the moments: the same numbers at once.
     stored = load_arrays(store)
