@@ -8,111 +8,305 @@ loss is scikit-learn's, sum_i log(1 + exp(-y_i f(x_i))) + |w|^2 / (2 C), the int
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
+import torch
+from torch import Tensor
+
+from mbert_atlas.analysis.descent import minimise
 
 Floats = npt.NDArray[np.float32]
 
-_HESSIAN_ROWS = 2000
-_HESSIAN_STEPS = (2, 5, 9, 14, 20, 30, 45, 65)
-"""Steps at which the curvature is looked at again; before, it is that of weights 0."""
+_CURVATURE = 0.1
+"""Where the penalty is weighed against the covariance, the mean of p (1 - p) is taken to be this."""
+_CALIBRATIONS = 6
+_SMALL = 1e-3
+_SOME = 1000
+_BLOCK = 64
+"""Columns of one product: few windows end within, and the block stays in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Vectors of one class, with what every regression on them needs.
+
+    Attributes:
+        vectors: float32, shape ``(dims, n)``: a window is a block of memory.
+        mean: float32, shape ``(dims,)``.
+        scatter: sum of (x - mean) (x - mean)^T, float32, shape ``(dims, dims)``.
+        some: some of the vectors, to begin with.
+    """
+
+    vectors: Tensor
+    mean: Tensor
+    scatter: Tensor
+    some: Tensor
+
+    @classmethod
+    def of(cls, vectors: Floats) -> Sample:
+        """Take vectors of shape ``(n, dims)``."""
+        own = torch.from_numpy(np.ascontiguousarray(vectors.T, dtype=np.float32))
+        mean = own.mean(1)
+        centred = own - mean[:, None]
+        some = own[:, :: max(1, own.shape[1] // _SOME)].contiguous()
+        return cls(own, mean, centred @ centred.T, some)
+
+    def __len__(self) -> int:
+        """Return the number of vectors."""
+        return self.vectors.shape[1]
 
 
 def fit_windows(
-    vectors: Floats,
-    gold: npt.NDArray[np.bool_],
+    no: Sample,
+    yes: Sample,
     windows: Sequence[slice],
     *,
     inverse_penalty: float = 1.0,
     tolerance: float = 1e-4,
-    most_steps: int = 100,
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    most_steps: int = 300,
+) -> tuple[Tensor, npt.NDArray[np.bool_]]:
     """Fit one regression on each window of columns.
 
-    Newton's method, all windows in step. Gradients are exact; curvature is estimated from some rows
-    and kept for several steps, which costs steps and no accuracy: what converges has no gradient.
+    All begin at the solution of linear discriminant analysis, which that of the regression tends to
+    if both classes are Gaussian with one covariance; the curvature there is nearly a multiple of
+    the covariance, and what it lacks a few steps of :mod:`mbert_atlas.analysis.descent` learn.
 
     Args:
-        vectors: float32, shape ``(n, dims)``.
-        gold: which are of the second class, shape ``(n,)``.
-        windows: columns of each regression.
+        no: vectors of the first class.
+        yes: of the second.
+        windows: columns of each regression, as ``slice(start, stop)``.
         inverse_penalty: C.
         tolerance: a regression has converged once no entry of its gradient exceeds n times this.
         most_steps: the others end here.
 
     Returns:
-        Weights, shape ``(dims + 1, windows)``, 0 outside the window, the last row the intercepts;
-        and which have converged, shape ``(windows,)``.
+        Weights, float32, shape ``(windows, dims + 1)``, 0 outside the window, the last column the
+        intercepts; and which have converged, shape ``(windows,)``.
     """
-    # Windows [0:1] and [0:2] of the rows (x1, x2): the design is (x1, x2, 1), and the weights are
-    #   [[a, c],    one column per regression;
-    #    [0, d],    margins of all rows and regressions in one product, design @ weights
-    #    [b, e]]
-    count, dims = vectors.shape
-    design = np.ones((count, dims + 1), dtype=np.float32)
-    design[:, :dims] = vectors
-    columns = [np.append(np.arange(dims)[window], dims) for window in windows]
-    inside = np.zeros((dims + 1, len(windows)), dtype=bool)
-    for number, own in enumerate(columns):
-        inside[own, number] = True
-    penalty = np.full((dims + 1, 1), 1 / inverse_penalty, dtype=np.float32)
-    penalty[dims] = 0
-    sign = np.where(gold, np.float32(1), np.float32(-1))[:, None]
-    weights = np.zeros((dims + 1, len(windows)), dtype=np.float32)
-    margins = np.zeros((count, len(windows)), dtype=np.float32)  # y f(x)
-    gram = design.T @ design / 4
-    curvature = [cho_factor(gram[np.ix_(own, own)] + np.diag(penalty[own, 0])) for own in columns]
-    some = slice(None, None, max(1, count // _HESSIAN_ROWS))
-    left = np.arange(len(windows))
-    for step in range(most_steps):
-        shares = expit(-margins[:, left])
-        gradient = -(design.T @ (sign * shares)) + penalty * weights[:, left]
-        gradient *= inside[:, left]
-        steep = np.abs(gradient).max(axis=0) > tolerance * count
-        left, gradient = left[steep], gradient[:, steep]
-        if len(left) == 0:
-            break
-        if step in _HESSIAN_STEPS:
-            spread = np.sqrt(shares * (1 - shares))[some][:, steep]
-            for place, number in enumerate(left):
-                rows = design[some][:, columns[number]] * spread[:, place, None]
-                hessian = rows.T @ rows * (count / len(rows))
-                hessian += np.diag(penalty[columns[number], 0])
-                curvature[number] = cho_factor(hessian)
-        change = np.zeros_like(gradient)
-        for place, number in enumerate(left):
-            own = columns[number]
-            change[own, place] = -cho_solve(curvature[number], gradient[own, place])
-        _move(weights, margins, left, change, sign * (design @ change), penalty)
-    converged = np.ones(len(windows), dtype=bool)
-    converged[left] = False
-    return weights, converged
+    # Windows [0:1] and [1:3] of three dimensions: regressions are rows, their weights lie where
+    # their columns do, and the intercepts stand last,
+    #   [[a, 0, 0, b],
+    #    [0, c, d, e]]
+    count = len(no) + len(yes)
+    layout = _Layout.of(windows, len(no.mean))
+    mean = (len(no) * no.mean + len(yes) * yes.mean) / count
+    gap = yes.mean - no.mean
+    scatter = no.scatter + yes.scatter + len(no) * len(yes) / count * torch.outer(gap, gap)
+    inverse = layout.inverses(scatter, 1 / (inverse_penalty * _CURVATURE))
+    means, gaps = layout.pick(mean), layout.pick(gap)
+    every = torch.arange(len(windows))
+    start = discriminant(means, count * _times(inverse, gaps, every))
+    weights, blocks = layout.spread(start, every), layout.blocks(every)
+    start, curvature = calibrated(
+        start,
+        torch.column_stack([margins(own.some, weights, blocks) for own in (no, yes)]),
+        torch.cat(
+            [torch.full((own.some.shape[1],), sign) for own, sign in ((no, -1.0), (yes, 1.0))]
+        ),
+        torch.cat(
+            [
+                torch.full((own.some.shape[1],), len(own) / count / own.some.shape[1])
+                for own in (no, yes)
+            ]
+        ),
+    )
+    penalty = torch.full((layout.width + 1,), 1 / inverse_penalty)
+    penalty[-1] = 0
+
+    def gradient(points: Tensor, which: Tensor) -> Tensor:
+        weights = layout.spread(points, which)
+        total = torch.zeros_like(weights)
+        blocks = layout.blocks(which)
+        for sample, sign in ((no, -1.0), (yes, 1.0)):
+            # The derivative of log(1 + exp(-y f)) is -y / (1 + exp(y f)).
+            errors = margins(sample.vectors, weights, blocks)
+            errors = errors.mul_(-sign).sigmoid_().mul_(-sign)
+            for rows, place in blocks:
+                total[rows, place] += errors[rows] @ sample.vectors[place].T
+            total[:, -1] += errors.sum(1)
+        return layout.collect(total, which) + penalty * points
+
+    def precondition(gradients: Tensor, which: Tensor) -> Tensor:
+        own, scale = means[which], curvature[which]
+        steps = _times(inverse, centred(gradients, own), which)
+        return step_of(steps, gradients, own, scale, scale * count)
+
+    limits = torch.full((len(windows),), tolerance * count)
+    points, converged = minimise(gradient, precondition, start, limits, most_steps)
+    return layout.spread(points, every), converged.numpy()
 
 
-def _move(
-    weights: Floats,
-    margins: Floats,
-    left: npt.NDArray[np.int64],
-    change: Floats,
-    farther: Floats,
-    penalty: Floats,
-) -> None:
-    """Go a whole step, or half of it again and again where the loss would rise."""
-    old, at = weights[:, left], margins[:, left]
-    before = _losses(old, at, penalty)
-    length = np.ones(len(left), dtype=np.float32)
-    for _ in range(12):
-        rises = _losses(old + length * change, at + length * farther, penalty) > before
-        if not rises.any():
-            break
-        length[rises] /= 2
-    weights[:, left], margins[:, left] = old + length * change, at + length * farther
+def right_answers(
+    no: Tensor, yes: Tensor, weights: Tensor, windows: Sequence[slice]
+) -> npt.NDArray[np.int64]:
+    """Count what regressions tell right.
+
+    Args:
+        no: vectors of the first class, float32, shape ``(dims, n)``.
+        yes: of the second.
+        weights: of :func:`fit_windows`.
+        windows: its windows.
+
+    Returns:
+        Vectors on the right side, int64, shape ``(windows,)``.
+    """
+    blocks = _Layout.of(windows, len(no)).blocks(torch.arange(len(windows)))
+    right = (margins(no, weights, blocks) <= 0).sum(1) + (margins(yes, weights, blocks) > 0).sum(1)
+    return np.asarray(right.numpy())
 
 
-def _losses(weights: Floats, margins: Floats, penalty: Floats) -> npt.NDArray[np.float64]:
-    losses: npt.NDArray[np.float64] = np.logaddexp(0, -margins).sum(axis=0, dtype=np.float64)
-    losses += (penalty * weights**2).sum(axis=0) / 2
-    return losses
+def discriminant(means: Tensor, solved: Tensor) -> Tensor:
+    """Return the directions of linear discriminant analyses, their margins 0 at the mean.
+
+    Args:
+        means: of all vectors of each regression, shape ``(k, dims)``.
+        solved: inverse covariance times the gap of the class means, shape ``(k, dims)``.
+
+    Returns:
+        Weights with the intercept last, shape ``(k, dims + 1)``.
+    """
+    return torch.column_stack([solved, -(solved * means).sum(1)])
+
+
+def calibrated(
+    weights: Tensor, found: Tensor, signs: Tensor, shares: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Scale margins so that they fit best as log-odds (Platt 1999), by Newton's method.
+
+    Args:
+        weights: with the intercept last, shape ``(k, dims + 1)``.
+        found: margins of some vectors, shape ``(k, n)``.
+        signs: 1 for the second class and -1 for the first, shape ``(n,)`` or ``(k, n)``.
+        shares: what each vector counts, 1 in all, shape ``(n,)`` or ``(k, n)``.
+
+    Returns:
+        The weights scaled and shifted, and the means of p (1 - p), shape ``(k,)``.
+    """
+    # The loss log(1 + exp(-y (s f + c))) has the gradient -y (1 - p) (f, 1) and the curvature
+    # p (1 - p) (f, 1) (f, 1)^T; two equations in two unknowns give a step of s and c.
+    spread = (shares * found.abs()).sum(1).clamp(min=1e-20)
+    margin = found / spread[:, None]
+    scale, shift = torch.zeros_like(spread), torch.zeros_like(spread)
+    for _ in range(_CALIBRATIONS):
+        wrong = torch.sigmoid(-signs * (scale[:, None] * margin + shift[:, None]))
+        errors, curved = shares * signs * wrong, shares * wrong * (1 - wrong)
+        a, b = (curved * margin**2).sum(1) + _SMALL, (curved * margin).sum(1)
+        c = curved.sum(1) + _SMALL
+        one, two = (errors * margin).sum(1), errors.sum(1)
+        determinant = a * c - b * b
+        scale += (c * one - b * two) / determinant
+        shift += (a * two - b * one) / determinant
+    scaled = weights * (scale / spread)[:, None]
+    scaled[:, -1] += shift
+    return scaled, curved.sum(1).clamp(min=_SMALL)
+
+
+def centred(gradients: Tensor, means: Tensor) -> Tensor:
+    """Return the gradients for weights of vectors that their mean is taken off."""
+    # f(x) = w x + b = w (x - m) + c: with c held instead of b, the gradient is g_w - m g_b, and
+    # the curvature has no entries between w and c.
+    return gradients[:, :-1] - means * gradients[:, -1:]
+
+
+def step_of(
+    steps: Tensor, gradients: Tensor, means: Tensor, scales: Tensor, weights: Tensor
+) -> Tensor:
+    """Return steps of weights and intercept.
+
+    Args:
+        steps: inverse scatter times what :func:`centred` gave, shape ``(k, dims)``.
+        gradients: of weights and intercept, shape ``(k, dims + 1)``.
+        means: as in :func:`centred`.
+        scales: curvature of the weights, in scatters, shape ``(k,)``.
+        weights: curvature of the intercept, shape ``(k,)``.
+    """
+    own = steps / scales[:, None]
+    return torch.column_stack([own, gradients[:, -1] / weights - (means * own).sum(1)])
+
+
+def margins(vectors: Tensor, weights: Tensor, blocks: Sequence[tuple[Tensor, slice]]) -> Tensor:
+    """Return f(x) of every regression, shape ``(windows, n)``."""
+    found = weights[:, -1:].repeat(1, vectors.shape[1])
+    for rows, place in blocks:
+        found.index_add_(0, rows, weights[rows, place] @ vectors[place])
+    return found
+
+
+def _times(matrices: Sequence[Tensor], vectors: Tensor, which: Tensor) -> Tensor:
+    """Multiply vectors, as wide as the widest window, by the matrices of their windows."""
+    found = torch.zeros_like(vectors)
+    for row, number in enumerate(which.tolist()):
+        size = len(matrices[number])
+        torch.mv(matrices[number], vectors[row, :size], out=found[row, :size])
+    return found
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Weights of windows, each next to each other (``width`` and the intercept) or in place.
+
+    Attributes:
+        windows: columns of each regression.
+        dims: of the whole space.
+        places: column of each weight, int64, shape ``(windows, width)``.
+        inside: which of them are not beyond a window's end, shape ``(windows, width)``.
+    """
+
+    windows: Sequence[slice]
+    dims: int
+    places: Tensor
+    inside: Tensor
+
+    @classmethod
+    def of(cls, windows: Sequence[slice], dims: int) -> _Layout:
+        # Windows [0:1] and [1:3] of 3 dimensions: places [[0, 3], [1, 2]], inside [[1, 0], [1, 1]];
+        # what is beyond an end lies where the intercept does, and is 0.
+        starts = torch.tensor([window.start for window in windows])
+        sizes = torch.tensor([window.stop for window in windows]) - starts
+        offsets = torch.arange(int(sizes.max()))
+        inside = offsets < sizes[:, None]
+        places = torch.where(inside, starts[:, None] + offsets, dims)
+        return cls(windows, dims, places, inside)
+
+    @property
+    def width(self) -> int:
+        return self.places.shape[1]
+
+    def pick(self, values: Tensor) -> Tensor:
+        """Return of values of all columns, shape ``(dims,)``, those of each window."""
+        extended = torch.cat([values, values.new_zeros(1)])
+        return extended[self.places]
+
+    def spread(self, points: Tensor, which: Tensor) -> Tensor:
+        """Return weights in place, shape ``(k, dims + 1)``."""
+        weights = points.new_zeros(len(points), self.dims + 1)
+        weights.scatter_add_(1, self.places[which], points[:, :-1])
+        weights[:, -1] += points[:, -1]
+        return weights
+
+    def collect(self, total: Tensor, which: Tensor) -> Tensor:
+        """Return the other way round."""
+        own = torch.where(self.inside[which], total.gather(1, self.places[which]), 0)
+        return torch.column_stack([own, total[:, -1]])
+
+    def blocks(self, which: Tensor) -> list[tuple[Tensor, slice]]:
+        """Return blocks of columns, each with the regressions that see some of it."""
+        windows = [self.windows[number] for number in which.tolist()]
+        found = []
+        for start in range(0, self.dims, _BLOCK):
+            stop = min(start + _BLOCK, self.dims)
+            rows = [n for n, own in enumerate(windows) if own.start < stop and start < own.stop]
+            if rows:
+                found.append((torch.tensor(rows), slice(start, stop)))
+        return found
+
+    def inverses(self, scatter: Tensor, ridge: float) -> list[Tensor]:
+        """Return of each window the inverse of its scatter, shape ``(size, size)``."""
+        found = []
+        for window in self.windows:
+            own = scatter[window, window].clone()
+            own.diagonal().add_(ridge + 1e-6 * float(own.diagonal().max()))
+            found.append(torch.cholesky_inverse(torch.linalg.cholesky(own)))
+        return found

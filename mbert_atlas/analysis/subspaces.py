@@ -52,7 +52,7 @@ class Directions(NamedTuple):
 
     Attributes:
         basis: float64, shape ``(dims, dims)``, one direction per column; of DensRay orthonormal, of
-            LDA such that the covariance within languages becomes the identity.
+            LDA such that the covariance within languages becomes the identity where it can.
         values: eigenvalues, falling, float64, shape ``(dims,)``: scatter of the language means in
             each direction, of LDA relative to that within languages; 0 behind ``rank``.
         rank: how many directions tell languages apart; the others are ordered by the variance
@@ -144,29 +144,34 @@ def _normalised_scatter(one: Floats, other: Floats) -> Floats:
 def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directions:
     """Return the directions of linear discriminant analysis (Fisher 1936).
 
+    Behind a layer normalisation one axis has no variance (the normalised entries sum to 0). Such
+    axes come last of all, at length 1.
+
     Args:
         means: of the languages, shape ``(n, dims)``.
         counts: vectors of each, shape ``(n,)``: they weigh the means, as in scikit-learn.
         within: covariance within languages, shape ``(dims, dims)``.
 
     Raises:
-        AtlasError: if the covariance within languages does not have full rank.
+        AtlasError: if there are fewer vectors than dimensions.
     """
-    variances, axes = np.linalg.eigh(within)
-    if variances[0] <= variances[-1] * len(within) * np.finfo(np.float32).eps:
+    if counts.sum() - len(counts) < len(within):
         raise AtlasError(
-            f"covariance within languages: {len(within)} dimensions have a smaller rank; "
-            "take more vectors per language."
+            f"{counts.sum()} vectors of {len(counts)} languages do not tell the covariance of "
+            f"{len(within)} dimensions; take more vectors per language."
         )
-    whitening = axes / np.sqrt(variances)
+    variances, axes = np.linalg.eigh(within)
+    varies = variances > variances[-1] * len(within) * np.finfo(np.float32).eps
+    whitening = axes[:, varies] / np.sqrt(variances[varies])
     share = counts / counts.sum()
     centred = (means - share @ means) * np.sqrt(share)[:, None]
     _, singular, rows = np.linalg.svd(centred @ whitening, full_matrices=True)
     rank = int((singular > singular[0] * max(centred.shape) * np.finfo(float).eps).sum())
-    behind = _by_variance(rows[rank:].T, np.diag(variances))
+    behind = _by_variance(rows[rank:].T, np.diag(variances[varies]))
     values = np.zeros(len(within))
     values[:rank] = singular[:rank] ** 2
-    return Directions(_signed(whitening @ np.hstack([rows[:rank].T, behind])), values, rank)
+    basis = np.hstack([whitening @ np.hstack([rows[:rank].T, behind]), axes[:, ~varies]])
+    return Directions(_signed(basis), values, rank)
 
 
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:

@@ -244,6 +244,18 @@ def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
     return scores, len(examples[kind.headline])
 
 
+def tag_f1(cell: Cell) -> tuple[float, int]:
+    """Return seqeval's micro F1 of bare tags in percent, and of how many words.
+
+    It takes equal tags next to each other for one span.
+    """
+    frame = tag_scores(_rows_of(cell), outside=None)
+    (row,) = frame[
+        (frame["language"] == cell.language) & (frame["metric"] == "span_micro_f1")
+    ].index
+    return float(frame["value"][row]), int(frame["n"][row])
+
+
 def _examples(cell: Cell, metric: str) -> Examples:
     """Return the examples of a run and their scores, 0 to 1."""
     # The same file stands for several cells; what tells them apart does not change its scores.

@@ -84,11 +84,13 @@ def check_family_language(config: Config, place: str, family: str, code: str) ->
         check_name(place, code, known, f" in runs.{family}.languages")
 
 
-def check_language_data(config: Config, place: str, data: EncodedDataset) -> None:
-    """Refuse anything but a language identification dataset under an encoding for it."""
+def check_language_data(
+    config: Config, place: str, data: EncodedDataset, task: str = "language_identification"
+) -> None:
+    """Refuse anything but a language identification dataset under an encoding for a task."""
     kind = "language_identification"
-    known = [name for name, item in config.encodings.items() if item.task == kind]
-    check_name(f"{place}.encoding", data.encoding, known, f" for {kind}")
+    known = [name for name, item in config.encodings.items() if item.task == task]
+    check_name(f"{place}.encoding", data.encoding, known, f" for {task}")
     check_name(f"{place}.dataset", data.dataset, datasets_of(config, kind), f" as {kind}")
 
 
@@ -241,7 +243,13 @@ def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None
             "`confusion` has no texts whose language could be unlearned",
             "name them in `language_data`",
         )
-    if family.language_data is not None:
+    if any(own.language_subspace or own.subspace for own in protocols):
+        if family.language_data is None:
+            raise Mistake(
+                at, "there are no texts to find directions in", "name them in `language_data`"
+            )
+        check_language_data(config, f"{at}.language_data", family.language_data, "text")
+    elif family.language_data is not None:
         check_language_data(config, f"{at}.language_data", family.language_data)
     trained = [
         code.replace("{language}", language)

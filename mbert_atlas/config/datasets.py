@@ -192,7 +192,7 @@ class LanguageIdentification(_Dataset):
         None, description="The dataset to sample paragraphs from, without files."
     )
     encoder: str | None = Field(
-        None, description="Sampled: paragraphs with [UNK] under its vocabulary go out."
+        None, description="Sampled: paragraphs with [UNK] under its vocabulary go out; none: stay."
     )
     limit: int | None = Field(None, ge=1, description="Sampled: at most this many per language.")
     fractions: tuple[float, float, float, float] = Field(
@@ -210,13 +210,19 @@ class LanguageIdentification(_Dataset):
 
     @model_validator(mode="after")
     def _sample_fits(self) -> LanguageIdentification:
-        if self.paragraphs and not self.encoder:
-            raise ValueError("`paragraphs` need `encoder`")
         if self.limit and not self.paragraphs:
             raise ValueError("released files are read whole: drop `limit`")
         if sum(Fraction(str(share)) for share in self.fractions) != 1 or min(self.fractions) < 0:
             raise ValueError(f"`fractions` are shares that sum to 1, not {list(self.fractions)}")
         return self
+
+
+class Typology(_Dataset):
+    """Features of the World Atlas of Language Structures; one table for all languages."""
+
+    corpus: Literal["typology"] = _CORPUS
+    files: str = Field(description="Table of values, in CLDF.")
+    partners: tuple[str, str] = Field(description="Its tables of languages and of codes.")
 
 
 Dataset = Annotated[
@@ -228,6 +234,7 @@ Dataset = Annotated[
     | Inference
     | NamedEntities
     | QuestionAnswering
-    | LanguageIdentification,
+    | LanguageIdentification
+    | Typology,
     Field(discriminator="corpus"),
 ]

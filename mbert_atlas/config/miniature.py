@@ -54,6 +54,11 @@ class Miniature(ConfigModel):
     """The generated little world that stands in for every upstream source."""
 
     languages: list[str] = Field(description="Languages to write; English is always one of them.")
+    lending: list[str] | None = Field(
+        None,
+        description="Languages whose words stand in the others' running texts; none: all. Texts of "
+        "the other languages can be added without a change of these.",
+    )
     seed: int = Field(1, description="Seed of the grammar; the same seed gives the same bytes.")
     sizes: MiniatureSizes = Field(
         default_factory=MiniatureSizes, description="How much of each format is written."

@@ -68,7 +68,9 @@ class FinetuningRuns(_RunFamily):
         "dataset that lacks it is left out."
     )
     language_data: EncodedDataset | None = Field(
-        None, description="Texts whose language is unlearned, see `confusion`."
+        None,
+        description="Texts whose language is unlearned, see `confusion`; or whose tokens give the "
+        "directions of `language_subspace` and `subspace`.",
     )
     published: Finetuning = Field(
         default_factory=Finetuning, description="What the authors' code does."

@@ -201,6 +201,20 @@ class LanguageSubspace(ConfigModel):
     dropout: bool = Field(False, description="Dropout while learning; appendix B.2 has none.")
 
 
+class Subspace(ConfigModel):
+    """What of a hidden state the head sees, in training and prediction (Liang et al. 2021, 5.2)."""
+
+    method: Literal["densray", "lda"] = Field(
+        "densray", description="The basis whose directions tell languages apart, the best first."
+    )
+    first: int = Field(
+        ge=0, description="Columns [first:] of that basis; so many directions are taken away."
+    )
+    layer: int | None = Field(
+        None, ge=0, description="The hidden state that is projected; none: the last one."
+    )
+
+
 class MaskedTraining(ConfigModel):
     """Masked language modelling of an encoder that is there (Devlin et al. 2019, section 3.1)."""
 
@@ -322,6 +336,9 @@ class Finetuning(ConfigModel):
     )
     language_subspace: LanguageSubspace | None = Field(
         None, description="Hold what tells languages apart (Liang et al. 2021, appendix B)."
+    )
+    subspace: Subspace | None = Field(
+        None, description="Take away what tells languages apart (Liang et al. 2021, Figure 4)."
     )
 
     @field_validator("trained_layers", "reinitialised_layers", mode="before")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tokenizers import Tokenizer
 
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.dumps import plain_articles, wikiextractor_version
@@ -119,7 +119,7 @@ def _paragraphs(
 
 def sample_language_identification(
     paragraphs: Mapping[str, Path],
-    tokenizer_dir: Path | str,
+    tokenizer_dir: Path | str | None,
     output: Path | str,
     card: Path | str,
     *,
@@ -136,7 +136,8 @@ def sample_language_identification(
 
     Args:
         paragraphs: language code -> Parquet file with the columns of ``schemas.PARAGRAPHS``.
-        tokenizer_dir: folder of an encoder, with its ``tokenizer.json``.
+        tokenizer_dir: folder of an encoder, with its ``tokenizer.json``; with none, paragraphs with
+            an unknown piece stay.
         output: Parquet file with the columns of ``schemas.LID_EXAMPLES``.
         card: JSON file for the dataset card.
         seed: decides what is drawn.
@@ -148,12 +149,14 @@ def sample_language_identification(
     Raises:
         DataError: if a file cannot be used, or too few paragraphs of a language pass.
     """
-    tokenizer, tokenizer_file = open_tokenizer(tokenizer_dir), Path(tokenizer_dir, "tokenizer.json")
-    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
+    files = [paragraphs[code] for code in sorted(paragraphs)]
+    if tokenizer_dir:
+        files.append(Path(tokenizer_dir, "tokenizer.json"))
+    has_unknown = _unknown_to(tokenizer_dir)
     tables, counts, dropped = list[pa.Table](), Counter[str](), Counter[str]()
     for language, path in track(sorted(paragraphs.items()), "languages sampled"):
         reader, random = _Paragraphs(path), generator(seed, "language identification", language)
-        chosen, looked_at = _passing(reader, random, per_language, tokenizer, unknown)
+        chosen, looked_at = _passing(reader, random, per_language, has_unknown)
         if len(chosen) < minimum_per_language:
             raise _too_few(path, language, len(chosen), len(reader), minimum_per_language)
         tables.append(_with_splits(chosen, language, fractions))
@@ -171,12 +174,25 @@ def sample_language_identification(
         card,
         dataset="Wikipedia language identification",
         language=" ".join(sorted(paragraphs)),
-        files=[*(paragraphs[code] for code in sorted(paragraphs)), tokenizer_file],
+        files=files,
         counts=counts,
         dropped=dropped,
         source=source,
         notes=[f"seed {seed}", "drops are counted among the paragraphs looked at"],
     )
+
+
+def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Iterable[bool]]:
+    if not tokenizer_dir:
+        return lambda texts: repeat(False, len(texts))
+    tokenizer = open_tokenizer(tokenizer_dir)
+    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
+
+    def has_unknown(texts: list[str]) -> Iterable[bool]:
+        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return (unknown in encoding.ids for encoding in encodings)
+
+    return has_unknown
 
 
 def _too_few(path: Path, language: str, passing: int, all_: int, wanted: int) -> DataError:
@@ -198,8 +214,7 @@ def _passing(
     reader: _Paragraphs,
     random: np.random.Generator,
     wanted: int,
-    tokenizer: Tokenizer,
-    unknown: int,
+    has_unknown: Callable[[list[str]], Iterable[bool]],
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
     """Return (id, text) of at most ``wanted`` random paragraphs that pass, and what was met."""
     order = random.permutation(len(reader))
@@ -215,11 +230,11 @@ def _passing(
             repeated.append(text in seen)
             seen.add(text)
         new = [text for text, known in zip(texts, repeated, strict=True) if not known]
-        encodings = iter(tokenizer.encode_batch_fast(new, add_special_tokens=False))
+        unknown = iter(has_unknown(new))
         for paragraph, text, known in zip(ids, texts, repeated, strict=True):
             if known:
                 met["exact duplicate"] += 1
-            elif unknown in next(encodings).ids:
+            elif next(unknown):
                 met["unknown piece"] += 1
             else:
                 met["examples"] += 1

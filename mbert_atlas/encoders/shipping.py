@@ -23,7 +23,7 @@ from mbert_atlas.files import atomic_directory, read_json, sha256_of, write_json
 MADE = "made.json"
 _WEIGHTS = "model.safetensors"
 _SIZES = {"wikipedia_pages", "stories", "foreign_words", "bitext_sentences"}
-_TEXTS: Any = {"languages": True, "seed": True, "sizes": _SIZES}
+_TEXTS: Any = {"seed": True, "sizes": _SIZES}
 """What of the miniature's config decides on its running texts."""
 _MAKE = "make it anew with `make encoder`"
 
@@ -43,8 +43,11 @@ def specification(config: Config, name: str) -> dict[str, Any]:
             dataset: config.datasets[dataset].model_dump(mode="json")
             for dataset in [*scratch.texts, *bitexts]
         },
-        "miniature": config.miniature.model_dump(mode="json", include=_TEXTS)
-        if config.miniature
+        "miniature": {
+            "lending": miniature.lending or miniature.languages,
+            **miniature.model_dump(mode="json", include=_TEXTS),
+        }
+        if (miniature := config.miniature)
         else None,
     }
 

@@ -96,6 +96,7 @@ class Language:
 
     code: str  # as in resources/languages.csv, like name, family and genus
     iso639_3: str  # in Tatoeba's file names
+    wals_code: str
     name: str
     family: str
     genus: str

@@ -38,7 +38,7 @@ def dictionary(source: Language, target: Language) -> list[str]:
 
 
 def wals(languages: Sequence[Language]) -> dict[str, str]:
-    """Return the tables of WALS in CLDF by file name, with our codes as WALS's."""
+    """Return the tables of WALS in CLDF by file name."""
     codes: list[Sequence[object]] = []
     values: list[Sequence[object]] = []
     for feature, (_, column) in _FEATURES.items():
@@ -48,10 +48,17 @@ def wals(languages: Sequence[Language]) -> dict[str, str]:
         for one in languages:
             number = found.index(getattr(one, column)) + 1
             values.append(
-                (f"{feature}-{one.code}", one.code, feature, number, f"{feature}-{number}")
+                (
+                    f"{feature}-{one.wals_code}",
+                    one.wals_code,
+                    feature,
+                    number,
+                    f"{feature}-{number}",
+                )
             )
     described = [
-        (one.code, one.name, *[""] * 5, one.family, "", one.genus, "") for one in languages
+        (one.wals_code, one.name, *[""] * 4, one.iso639_3, one.family, "", one.genus, "")
+        for one in languages
     ]
     features = [(feature, name, "") for feature, (name, _) in _FEATURES.items()]
     names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"

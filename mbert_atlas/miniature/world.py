@@ -36,6 +36,7 @@ _NOISE = 0.1
 _TRAINING_GENRES = ("fiction", "government", "slate", "telephone", "travel")
 _MISMATCHED_GENRES = ("facetoface", "letters", "nineeleven", "oup", "verbatim")
 _XNLI_GENRES = tuple(sorted(_TRAINING_GENRES + _MISMATCHED_GENRES))
+_TREEBANKS = ("en", "de", "zh")
 _MLQA = ("en", "ar", "de", "es", "hi", "vi", "zh")
 _TYDIQA = {"en": "english", "ar": "arabic", "fi": "finnish", "id": "indonesian", "ru": "russian"}
 _PASSAGES_OF_AN_ARTICLE = 5
@@ -49,6 +50,7 @@ def write_miniature(
     seed: int,
     sizes: MiniatureSizes,
     only: Collection[str] | None = None,
+    lending: Collection[str] | None = None,
 ) -> None:
     """Write a whole little world in every upstream format, as a mirror folder.
 
@@ -58,17 +60,19 @@ def write_miniature(
         seed: the same seed gives the same bytes.
         sizes: how much of everything.
         only: the sources to write, by the name of their folder; None: all.
+        lending: languages whose words stand in others' running texts; None: all.
 
     Raises:
         DataError: if a language is unknown or ``destination`` holds something else.
     """
     destination = Path(destination)
     chosen = [miniature_language(code) for code in dict.fromkeys(["en", *languages])]
+    lenders = [one for one in chosen if lending is None or one.code in ("en", *lending)]
     if destination.exists() and not _replaceable(destination):
         fault = "the folder holds files that are no miniature"
         raise DataError(destination, "", fault, "name another folder or empty it")
     with atomic_directory(destination) as folder:
-        for name, content in _World(chosen, seed, sizes).files(only):
+        for name, content in _World(chosen, lenders, seed, sizes).files(only):
             formats.write(folder / name, content)
         rows = ["path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote"]
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -91,6 +95,7 @@ class _World:
     """What is drawn and told; the methods that yield files yield a path and what it holds."""
 
     languages: Sequence[Language]  # English first
+    lenders: Sequence[Language]  # some of them
     seed: int
     sizes: MiniatureSizes
 
@@ -137,7 +142,7 @@ class _World:
     def foreign(self, name: str, language: Language) -> Callable[[str], str | None]:
         """Return what puts foreign words into running text, with a randomness of its own."""
         rng = self.rng(name, language.code, "foreign")
-        return foreign_words(rng, language, self.languages, self.sizes.foreign_words)
+        return foreign_words(rng, language, self.lenders, self.sizes.foreign_words)
 
     def encyclopedias(self) -> Files:
         """Yield a pages-articles dump of each language: the same pages, told anew."""
@@ -217,14 +222,16 @@ class _World:
         yield f"opus-wikimatrix/{first}-{second}.txt.zip", members
 
     def treebanks(self) -> Files:
-        """Yield English treebanks for training and parallel ones for testing."""
+        """Yield treebanks for training in some languages and parallel ones for testing in all."""
         said: set[str] = set()
         sizes = {"train": self.sizes.ud_train, "dev": self.sizes.ud_dev, "test": self.sizes.ud_test}
         for split, size in sizes.items():
             rng = self.rng("treebanks", split)
             meanings = self.meanings(rng, size, said, held_out=split != "train")
-            for language in self.languages if split == "test" else self.languages[:1]:
+            for language in self.languages:
                 code = language.code
+                if split != "test" and code not in _TREEBANKS:
+                    continue
                 blocks = []
                 for number, (meaning, english) in enumerate(meanings, 1):
                     sentence = language.sentence(meaning)

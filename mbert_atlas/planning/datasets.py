@@ -16,7 +16,7 @@ def sources(name: str, dataset: Dataset, language: str, languages: Languages) ->
     """
     found = (dataset.files_by_language or {}).get(language)
     if found is None and dataset.files is not None:
-        found = [Source(path=dataset.files)]
+        found = [Source(path=dataset.files, partners=list(getattr(dataset, "partners", ())))]
     if not found:
         raise DataError(
             "config",

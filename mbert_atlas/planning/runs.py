@@ -160,7 +160,10 @@ class RunTable:
                 specification["train_languages"] = _filled(spec.train_languages, language)
             if isinstance(own, Finetuning) and own.replay and start:
                 specification["replay"] = start.specification
-            if isinstance(own, Finetuning) and own.confusion and spec.language_data:
+            reads_languages = isinstance(own, Finetuning) and (
+                own.confusion or own.language_subspace or own.subspace
+            )
+            if reads_languages and spec.language_data:
                 specification["language_data"] = spec.language_data.model_dump()
                 encoding = self._config.encodings[spec.language_data.encoding]
                 specification["language_encoding"] = encoding.model_dump(mode="json")

@@ -309,7 +309,7 @@ def paragraphs(path: Path, texts: list[str], language: str = "xx", group: int = 
 
 
 def sample(
-    folder: Path, tokenizer_dir: Path, files: dict[str, Path], **more: Any
+    folder: Path, tokenizer_dir: Path | None, files: dict[str, Path], **more: Any
 ) -> tuple[pa.Table, Any]:
     output, card = folder / "lid.parquet", folder / "lid.card.json"
     more = {"seed": 1, "per_language": 20} | more
@@ -355,6 +355,16 @@ def test_sample_is_stratified_and_free_of_unknown_pieces(
     met = counts["xx: examples"] + dropped["xx: unknown piece"] + dropped["xx: exact duplicate"]
     assert counts["xx: paragraphs looked at"] == met < counts["xx: paragraphs"] == 300
     assert (counts["train"], counts["test"]) == (23, 3)
+
+
+def test_unknown_pieces_stay_where_there_is_no_vocabulary(
+    tmp_path: Path, files: dict[str, Path]
+) -> None:
+    table, card = sample(tmp_path, None, files, per_language=150)
+    texts = table["text"].to_pylist()
+    assert sum("ж" in text for text in texts) > 50
+    assert len(set(texts)) == len(texts)
+    assert "xx: unknown piece" not in card["dropped"]
 
 
 def test_all_that_pass_when_more_are_wanted(

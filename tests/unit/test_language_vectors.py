@@ -13,8 +13,13 @@ from mbert_atlas.arrays import load_arrays
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
-from mbert_atlas.errors import DataError
-from mbert_atlas.representations.language_vectors import collect_vectors, divided, moments
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.representations.language_vectors import (
+    collect_vectors,
+    divided,
+    find_directions,
+    moments,
+)
 
 
 def test_blocks_add_up_to_the_whole() -> None:
@@ -98,3 +103,37 @@ def test_a_language_without_text(texts: tuple[Path, Path], tmp_path: Path) -> No
             probed=10,
         )
     assert not (tmp_path / "vectors").exists()
+
+
+def test_directions_of_parts_are_those_of_the_whole(
+    texts: tuple[Path, Path], tmp_path: Path
+) -> None:
+    encoder, store = texts
+    for name, languages in (("a", ["ru"]), ("b", ["en", "hi"]), ("whole", ["ru", "en", "hi"])):
+        collect_vectors(
+            encoder=encoder,
+            store=store,
+            output=tmp_path / name,
+            languages=languages,
+            summed=50,
+            probed=10,
+        )
+    find_directions([tmp_path / "a", tmp_path / "b"], tmp_path / "parts")
+    find_directions([tmp_path / "whole"], tmp_path / "all")
+    parts, whole = load_arrays(tmp_path / "parts"), load_arrays(tmp_path / "all")
+    assert parts.meta["languages"] == ["ru", "en", "hi"]
+    assert parts.dense("densray_rank").tolist() == parts.dense("lda_rank").tolist() == [2, 2, 2]
+    for name in ("densray_values", "lda_values", "means"):
+        np.testing.assert_allclose(parts.dense(name), whole.dense(name), rtol=1e-6, atol=1e-9)
+    basis = parts.dense("densray_basis")
+    np.testing.assert_allclose(
+        basis.transpose(0, 2, 1) @ basis, np.eye(len(basis[0]))[None].repeat(3, 0), atol=1e-9
+    )
+    find_directions([tmp_path / "whole"], tmp_path / "two", ["hi", "ru"])
+    two = load_arrays(tmp_path / "two")
+    assert two.dense("densray_rank").tolist() == [1, 1, 1]
+    difference = two.dense("means")[0, 2] - two.dense("means")[1, 2]
+    first = two.dense("densray_basis")[2][:, 0]
+    assert abs(first @ difference) == pytest.approx(np.linalg.norm(difference))
+    with pytest.raises(AtlasError, match="language sw: it has no vectors"):
+        find_directions([tmp_path / "whole"], tmp_path / "none", ["sw"])

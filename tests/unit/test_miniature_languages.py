@@ -65,11 +65,8 @@ def test_names_and_genera_are_those_of_the_papers() -> None:
         rows = {row["code"]: row for row in csv.DictReader(stream)}
     for code, language in MINIATURE_LANGUAGES.items():
         row = rows[code]
-        assert (language.name, language.family, language.genus) == (
-            row["name"],
-            row["family"],
-            row["genus"],
-        )
+        names = ("name", "family", "genus", "wals_code")
+        assert [getattr(language, name) for name in names] == [row[name] for name in names]
         assert row["iso639_3"] == language.iso639_3 or row["tatoeba"] == language.iso639_3
 
 

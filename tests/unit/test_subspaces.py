@@ -127,3 +127,26 @@ def test_parts_add_up() -> None:
     np.testing.assert_array_equal(found.means, whole.means)
     with pytest.raises(AtlasError, match="language b: its moments are there twice"):
         merged([parts[0], moments_of(vectors[:1], "b")])
+
+
+def test_an_axis_without_variance_comes_last() -> None:
+    vectors = toy(size=60)
+    vectors -= vectors.mean(axis=2, keepdims=True)  # as a layer normalisation leaves them
+    own = moments_of(vectors)
+    basis, values, rank = lda(own.means[:, 0], own.counts, own.within(0))
+    assert rank == LANGUAGES - 1
+    assert np.isfinite(basis).all()
+    np.testing.assert_allclose(np.abs(basis[:, -1]), 1 / np.sqrt(DIMS))
+    inside = basis[:, :-1].T @ own.within(0) @ basis[:, :-1]
+    np.testing.assert_allclose(inside, np.eye(DIMS - 1), atol=1e-9)
+    kept = vectors.reshape(-1, DIMS)[:, :-1]  # the last entry follows from the others
+    judge = LinearDiscriminantAnalysis().fit(kept, np.repeat(range(LANGUAGES), 60))
+    theirs, ours = judge.transform(kept), vectors.reshape(-1, DIMS) @ basis[:, :rank]
+    for number in range(rank):
+        assert abs(np.corrcoef(theirs[:, number], ours[:, number])[0, 1]) > 1 - 1e-9
+
+
+def test_fewer_vectors_than_dimensions_are_refused() -> None:
+    own = moments_of(toy(size=2))
+    with pytest.raises(AtlasError, match="10 vectors of 5 languages do not tell"):
+        lda(own.means[:, 0], own.counts, own.within(0))

@@ -292,9 +292,32 @@ def method_inputs(run):
     selection = run.specification["hyperparameters"]["selection"] or {}
     if development := selection.get("development"):
         found["development"] = example_folder(run, development)
-    if "language_data" in run.specification:
-        found["confusion_texts"] = encoded(run.base, run.specification["language_data"])
+    if data := run.specification.get("language_data"):
+        if run.specification["hyperparameters"]["confusion"]:
+            found["confusion_texts"] = encoded(run.base, data)
+        else:
+            found["language_directions"] = directions_folder(run.base, data["dataset"])
     return found
+
+
+def directions_folder(encoder, dataset, languages="all"):
+    """The directions that tell languages apart: all of a dataset, or one of `LANGUAGE_SETS`."""
+    return f"<results>/directions/{encoder}/{dataset}/{languages}"
+
+
+def vectors_folders(encoder, dataset, languages=None):
+    """The token vectors of a dataset, or of those of its groups that have one of the languages."""
+    return [
+        f"<results>/vectors/{encoder}/{dataset}/{number}"
+        for number, group in enumerate(language_parts(dataset))
+        if languages is None or set(group) & set(languages)
+    ]
+
+
+def language_parts(dataset):
+    """The languages of a dataset of running texts in groups, each of which one job encodes."""
+    languages, size = CONFIG.datasets[dataset].languages, VECTORS[dataset]["languages_per_job"]
+    return [languages[start : start + size] for start in range(0, len(languages), size)]
 
 
 def choose_by(search, protocol):
@@ -465,6 +488,8 @@ FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`;
 PROBES = {}  # of some of these FEATURES: language identification as `corrected`
 SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made
 SIMILARITIES = {}  # of some of these FEATURES: `pivots`, source languages; `stores`, by protocol
+VECTORS = {}  # of running texts: `encoding`, `summed`, `probed` (tokens), `languages_per_job`
+LANGUAGE_SETS = {}  # of these texts: languages whose directions are wanted, by name
 DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 
 
@@ -475,3 +500,4 @@ wildcard_constraints:
     encoder=any_of(CONFIG.encoders),
     encoding=any_of(CONFIG.encodings),
     part="train|heldout",
+    group=r"\d+",

@@ -30,6 +30,7 @@ rule extract_wikipedia:
 
 localrules:
     read_plain_text,
+    read_typology,
     read_nli,
     read_named_entities,
     read_question_answering,
@@ -84,6 +85,27 @@ rule read_bitext:
         code=code("read_bitext"),
     script:
         "../scripts/read_bitext.py"
+
+
+rule read_typology:
+    """Features of all languages in the World Atlas of Language Structures."""
+    input:
+        lambda wildcards: all_source_files(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}.parquet",
+        card="<results>/data/{dataset}.card.json",
+    log:
+        "<results>/logs/read_typology/{dataset}.log",
+    wildcard_constraints:
+        dataset=datasets_of("typology"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        languages=lambda wildcards: CONFIG.datasets[wildcards.dataset].languages,
+        table=str(LANGUAGES.path),
+        code=code("read_typology"),
+    script:
+        "../scripts/read_typology.py"
 
 
 rule read_universal_dependencies:
@@ -229,7 +251,11 @@ rule sample_language_identification:
             table(CONFIG.datasets[wildcards.dataset].paragraphs, language)
             for language in CONFIG.datasets[wildcards.dataset].languages
         ],
-        tokenizer=lambda wildcards: tokenizer_folder(CONFIG.datasets[wildcards.dataset].encoder),
+        tokenizer=lambda wildcards: (
+            tokenizer_folder(encoder)
+            if (encoder := CONFIG.datasets[wildcards.dataset].encoder)
+            else []
+        ),
     output:
         table="<results>/data/{dataset}.parquet",
         card="<results>/data/{dataset}.card.json",

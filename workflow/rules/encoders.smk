@@ -7,7 +7,7 @@ localrules:
 
 
 rule train_tokenizer:
-    """A cased WordPiece vocabulary over all languages."""
+    """A cased vocabulary over all languages: WordPiece, or for XLM-R SentencePiece's unigram."""
     input:
         texts=pretraining_texts,
     output:
@@ -27,7 +27,8 @@ rule train_tokenizer:
         pretraining=lambda wildcards: CONFIG.encoders[
             wildcards.encoder
         ].scratch.pretraining.model_dump(
-            mode="json", include={"vocabulary_size", "alphabet_size", "texts_per_language"}
+            mode="json",
+            include={"architecture", "vocabulary_size", "alphabet_size", "texts_per_language"},
         ),
         code=code("train_tokenizer"),
     script:

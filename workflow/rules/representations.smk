@@ -40,6 +40,69 @@ rule extract_features:
         "../scripts/extract_features.py"
 
 
+rule collect_vectors:
+    """Token vectors of some languages, all layers: the moments of most, and a sample to probe."""
+    input:
+        encoder=lambda wildcards: encoder_folder(wildcards.encoder),
+        store=lambda wildcards: encoded(
+            wildcards.encoder,
+            {"dataset": wildcards.dataset, "encoding": VECTORS[wildcards.dataset]["encoding"]},
+        ),
+    output:
+        temp(directory("<results>/vectors/{encoder}/{dataset}/{group}")),
+    log:
+        "<results>/logs/collect_vectors/{encoder}/{dataset}/{group}.log",
+    benchmark:
+        "<results>/benchmarks/collect_vectors/{encoder}/{dataset}/{group}.tsv"
+    wildcard_constraints:
+        dataset=any_of(VECTORS),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: request("collect_vectors").threads
+    resources:
+        mem_mb=memory("collect_vectors"),
+        runtime=minutes("collect_vectors"),
+        gpu=request("collect_vectors").gpu,
+    params:
+        languages=lambda wildcards: language_parts(wildcards.dataset)[int(wildcards.group)],
+        tokens=lambda wildcards: {
+            key: VECTORS[wildcards.dataset][key] for key in ("summed", "probed")
+        },
+        code=code("collect_vectors"),
+    script:
+        "../scripts/collect_vectors.py"
+
+
+rule find_directions:
+    """DensRay and LDA of all layers, from the moments of some languages (Liang et al. 2021)."""
+    input:
+        lambda wildcards: vectors_folders(
+            wildcards.encoder,
+            wildcards.dataset,
+            LANGUAGE_SETS[wildcards.dataset].get(wildcards.languages),
+        ),
+    output:
+        directory("<results>/directions/{encoder}/{dataset}/{languages}"),
+    log:
+        "<results>/logs/find_directions/{encoder}/{dataset}/{languages}.log",
+    benchmark:
+        "<results>/benchmarks/find_directions/{encoder}/{dataset}/{languages}.tsv"
+    wildcard_constraints:
+        dataset=any_of(VECTORS),
+        languages="[a-z]+",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: request("find_directions").threads
+    resources:
+        mem_mb=memory("find_directions"),
+        runtime=minutes("find_directions"),
+    params:
+        languages=lambda wildcards: LANGUAGE_SETS[wildcards.dataset].get(wildcards.languages),
+        code=code("find_directions"),
+    script:
+        "../scripts/find_directions.py"
+
+
 rule word_pair_distances:
     """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:

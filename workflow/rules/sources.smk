@@ -26,6 +26,7 @@ if CONFIG.miniature:
         "miniature_texts": {
             "include": {
                 "languages": True,
+                "lending": True,
                 "seed": True,
                 "sizes": {"stories", "foreign_words"},
             }

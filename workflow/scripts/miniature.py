@@ -16,6 +16,7 @@ def main(snakemake):
         seed=specification["seed"],
         sizes=MiniatureSizes(**specification["sizes"]),
         only=snakemake.params.only,
+        lending=specification["lending"],
     )
 
 

@@ -9,7 +9,7 @@ def main(snakemake):
     dataset = snakemake.params.dataset
     sample_language_identification(
         {Path(path).stem: Path(path) for path in snakemake.input.paragraphs},
-        snakemake.input.tokenizer,
+        snakemake.input.tokenizer or None,
         snakemake.output.table,
         snakemake.output.card,
         seed=dataset["seed"],

@@ -1,0 +1,105 @@
+"""Scores along a number: dimensions, layers, what is taken away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+
+_DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+
+
+def curve_plot(
+    frame: pd.DataFrame,
+    *,
+    title: str,
+    along_label: str,
+    value_label: str,
+    columns: int = 2,
+    names: Mapping[str, str] | None = None,
+) -> Figure:
+    """Draw lines through the means over seeds, and bands from the least to the largest seed.
+
+    Args:
+        frame: columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers), ``seed``.
+        title: goes above the figure.
+        along_label: the horizontal axis, which panels of a column share.
+        value_label: the vertical axis, which panels of a column share, too.
+        columns: panels side by side.
+        names: what lines are called; others stay as they are.
+
+    Raises:
+        AtlasError: if a column is missing, a place has several values of a seed, or there are too
+            many lines to tell apart.
+    """
+    keys = ["panel", "line", "along"]
+    require_columns(frame, (*keys, "value", "seed"), "curves")
+    if frame.duplicated([*keys, "seed"]).any():
+        row = frame[frame.duplicated([*keys, "seed"])].iloc[0]
+        raise AtlasError(f"curves: {', '.join(f'{key} {row[key]}' for key in keys)} comes twice.")
+    kinds, panels = list(dict.fromkeys(frame["line"])), list(dict.fromkeys(frame["panel"]))
+    if len(kinds) > len(_MARKERS):
+        raise AtlasError(
+            f"curves: {len(kinds)} lines are too many; draw at most {len(_MARKERS)} of them."
+        )
+    table = frame.groupby(keys, as_index=False)["value"].agg(["mean", "min", "max"])
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    with house_style():
+        height = 1.0 + rows * (3.2 if columns == 1 else 2.2)
+        figure = Figure(figsize=(FULL_WIDTH, height), layout="constrained")
+        grid = figure.subplots(rows, columns, sharex="col", sharey="col", squeeze=False).ravel()
+        for place, axes in enumerate(grid):
+            axes.set_visible(place < len(panels))
+            if place < len(panels):
+                own = table[table["panel"] == panels[place]]
+                axes.set_title(panels[place])
+                for number, kind in enumerate(kinds):
+                    _draw(axes, own[own["line"] == kind], number, (names or {}).get(kind, kind))
+            if place + columns >= len(panels):
+                axes.tick_params(labelbottom=True)
+                axes.set_xlabel(along_label)
+            if place % columns == 0:
+                axes.set_ylabel(value_label)
+        if table["min"].min() < 0 < table["max"].max():
+            for axes in grid:
+                axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
+        figure.suptitle(title, x=0.01, ha="left")
+        found = [axes.get_legend_handles_labels() for axes in grid]
+        handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
+        labels = [(names or {}).get(kind, kind) for kind in kinds]
+        figure.legend(
+            [handles[label] for label in labels],
+            labels,
+            loc="outside lower center",
+            ncols=3,
+            frameon=False,
+        )
+    return figure
+
+
+def _draw(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:
+    if table.empty:
+        return
+    colour = GROUP_COLOURS[number]
+    axes.plot(
+        table["along"],
+        table["mean"],
+        color=colour,
+        linestyle=_DASHES[number],
+        marker=_MARKERS[number],
+        markersize=2.5,
+        markeredgewidth=0,
+        linewidth=1.2,
+        label=label,
+    )
+    axes.fill_between(
+        table["along"], table["min"], table["max"], color=colour, alpha=0.18, linewidth=0
+    )

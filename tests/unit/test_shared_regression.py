@@ -1,0 +1,77 @@
+"""Regressions that share their vectors against scikit-learn's, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from mbert_atlas.analysis.shared_regression import fit_shared
+
+GROUPS, SIZE, DIMS = 12, 150, 8
+
+
+def toy(gap: float) -> tuple[list[torch.Tensor], np.ndarray]:
+    """Groups around means of their own, some left out of some regressions."""
+    random = np.random.default_rng(0)
+    spread = np.linspace(3, 0.3, DIMS)
+    groups = [
+        random.normal(size=(SIZE + 10 * number, DIMS)) * spread + gap * random.normal(size=DIMS) + 1
+        for number in range(GROUPS)
+    ]
+    signs = random.choice([-1, 0, 1], size=(GROUPS, 9)).astype(np.int8)
+    return [torch.from_numpy(own.astype(np.float32)) for own in groups], signs
+
+
+def rows_of(
+    groups: list[torch.Tensor], signs: np.ndarray, part: slice = slice(None)
+) -> tuple[np.ndarray, np.ndarray]:
+    """What one regression is about, as scikit-learn takes it."""
+    kept = [(own[part].numpy(), sign) for own, sign in zip(groups, signs, strict=True) if sign]
+    gold = np.concatenate([np.full(len(own), sign > 0) for own, sign in kept])
+    return np.concatenate([own for own, _ in kept]).astype(np.float64), gold
+
+
+@pytest.mark.parametrize("gap", [0.05, 0.5, 3.0])
+def test_it_converges_to_what_scikit_learn_finds(gap: float) -> None:
+    groups, signs = toy(gap)
+    weights, converged = fit_shared(groups, signs, tolerance=1e-9)
+    assert converged.all()
+    for number, own in enumerate(weights.numpy()):
+        theirs = LogisticRegression(tol=1e-8, max_iter=10_000)
+        theirs.fit(*rows_of(groups, signs[:, number]))
+        np.testing.assert_allclose(own[:-1], theirs.coef_[0], atol=0.01, rtol=0.01)
+        assert own[-1] == pytest.approx(theirs.intercept_[0], abs=0.01, rel=0.01)
+
+
+@pytest.mark.parametrize("gap", [0.1, 0.5])
+def test_accuracies_are_those_of_scikit_learn(gap: float) -> None:
+    groups, signs = toy(gap)
+    weights, _ = fit_shared([own[::2] for own in groups], signs)
+    differences = []
+    for number, own in enumerate(weights.numpy()):
+        theirs = LogisticRegression(tol=1e-8, max_iter=10_000)
+        theirs.fit(*rows_of(groups, signs[:, number], slice(0, None, 2)))
+        vectors, gold = rows_of(groups, signs[:, number], slice(1, None, 2))
+        right = (vectors @ own[:-1] + own[-1] > 0) == gold
+        assert right.mean() > max(gold.mean(), 1 - gold.mean()) - 0.02
+        differences.append(abs(right.mean() - theirs.score(vectors, gold)))
+    assert np.mean(differences) <= 0.001
+
+
+def test_a_weak_penalty_and_a_strong_one() -> None:
+    groups, signs = toy(0.5)
+    for penalty in (0.001, 100.0):
+        weights, converged = fit_shared(groups, signs, inverse_penalty=penalty, tolerance=1e-9)
+        assert converged.all()
+        theirs = LogisticRegression(C=penalty, tol=1e-8, max_iter=10_000)
+        theirs.fit(*rows_of(groups, signs[:, 0]))
+        np.testing.assert_allclose(weights[0, :-1], theirs.coef_[0], atol=0.01, rtol=0.01)
+
+
+def test_both_classes_are_needed() -> None:
+    groups, signs = toy(0.5)
+    signs[:, 4] = np.abs(signs[:, 4])
+    with pytest.raises(ValueError, match="both classes"):
+        fit_shared(groups, signs)

@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+from workflow.scripts.origins import origin
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.typology import read_typology
+    from mbert_atlas.languages import Languages
+
+    languages = Languages.read(snakemake.params.table)
+    values = snakemake.input[0]
+    read_typology(
+        {Path(path).stem: Path(path) for path in snakemake.input},
+        [languages[code] for code in snakemake.params.languages],
+        snakemake.output.table,
+        snakemake.output.card,
+        source=origin(snakemake, values),
+    )
+
+
+run(main, snakemake)
