@@ -18,7 +18,6 @@ import numpy.typing as npt
 import torch
 from accelerate import PartialState
 
-from mbert_atlas.analysis.subspaces import Directions, Moments, densray, lda, merged
 from mbert_atlas.arrays import Ragged, create_array, load_arrays
 from mbert_atlas.encoders.hidden_states import (
     iterate_hidden_states,
@@ -26,7 +25,7 @@ from mbert_atlas.encoders.hidden_states import (
     require_tokenizer,
 )
 from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, write_json
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
@@ -179,50 +178,3 @@ def moments(blocks: Iterable[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]
         mean = mean.to(own) + share * step
         count += size
     return mean, scatter
-
-
-def find_directions(
-    parts: Sequence[Path], output: Path, languages: Sequence[str] | None = None
-) -> None:
-    """Find DensRay's and LDA's directions of every layer, from what :func:`collect_vectors` wrote.
-
-    Args:
-        parts: token stores, each of other languages.
-        output: token store to write: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
-            dims)``, a direction per column), ``densray_values`` and ``lda_values`` (float64,
-            ``(layers, dims)``), ``densray_rank`` and ``lda_rank`` (int64, ``(layers,)``), ``means``
-            (float64, ``(n, layers, dims)``), and ``languages`` in the meta data.
-        languages: those that count; none: all. The covariance within languages is of all languages
-            of the parts.
-
-    Raises:
-        AtlasError: if a language is in two parts or in none.
-    """
-    moments = merged([read_moments(part) for part in parts])
-    languages = moments.languages if languages is None else languages
-    if missing := sorted(set(languages) - set(moments.languages)):
-        raise AtlasError(f"language {missing[0]}: it has no vectors; collect them first.")
-    rows = [moments.languages.index(code) for code in languages]
-    means, counts = moments.means[rows], moments.counts[rows]
-    found: dict[str, list[Directions]] = {"densray": [], "lda": []}
-    for layer in track(range(means.shape[1]), "directions, layers"):
-        within = moments.within(layer)
-        found["densray"].append(densray(means[:, layer], within))
-        found["lda"].append(lda(means[:, layer], counts, within))
-    arrays: dict[str, Any] = {"means": means}
-    for name, directions in found.items():
-        arrays[f"{name}_basis"] = np.stack([one.basis for one in directions])
-        arrays[f"{name}_values"] = np.stack([one.values for one in directions])
-        arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)
-    with atomic_directory(output) as folder:
-        for name, array in arrays.items():
-            np.save(folder / f"{name}.npy", array)
-        meta = {"arrays": sorted(arrays), "languages": list(languages)}
-        write_json(meta, folder / "meta.json")
-
-
-def read_moments(part: Path) -> Moments:
-    """Return the moments of what :func:`collect_vectors` wrote."""
-    stored = load_arrays(part)
-    counts, means, scatter = (stored.dense(name) for name in ("counts", "means", "scatter"))
-    return Moments(list(stored.meta["languages"]), counts, means, scatter)

@@ -9,17 +9,13 @@ import pytest
 import torch
 from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
 
+from mbert_atlas.analysis.directions import find_directions
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.representations.language_vectors import (
-    collect_vectors,
-    divided,
-    find_directions,
-    moments,
-)
+from mbert_atlas.representations.language_vectors import collect_vectors, divided, moments
 
 
 def test_blocks_add_up_to_the_whole() -> None:

@@ -133,7 +133,7 @@ def test_an_axis_without_variance_comes_last() -> None:
     vectors = toy(size=60)
     vectors -= vectors.mean(axis=2, keepdims=True)  # as a layer normalisation leaves them
     own = moments_of(vectors)
-    basis, values, rank = lda(own.means[:, 0], own.counts, own.within(0))
+    basis, _, rank = lda(own.means[:, 0], own.counts, own.within(0))
     assert rank == LANGUAGES - 1
     assert np.isfinite(basis).all()
     np.testing.assert_allclose(np.abs(basis[:, -1]), 1 / np.sqrt(DIMS))

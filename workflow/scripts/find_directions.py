@@ -4,7 +4,7 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.representations.language_vectors import find_directions
+    from mbert_atlas.analysis.directions import find_directions
 
     find_directions(
         list(map(Path, snakemake.input)), Path(snakemake.output[0]), snakemake.params.languages

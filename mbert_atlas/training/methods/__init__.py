@@ -16,11 +16,13 @@ from mbert_atlas.config.training import (
     LanguageSubspace,
     Replay,
     Selection,
+    Subspace,
 )
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.methods.language_subspace import LanguagePreservation
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.methods.selection import BestEpoch
+from mbert_atlas.training.methods.subspace import Projection
 from mbert_atlas.training.methods.unlearning import LanguageUnlearning
 
 _Values = Mapping[str, Any]
@@ -39,6 +41,7 @@ METHODS: dict[str, Callable[[_Values, _Values, Mapping[str, Path]], Method]] = {
     "language_subspace": lambda own, run, inputs: LanguagePreservation(
         LanguageSubspace(**own), inputs["language_directions"]
     ),
+    "subspace": lambda own, run, inputs: Projection(Subspace(**own), inputs["language_directions"]),
 }
 """How each is made, by the key of its own hyperparameters, from these, the run's specification and
 its input files; in the order in which they are prepared and add their gradients."""

@@ -16,7 +16,7 @@ COLUMNS = ["protocol", "method", "layer", "kind", "start", "stop", "metric", "va
 
 
 def probes(*rows):
-    return pd.DataFrame([row + (100, 1) for row in rows], columns=COLUMNS)
+    return pd.DataFrame([(*row, 100, 1) for row in rows], columns=COLUMNS)
 
 
 IDENTIFICATION = probes(

@@ -1,0 +1,91 @@
+"""Learn a task from a part of the space: without what tells languages apart (Liang et al. 2021).
+
+Section 5.2, Figure 4: the columns [first:] of a projected space are what the head sees.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.training import Subspace
+from mbert_atlas.encoders.hidden_states import number_of_layers
+from mbert_atlas.encoders.hooks import Change, Hook, hooked, project_away
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import sha256_of
+from mbert_atlas.training.job import FinetuningRun
+from mbert_atlas.training.method import Method
+
+
+class Projection(Method):
+    """A hidden state of the run's model is projected, in training and in every prediction.
+
+    The encoder may be trained or stay as it is. What is saved are the weights alone: whoever opens
+    the model again has to project anew.
+
+    Args:
+        subspace: which directions go, and where.
+        directions: folder with ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
+            dims)``), a direction per column, the first ones telling languages apart best.
+    """
+
+    def __init__(self, subspace: Subspace, directions: Path) -> None:
+        self._subspace, self._path = subspace, directions
+        self._hooks = ExitStack()
+
+    def prepare(self, run: FinetuningRun) -> None:
+        """Put the projection into the run's encoder, where it stays.
+
+        Raises:
+            DataError: if the directions are not of such an encoder, or none would be left.
+        """
+        encoder, name = run.model.encoder, f"{self._subspace.method}_basis"
+        layers, dims = number_of_layers(encoder), encoder.config.hidden_size
+        layer = layers - 1 if self._subspace.layer is None else self._subspace.layer
+        basis = load_arrays(self._path).dense(name)
+        if basis.shape != (layers, dims, dims) or layer >= layers:
+            raise DataError(
+                self._path,
+                f"array {name}",
+                f"{len(basis)} layers of {basis.shape[1]} dimensions do not fit layer {layer} of "
+                f"an encoder with {layers} layers of {dims}",
+                "take the directions of this encoder and one of its layers",
+            )
+        if self._subspace.first >= dims:
+            raise DataError(
+                self._path,
+                f"array {name}",
+                f"without its first {self._subspace.first} directions nothing is left of {dims}",
+                "take away fewer",
+            )
+        # The stack holds the hooks: they would go with the generator behind the context.
+        self._hooks = ExitStack()
+        change = projection(basis[layer], self._subspace.first)
+        self._hooks.enter_context(hooked(encoder, [Hook(layer, change)]))
+        digest = sha256_of(self._path / f"{name}.npy")
+        self.fingerprint = f"projection {digest} {self._subspace.model_dump_json()}"
+
+
+def projection(basis: npt.NDArray[np.float64], first: int) -> Change:
+    """Return the change that projects hidden states on the span of the columns [first:].
+
+    The projection is orthogonal whether or not the columns are.
+
+    Args:
+        basis: float64, shape ``(dims, dims)``, of full rank.
+        first: how many columns are left out.
+    """
+    # h' = h K K^T = h - h R R^T, [K R] from QR of the columns [first:]. With first = 1 and
+    # basis = [[1, 1, 0],   K spans [1, 1, 0] and [0, 0, 2],   h = [[1, 3, 5],   h' = [[2, 2, 5],
+    #          [0, 1, 0],   R = [1, -1, 0] / sqrt(2), not           [2, 0, 0],         [1, 1, 0],
+    #          [0, 0, 2]]   the basis's [1, 0, 0]                   [4, 4, 0]]         [4, 4, 0]]
+    columns, _ = np.linalg.qr(basis[:, first:], mode="complete")
+    left = len(basis) - first
+    if first <= left:
+        return project_away(columns[:, left:].T.astype(np.float32))
+    rest_of = project_away(columns[:, :left].T.astype(np.float32))
+    return lambda hidden: hidden - rest_of(hidden)

@@ -1,0 +1,33 @@
+"""What the paper's targets need, at paper scale and in the presets."""
+
+import pytest
+
+from clone import DEMO, jobs, snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+def test_runs_at_paper_scale(repository):
+    planned = jobs(snakemake(repository, "liang2021", "-n", "--forceall"))
+    transfer = 2 * 2 * (1 + 2 + 3 * 2)  # tasks, sources; baseline, L-DAR by protocol, on thirds
+    removal = 2 * 2 * 4  # tasks, methods, numbers of directions
+    assert planned["finetune"] == 5 * (transfer + removal)
+    assert planned["collect_vectors"] == 13 + 12  # 104 and 94 languages, eight in a job
+    assert planned["find_directions"] == 2 + 4  # the encoders, and the sets of Figure 5
+    assert planned["probe_languages"] == 2 * 3 + 4
+
+
+def test_every_artifact_is_a_target(repository):
+    targets = [f"liang2021_figure{n}" for n in range(1, 6)]
+    targets += [f"liang2021_table{n}" for n in range(1, 7)]
+    planned = jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
+    assert planned["lay_out_table"] == 6
+    assert planned["plot_curves"] == 5 * 2
+
+
+def test_one_table_needs_nothing_of_the_figures(repository):
+    planned = jobs(snakemake(repository, "liang2021_table4", "-n", "--forceall"))
+    assert planned["finetune"] == 5 * 3
+    assert planned["find_directions"] == 1
+    assert "probe_languages" not in planned
+    assert "extract_features" not in planned
