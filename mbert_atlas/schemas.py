@@ -112,6 +112,17 @@ TAG_PREDICTIONS = pa.schema(
         ("words", pa.list_(pa.int32())),  # the piece's word in the sentence
     ]
 )
+SUBSPACE_SCORES = pa.schema(
+    [
+        ("method", pa.string()),  # densray or lda
+        ("first", pa.int32()),  # directions taken away; with 0 all methods have the same score
+        ("language", pa.string()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),  # percent
+        ("n", pa.int64()),  # words
+        ("seed", pa.int64()),
+    ]
+)
 TREE_PREDICTIONS = pa.schema(
     [
         ("dataset", pa.string()),

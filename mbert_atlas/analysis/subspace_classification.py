@@ -25,6 +25,7 @@ from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.representations.reading import Features, Vectors, read_features
+from mbert_atlas.schemas import SUBSPACE_SCORES
 
 _logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
@@ -32,17 +33,9 @@ Basis = npt.NDArray[np.float64]
 Place = tuple[str, int]
 """A method, and how many of its directions go."""
 
-SCORES = pa.schema(
-    [
-        ("method", pa.string()),  # densray or lda
-        ("first", pa.int32()),  # directions taken away; with 0 all methods have the same score
-        ("language", pa.string()),
-        ("metric", pa.string()),
-        ("value", pa.float64()),  # percent
-        ("n", pa.int64()),  # words
-        ("seed", pa.int64()),
-    ]
-)
+_TOLERANCE = 1e-5
+"""Of the mean loss's gradient. With scikit-learn's 1e-4 it matters by a tenth of a point where a
+classifier starts."""
 _ITERATIONS = 1000
 _VECTORS_AT_A_TIME = 8192
 
@@ -74,8 +67,9 @@ def classify_in_subspaces(
         seeds: of the draws. Where nothing is drawn all have one result.
 
     Returns:
-        Columns :data:`SCORES`: ``span_micro_f1`` by method, number, language and seed, which is
-        seqeval's F1 of all spans; of bare tags, equal ones next to each other are one span.
+        Columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language and
+        seed, which is seqeval's F1 of all spans; of bare tags, equal ones next to each other are
+        one span.
 
     Raises:
         DataError: if vectors are not of words or do not fit each other or the directions, nothing
@@ -102,7 +96,7 @@ def classify_in_subspaces(
         for number, seed in enumerate(seeds)
         for row in found[number % len(found)]
     ]
-    return pa.Table.from_pylist(rows, schema=SCORES)
+    return pa.Table.from_pylist(rows, schema=SUBSPACE_SCORES)
 
 
 def orthonormal(basis: Basis) -> Basis:
@@ -142,7 +136,7 @@ def fit_nested(
         What the classifier is of; its labels, shape ``(k,)``; its weights for vectors as they are,
         float32, shape ``(k, dims)``; and its intercepts, shape ``(k,)``.
     """
-    model = LogisticRegression(max_iter=_ITERATIONS, warm_start=True)
+    model = LogisticRegression(tol=_TOLERANCE, max_iter=_ITERATIONS, warm_start=True)
     _fit(model, vectors, labels, "the whole space")
     yield [(method, 0) for method in bases], *_weights(model, np.eye(vectors.shape[1]))
     whole, intercepts = model.coef_, model.intercept_

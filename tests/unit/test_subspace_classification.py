@@ -109,7 +109,7 @@ def test_scores_are_those_of_scikit_learn_and_seqeval(tmp_path: Path, directions
                 both = (sentences(tested, own, language) for own in (tested.labels, predicted))
                 expected = 100 * seqeval_f1(*both)
                 value = found.loc[(method, first, language), "value"]
-                assert value == pytest.approx(expected, abs=3)  # a word or two at the border
+                assert value == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("method", ["densray", "lda"])

@@ -29,6 +29,7 @@ for model, name in LIANG.encoders.items():
                     ),
                     "splits": None,
                     "languages": None,
+                    "unit": "word",
                 }
             },
             "pooling": "first",
@@ -132,7 +133,6 @@ rule classify_in_subspaces:
         mem_mb=memory("classify_in_subspaces"),
         runtime=minutes("classify_in_subspaces"),
     params:
-        task=lambda wildcards: wildcards.task,
         methods=METHODS,
         firsts=LIANG.removal.firsts,
         layer=LIANG.layers,

@@ -122,11 +122,11 @@ def check(config: Any) -> None:
                 continue
             place = f"{at}.transfer.runs.{task}.{source}"
             layers = paper.transfer.layers.get(task, {}).get(source, [])
-            names = families_of(family, layers)
+            wanted = families_of(family, layers)
             if source == "en":
                 tuned = paper.removal.tuned.get(task, {}).items()
-                names += [f"{family}-{way}-{first}" for way, firsts in tuned for first in firsts]
-            for name in names:
+                wanted += [f"{family}-{way}-{first}" for way, firsts in tuned for first in firsts]
+            for name in wanted:
                 check_name(place, name, finetuning_families(config), " as fine-tuning")
             own = paper.transfer.datasets[task]
             check_name(place, own, config.runs[family].evaluate, f" in runs.{family}.evaluate")

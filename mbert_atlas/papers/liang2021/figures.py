@@ -54,8 +54,9 @@ def shown(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
     frame = frame[frame["metric"] == metric.get(artifact, "score")]
     frame = frame[~frame["layers"].isin(["lower", "upper"])]
     frame = frame[~frame["condition"].str.endswith("_rank")]
+    rows: list[Any] = frame.to_dict("records")
     drawn = pd.DataFrame(
-        [_place(row, artifact) for row in frame.to_dict("records")],
+        [_place(row, artifact) for row in rows],
         columns=["panel", "line", "along", "value", "seed"],
     )
     return drawn.dropna(subset=["along"]).sort_values("along", kind="stable")

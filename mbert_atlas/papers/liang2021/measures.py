@@ -14,7 +14,7 @@ HEADLINES = {
     "published": {"accuracy", "micro_f1", "v_measure"},
     "corrected": {"accuracy", "micro_f1", "ami"},
 }
-"""What is called ``score``: of pairs of languages, of typology, of clusters; others keep their names."""
+"""What is called ``score``, of pairs of languages, typology, clusters; others keep their names."""
 _TABLE = ["protocol", "seed", "n", "metric", "value"]
 
 
@@ -27,7 +27,7 @@ def by_window(frame: pd.DataFrame, layer: int, **columns: Any) -> Iterator[dict[
         columns: of all rows.
     """
     shown = frame[(frame["layer"] == layer) & (frame["kind"] != "window")]
-    for row in shown.to_dict("records"):
+    for row in _rows(shown):
         yield {**columns, "condition": _window(row), "layers": str(layer)} | _values(row)
 
 
@@ -53,7 +53,7 @@ def over_random(
     random = frame[frame["kind"].isin(["random", "random_last"]) & (frame["stop"] == width)]
     # `random_last` comes behind `random` and stands in its place.
     baseline = random.sort_values("kind").groupby(place)["value"].last()
-    for row in frame[frame["kind"] == "window"].to_dict("records"):
+    for row in _rows(frame[frame["kind"] == "window"]):
         key = tuple(row[name] for name in place)
         if key in baseline.index:
             own = {**columns, "condition": _window(row), "layers": str(layer)} | _values(row)
@@ -68,14 +68,19 @@ def by_layer(frame: pd.DataFrame, size: int, **columns: Any) -> Iterator[dict[st
     so that claims hold of encoders of any depth.
     """
     shown = frame[(frame["kind"] == "first") & (frame["stop"] == size)]
-    for row in shown.to_dict("records"):
+    for row in _rows(shown):
         yield {**columns, "condition": row["method"], "layers": str(row["layer"])} | _values(row)
     halves = shown[shown["layer"] > 0]
     middle = halves["layer"].max() / 2
     named = halves.assign(half=(halves["layer"] > middle).map({False: "lower", True: "upper"}))
     keys = ["method", "half", *_TABLE[:-1]]
-    for row in named.groupby(keys, as_index=False)["value"].mean().to_dict("records"):
+    for row in _rows(named.groupby(keys)["value"].mean().reset_index()):
         yield {**columns, "condition": row["method"], "layers": row["half"]} | _values(row)
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    rows: list[Any] = frame.to_dict("records")
+    return rows
 
 
 def _window(row: Mapping[str, Any]) -> str:
@@ -109,23 +114,22 @@ def lost_without(
         Means over languages, in points; ``condition`` is ``<way>_<method>_<first>``, and of the
         number that is nearest to the rank ``<way>_<method>_rank`` too.
     """
-    keys = ["method", "first", "seed"]
-    means = scores.groupby(keys)["value"].mean()
-    whole = means.xs(0, level="first").groupby("seed").first()
-    languages = scores.groupby(keys)["language"].nunique()
+    grouped = scores.groupby(["method", "first", "seed"])["value"]
+    means = grouped.agg(["mean", "size"]).reset_index()
+    whole = means[means["first"] == 0].groupby("seed")["mean"].first()
     nearest = min(set(scores["first"]) - {0}, key=lambda first: abs(first - rank), default=None)
-    for (method, first, seed), value in means.items():
-        names = [str(first), *(["rank"] if first == nearest else [])] if first else []
+    for row in _rows(means[means["first"] > 0]):
+        names = [row["first"], *(["rank"] if row["first"] == nearest else [])]
         for protocol, name in product(protocols, names):
             yield {
                 **columns,
-                "condition": f"{way}_{method}_{name}",
+                "condition": f"{way}_{row['method']}_{name}",
                 "target": "mean",
                 "metric": "f1_lost",
-                "value": whole[seed] - value,
+                "value": whole[row["seed"]] - row["mean"],
                 "protocol": protocol,
-                "seed": seed,
-                "n": languages[method, first, seed],
+                "seed": row["seed"],
+                "n": row["size"],
             }
 
 
@@ -152,7 +156,7 @@ def measure_preservation(
             found.setdefault(place, {})[cell.language] = f1_of(cell)
     names = ("task", "source", "condition", "layers", "protocol", "seed")
     for place, scores in found.items():
-        here = dict(zip(names, place, strict=True)) | {"metric": "f1"}
+        here: dict[str, Any] = dict(zip(names, place, strict=True)) | {"metric": "f1"}
         trained = here["source"].split("+")
         groups = {"avg": list(scores)}
         if means:

@@ -35,7 +35,7 @@ class Projection(Method):
 
     def __init__(self, subspace: Subspace, directions: Path) -> None:
         self._subspace, self._path = subspace, directions
-        self._hooks = ExitStack()
+        self._hooks = ExitStack()  # holds them: they would go with the context that nobody keeps
 
     def prepare(self, run: FinetuningRun) -> None:
         """Put the projection into the run's encoder, where it stays.
@@ -62,8 +62,6 @@ class Projection(Method):
                 f"without its first {self._subspace.first} directions nothing is left of {dims}",
                 "take away fewer",
             )
-        # The stack holds the hooks: they would go with the generator behind the context.
-        self._hooks = ExitStack()
         change = projection(basis[layer], self._subspace.first)
         self._hooks.enter_context(hooked(encoder, [Hook(layer, change)]))
         digest = sha256_of(self._path / f"{name}.npy")
