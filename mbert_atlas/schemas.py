@@ -112,6 +112,20 @@ TAG_PREDICTIONS = pa.schema(
         ("words", pa.list_(pa.int32())),  # the piece's word in the sentence
     ]
 )
+LANGUAGE_PROBES = pa.schema(
+    [
+        ("protocol", pa.string()),
+        ("method", pa.string()),  # densray or lda
+        ("layer", pa.int32()),
+        ("kind", pa.string()),  # first, next, window, random, random_last or majority
+        ("start", pa.int32()),  # columns [start:stop) of the projected space
+        ("stop", pa.int32()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),  # percent
+        ("n", pa.int64()),  # vectors that test, features, or languages
+        ("seed", pa.int64()),
+    ]
+)
 SUBSPACE_SCORES = pa.schema(
     [
         ("method", pa.string()),  # densray or lda

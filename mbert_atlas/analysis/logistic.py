@@ -20,7 +20,7 @@ from mbert_atlas.analysis.descent import minimise
 Floats = npt.NDArray[np.float32]
 
 _CURVATURE = 0.1
-"""Where the penalty is weighed against the covariance, the mean of p (1 - p) is taken to be this."""
+"""Where the penalty is weighed against the covariance, p (1 - p) is taken to be this on average."""
 _CALIBRATIONS = 6
 _SMALL = 1e-3
 _SOME = 1000

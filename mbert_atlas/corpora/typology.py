@@ -97,6 +97,14 @@ def read_typology(
     )
 
 
+def features_of(table: pa.Table) -> dict[str, dict[str, str]]:
+    """Return of each feature the value of languages, from a table of :func:`read_typology`."""
+    found: dict[str, dict[str, str]] = {}
+    for row in table.to_pylist():
+        found.setdefault(row["feature"], {})[row["language"]] = row["value"]
+    return found
+
+
 def _is_same(language: Language, row: Mapping[str, str]) -> bool:
     own = (language.iso639_3, language.name.lower(), language.genus)
     return any(

@@ -61,6 +61,8 @@ def curve_plot(
             if place < len(panels):
                 own = table[table["panel"] == panels[place]]
                 axes.set_title(panels[place])
+                if own["min"].min() < 0 < own["max"].max():
+                    axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
                 for number, kind in enumerate(kinds):
                     _draw(axes, own[own["line"] == kind], number, (names or {}).get(kind, kind))
             if place + columns >= len(panels):
@@ -68,9 +70,6 @@ def curve_plot(
                 axes.set_xlabel(along_label)
             if place % columns == 0:
                 axes.set_ylabel(value_label)
-        if table["min"].min() < 0 < table["max"].max():
-            for axes in grid:
-                axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
         figure.suptitle(title, x=0.01, ha="left")
         found = [axes.get_legend_handles_labels() for axes in grid]
         handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}

@@ -21,6 +21,7 @@ def toy(gap: float) -> tuple[list[torch.Tensor], np.ndarray]:
         for number in range(GROUPS)
     ]
     signs = random.choice([-1, 0, 1], size=(GROUPS, 9)).astype(np.int8)
+    signs[:2] = [[1], [-1]]  # both classes
     return [torch.from_numpy(own.astype(np.float32)) for own in groups], signs
 
 
@@ -72,6 +73,6 @@ def test_a_weak_penalty_and_a_strong_one() -> None:
 
 def test_both_classes_are_needed() -> None:
     groups, signs = toy(0.5)
-    signs[:, 4] = np.abs(signs[:, 4])
+    signs[:, 4] = np.abs(signs[:, 4])  # none is of the first class
     with pytest.raises(ValueError, match="both classes"):
         fit_shared(groups, signs)

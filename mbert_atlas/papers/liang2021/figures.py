@@ -22,9 +22,9 @@ NAMES = {
 }
 """What lines are called."""
 _PROBES = {
-    "identification": "language identification",
+    "identification": "identification",
     "typology": "typology",
-    "similarity": "language similarity",
+    "similarity": "similarity",
 }
 _MODELS = {"mbert": "mBERT", "xlmr": "XLM-R"}
 _TASKS = {"pos": "parts of speech", "ner": "named entities"}

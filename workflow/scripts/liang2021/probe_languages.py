@@ -1,1 +1,24 @@
-raise NotImplementedError
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.analysis.language_probes import probe_languages
+    from mbert_atlas.corpora.typology import features_of
+    from mbert_atlas.files import read_parquet, write_parquet
+
+    params = snakemake.params
+    table = probe_languages(
+        list(map(Path, snakemake.input.vectors)),
+        Path(snakemake.input.directions),
+        params.task,
+        probing=params.probing,
+        seeds=params.seeds,
+        features=features_of(read_parquet(snakemake.input.typology)),
+        genera=params.genera,
+    )
+    write_parquet(table, snakemake.output[0])
+
+
+run(main, snakemake)
