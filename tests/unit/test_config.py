@@ -166,7 +166,7 @@ encodings: {{trees: {{task: dependency_parsing}}}}
         (ENCODERS, "one, ", "onne, ", "line 3, key encoders.two.changed.encoder", "mean 'one'?"),
         (ENCODERS, "mbert", "two", "line 3", "one -> two -> one is a circle"),
         (ENCODERS, "[wikipedia]", "[xnli]", "line 2", "'xnli' is not defined as running text"),
-        (ENCODERS, "[hi]", "[sw]", "line 2", "'sw' is not defined in datasets.wikipedia"),
+        (ENCODERS, "[hi]", "[ti]", "line 2", "'ti' is not defined in datasets.wikipedia"),
         (FAMILY, "encoding:", "encodings:", "line 6", "did you mean 'encoding'?"),
         (FAMILY, "kind:", "bitext: x\n    kind:", "runs.mine.bitext", "adjustment has it"),
         (FAMILY, "multinli", "multinly", "line 7", "did you mean 'multinli'?"),

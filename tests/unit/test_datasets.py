@@ -62,4 +62,4 @@ def test_every_file_of_a_preset_is_named_once(preset):
         assert "xnli/superGLEBer-de/test.txt" in paths
     if preset is None:
         assert "universal-dependencies/ud-treebanks-v2.7.tgz" in paths
-        assert len([path for path in paths if path.startswith("wikipedia/")]) == 33
+        assert len([path for path in paths if path.startswith("wikipedia/")]) == 122

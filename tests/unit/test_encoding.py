@@ -206,6 +206,7 @@ def test_odd_pretraining_texts_equal_transformers(tmp_path, tokenizer_dir):
 # that need it are listed, so that a new script is light or says that it is not.
 NEED_TORCH = {
     "adjust",
+    "collect_vectors",
     "extend_encoder",
     "extract_features",
     "finetune",

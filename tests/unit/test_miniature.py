@@ -307,15 +307,18 @@ def test_treebanks(world: Path) -> None:
     for code in LANGUAGES[1:]:
         language = MINIATURE_LANGUAGES[code].name
         files = list((folder / f"UD_{language}-Miniature").iterdir())
-        assert [path.name for path in files] == [f"{code}_miniature-ud-test.conllu"]
-        parallel = conllu.parse(files[0].read_text("utf-8"))
+        splits = ["dev", "test", "train"] if code in ("de", "zh") else ["test"]
+        names = [f"{code}_miniature-ud-{split}.conllu" for split in splits]
+        assert sorted(path.name for path in files) == names
+        test = folder / f"UD_{language}-Miniature/{code}_miniature-ud-test.conllu"
+        parallel = conllu.parse(test.read_text("utf-8"))
         assert [part.metadata["text_en"] for part in parallel] == [
             part.metadata["text"] for part in english["test"]
         ]
         assert [part.metadata["sent_id"] for part in parallel] == [
             part.metadata["sent_id"] for part in english["test"]
         ]
-        rows = files[0].read_text("utf-8").splitlines()
+        rows = test.read_text("utf-8").splitlines()
         assert {row.count("\t") for row in rows if row and not row.startswith("#")} == {9}
 
 

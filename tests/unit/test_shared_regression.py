@@ -22,6 +22,7 @@ def toy(gap: float) -> tuple[list[torch.Tensor], np.ndarray]:
     ]
     signs = random.choice([-1, 0, 1], size=(GROUPS, 9)).astype(np.int8)
     signs[:2] = [[1], [-1]]  # both classes
+    signs[:2] = [[1], [-1]]  # both classes everywhere
     return [torch.from_numpy(own.astype(np.float32)) for own in groups], signs
 
 

@@ -29,7 +29,7 @@ PAPER = "muller2021:\n  "
             PAPER + "tables: {table7: {tests: {pos: {targets: {sw: trees}}}}}\n",
             "should match pattern",
         ),
-        (PAPER + "model: xlmr\n", "'xlmr' is not defined; known: embert-hi, mbert"),
+        (PAPER + "model: xlm\n", "'xlm' is not defined"),
         (
             PAPER + "similarity: {figure1: sl}\n",
             "'sl' is not defined in muller2021.similarity.languages",

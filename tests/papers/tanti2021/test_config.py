@@ -40,7 +40,7 @@ TASK = "tanti2021:\n  tasks:\n    "
             "line 2",
             "shares that sum to 1",
         ),
-        ("datasets:\n  wikipedia-languages: {languages: [sw]}\n", "line 2", "'sw' is not defined"),
+        ("datasets:\n  wikipedia-languages: {languages: [ti]}\n", "line 2", "'ti' is not defined"),
         (
             "datasets:\n  wikipedia-languages: {files: some.tgz}\n",
             "line 2",
