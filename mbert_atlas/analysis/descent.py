@@ -50,11 +50,12 @@ def minimise(
     Args:
         gradient: gives for points (float32, ``(k, dims)``) and the numbers of their functions
             (int64, ``(k,)``) the gradients.
-        precondition: gives for gradients and the numbers of their functions the steps to take if
-            their inverse curvature were known.
+        precondition: gives for gradients and the numbers of their functions an estimate of the
+            inverse curvature times the gradients; the better it is, the fewer steps.
         start: where to begin, float32, ``(functions, dims)``.
-        limits: a function has converged once no entry of its gradient exceeds this,
-            ``(functions,)``.
+        limits: a function has converged once it is within this of its minimum, shape
+            ``(functions,)``, as the gradient and the curvature along it tell. One more step is
+            then taken unlooked at: near the minimum it takes off most of what is left.
         most_steps: gradients that are looked at.
 
     Returns:

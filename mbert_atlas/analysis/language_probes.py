@@ -7,6 +7,7 @@ x, a narrow window, or x at random. What differs by protocol, each probe says.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import torch
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import pdist
 from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
 from mbert_atlas.analysis.logistic import Sample, fit_windows, right_answers
@@ -28,6 +30,7 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import LANGUAGE_PROBES
 
+_logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
 Kind = Literal["first", "next", "window", "random"]
 _TEST_SHARE = 0.2
@@ -89,6 +92,13 @@ class Space(NamedTuple):
             yield {code: own @ turn for code, own in self.vectors.items()}
 
 
+def _block(random: np.random.Generator, window: Window, dims: int) -> slice:
+    """Draw as many columns next to each other, behind the first of them where there is room."""
+    free = dims - window.stop
+    start = int(random.integers(min(window.stop, free), free + 1))
+    return slice(start, start + window.stop)
+
+
 Score = tuple[Window, str, float, int]
 """A window, the metric, its value in percent, and how many test items it is of."""
 
@@ -140,10 +150,7 @@ def identify_languages(
     for pair in track(used, "pairs of languages"):
         own = list(ordered)
         if protocol == "published":
-            for window in drawn:
-                free = dims - window.stop
-                start = int(random.integers(min(window.stop, free), free + 1))
-                own.append(slice(start, start + window.stop))
+            own += [_block(random, window, dims) for window in drawn]
         shares, count = blocks.accuracies(pair, own)
         right[: len(own)] += shares
         of_last, counted = shares[len(windows) :], count
@@ -159,6 +166,11 @@ def identify_languages(
     if protocol == "published":
         for window, value in zip(drawn, of_last, strict=True):
             yield "random_last", (window, "accuracy", 100 * value, counted)
+
+
+def _warn(converged: npt.NDArray[np.bool_], what: str) -> None:
+    if not converged.all():
+        _logger.warning("%s: %d regressions did not converge", what, (~converged).sum())
 
 
 class _Pairs:
@@ -177,7 +189,8 @@ class _Pairs:
         if not windows:
             return np.zeros(0), 0
         (no, no_test), (yes, yes_test) = (self._of(code) for code in pair)
-        weights, _ = fit_windows(no, yes, windows)
+        weights, converged = fit_windows(no, yes, windows)
+        _warn(converged, "-".join(pair))
         count = no_test.shape[1] + yes_test.shape[1]
         return right_answers(no_test, yes_test, weights, windows) / count, count
 
@@ -217,8 +230,9 @@ def tell_typology(
     """Tell typological features from tokens, one value against the rest (logistic, C = 1).
 
     ``published``: other tokens of the same languages test, so that knowing the language is enough,
-    and the class of a value is the first character of its number. ``corrected``: five folds of
-    languages, each predicted by the others; a value that only they have is a miss. Random windows
+    and the class of a value is the first character of its number. ``corrected``: five folds of the
+    languages that have the feature, each predicted by the others; a value that only they have is a
+    miss, and a feature of fewer than five languages is left out. Random windows
     as in :func:`identify_languages`.
 
     Args:
@@ -240,8 +254,7 @@ def tell_typology(
     random = generator(seed, "typology")
     codes = sorted(space.vectors)
     rows = {code: split(random, len(space.vectors[code]), tokens) for code in codes}
-    folds = [codes] if protocol == "published" else _folds(random, codes)
-    plan = _Plan.of(codes, features, folds, protocol)
+    plan = _Plan.of(codes, features, protocol, random)
     dims = space.vectors[codes[0]].shape[1]
 
     def score(vectors: Mapping[str, Floats], columns: slice) -> float:
@@ -254,7 +267,8 @@ def tell_typology(
             ]
             for part in ("train", "test")
         )
-        weights, _ = fit_shared(train, plan.signs)
+        weights, converged = fit_shared(train, plan.signs)
+        _warn(converged, f"typology by {columns.stop - columns.start} dimensions")
         return plan.score([own @ weights[:, :-1].T + weights[:, -1] for own in test])
 
     for window in track(windows, "windows, typology"):
@@ -263,9 +277,7 @@ def tell_typology(
     turns = list(space.turns()) if protocol == "corrected" else []
     for window in track(drawn, "random windows, typology"):
         if protocol == "published":
-            free = dims - window.stop
-            start = int(random.integers(min(window.stop, free), free + 1))
-            value = score(space.vectors, slice(start, start + window.stop))
+            value = score(space.vectors, _block(random, window, dims))
         else:
             value = float(np.mean([score(turn, window.columns) for turn in turns]))
         yield "random", (window, "micro_f1", value, len(plan.features))
@@ -297,8 +309,8 @@ class _Plan(NamedTuple):
         cls,
         codes: Sequence[str],
         features: Mapping[str, Mapping[str, str]],
-        folds: Sequence[Sequence[str]],
         protocol: Protocol,
+        random: np.random.Generator,
     ) -> _Plan:
         # Languages a, b, c of values 1, 1, 2; c tests in the second fold, where one class is left:
         # no regression, and what c is given is the commonest of the others.
@@ -308,12 +320,14 @@ class _Plan(NamedTuple):
             own = {code: values[code] for code in codes if code in values}
             if protocol == "published":
                 own = {code: value[:1] for code, value in own.items()}
-            if len(set(own.values())) < 2 or len(own) < len(folds):
+            folds = [list(own)]
+            if protocol == "corrected":
+                folds = _folds(random, list(own))
+            if len(set(own.values())) < 2 or not all(folds):
                 continue
             parts = []
-            for fold in folds:
-                tested = [code for code in fold if code in own]
-                learnt = [c for c in own if protocol == "published" or c not in fold]
+            for tested in folds:
+                learnt = [c for c in own if protocol == "published" or c not in tested]
                 classes = sorted({own[code] for code in learnt})
                 places = []
                 for value in classes if len(classes) > 1 else ():
@@ -414,8 +428,7 @@ def cluster_languages(
             yield window.kind, (window, metric, value, len(codes))
     for window in track(drawn, "random windows, similarity"):
         if protocol == "published":
-            start = int(random.integers(0, dims - window.stop + 1))
-            points = [centroids[:, start : start + window.stop]]
+            points = [centroids[:, _block(random, window, dims)]]
         else:
             points = [centroids @ turn[:, window.columns] for turn in space.turned]
         each = [scores(some) for some in points]
@@ -446,8 +459,10 @@ def cluster_by_genus(
         In percent ``v_measure``, ``chance_v_measure`` (its mean over permuted genera), and ``ami``,
         which is 0 by chance.
     """
-    tree = linkage(centroids, method="single", metric="cosine")
-    found = fcluster(np.maximum(tree, 0), len(set(genera)), criterion="maxclust")
+    # A centroid of 0 has no direction: as far from all others as a right angle.
+    distances = np.nan_to_num(pdist(centroids, metric="cosine"), nan=1.0)
+    tree = linkage(np.maximum(distances, 0), method="single")
+    found = fcluster(tree, len(set(genera)), criterion="maxclust")
     random = generator(seed, "permuted genera")
     chance = [v_measure_score(random.permutation(genera), found) for _ in range(permutations)]
     return {

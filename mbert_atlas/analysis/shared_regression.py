@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from mbert_atlas.analysis.descent import minimise
-from mbert_atlas.analysis.logistic import calibrated, centred, discriminant, step_of
+from mbert_atlas.analysis.logistic import CURVATURE, calibrated, centred, discriminant, step_of
 
 _SOME = 20
 """Vectors of a group that the beginning is calibrated on."""
@@ -62,7 +62,9 @@ def fit_shared(
     group_means = torch.stack([own.mean(0) for own in groups])
     mean = sizes @ group_means / sizes.sum()
     scatter = sum(((own - mean).T @ (own - mean) for own in groups), torch.zeros(()))
-    scatter.diagonal().add_(1 / (inverse_penalty * 0.1) + 1e-6 * float(scatter.diagonal().max()))
+    scatter.diagonal().add_(
+        1 / (inverse_penalty * CURVATURE) + 1e-6 * float(scatter.diagonal().max())
+    )
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(scatter))
     counts = side.abs() @ sizes
     means = (side.abs() * sizes) @ group_means / counts[:, None]

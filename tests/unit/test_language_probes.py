@@ -189,6 +189,26 @@ def test_classes_by_first_character_and_classes_that_only_one_fold_has() -> None
     assert majority <= 50  # ten of twenty have the commonest class
 
 
+def test_folds_are_of_the_languages_that_have_the_feature() -> None:
+    codes = [f"l{n:02d}" for n in range(50)]
+    random = np.random.default_rng(6)
+    vectors = {code: random.normal(size=(5, DIMS)).astype(np.float32) for code in codes}
+    # Few of all languages: folds of all would often hold every language of a feature.
+    features = {
+        f"{first}A": {code: f"{1 + n % 2} x" for n, code in enumerate(codes[first : first + 5])}
+        for first in range(40)
+    } | {"99A": {code: f"{1 + n % 2} x" for n, code in enumerate(codes[:4])}}
+    space, windows = Space(vectors, []), [Window("first", 0, 1)]
+    for seed in range(3):
+        found = list(
+            tell_typology(space, windows, [], "corrected", seed=seed, tokens=5, features=features)
+        )
+        assert {n for _, (*_, n) in found} == {40}  # four languages are too few for five folds
+        # Three languages of value 1 and two of 2. Without one of the three there are two of each,
+        # and the first counts as the commonest: right. Without one of the two it is 1 too: wrong.
+        assert values(found, "micro_f1")["majority", 0, 0] == pytest.approx(60)
+
+
 def test_planted_families_are_found() -> None:
     random = np.random.default_rng(1)
     roots = {"a": [3, 0, 0, 0], "b": [0, 3, 0, 0], "c": [0, 0, 3, 0]}
@@ -197,6 +217,8 @@ def test_planted_families_are_found() -> None:
     found = cluster_by_genus(centroids, genera, seed=1)
     assert found["v_measure"] == found["ami"] == 100
     assert 20 < found["chance_v_measure"] < 60
+    found = cluster_by_genus(np.vstack([centroids, np.zeros((2, 4))]), [*genera, "d", "d"], seed=1)
+    assert found["v_measure"] > found["chance_v_measure"] + 20  # a centroid of 0 has no cosine
     noise = cluster_by_genus(random.normal(size=(12, 4)), genera, seed=1)
     assert abs(noise["ami"]) < 30 < noise["v_measure"] + 20
 
