@@ -54,10 +54,8 @@ ARTIFACTS["liang2021"] = {
     **{name: [f"<results>/tables/liang2021/{name}.html"] for name in LIANG_TABLES},
 }
 HIGHLIGHTS["liang2021"] = {
-    "artifacts": ["figure1", "figure3"],
-    "measurements": [
-        f"<results>/measurements/liang2021/{name}.csv" for name in ("figure1", "figure3")
-    ],
+    "artifacts": ["figure5"],
+    "measurements": ["<results>/measurements/liang2021/figure5.csv"],
 }
 
 

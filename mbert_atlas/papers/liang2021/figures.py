@@ -49,11 +49,11 @@ def shown(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
     Returns:
         Columns ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
     """
-    frame = frame[(frame["protocol"] == protocol) & (frame["condition"] != "majority")]
+    frame = frame[frame["protocol"] == protocol]
+    frame = frame[~frame["condition"].str.endswith(("_rank", "_majority"))]
     metric = {"figure4": "f1_lost", "figure2": "score_gain", "figure5": "score_gain"}
     frame = frame[frame["metric"] == metric.get(artifact, "score")]
     frame = frame[~frame["layers"].isin(["lower", "upper"])]
-    frame = frame[~frame["condition"].str.endswith("_rank")]
     rows: list[Any] = frame.to_dict("records")
     drawn = pd.DataFrame(
         [_place(row, artifact) for row in rows],

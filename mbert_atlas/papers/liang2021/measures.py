@@ -85,7 +85,7 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _window(row: Mapping[str, Any]) -> str:
     if row["kind"] == "majority":
-        return "majority"
+        return f"{row['method']}_majority"
     if row["kind"].startswith("random"):
         return f"{row['method']}_{row['kind'].replace('_', '-')}-{row['stop']}"
     return f"{row['method']}_{row['start']}-{row['stop']}"

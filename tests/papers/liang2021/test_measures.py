@@ -32,6 +32,8 @@ IDENTIFICATION = probes(
     ("published", "densray", 2, "first", 0, 10, "accuracy", 97.0),
     ("published", "densray", 3, "first", 0, 10, "accuracy", 94.0),
     ("published", "densray", 0, "first", 0, 10, "accuracy", 50.0),
+    ("published", "densray", 4, "majority", 0, 0, "accuracy", 55.0),
+    ("published", "lda", 4, "majority", 0, 0, "accuracy", 55.0),
 )
 
 
@@ -42,6 +44,8 @@ def test_windows_are_named_by_their_columns():
         "densray_10-20": 80.0,
         "densray_random-10": 60.0,
         "densray_random-last-10": 70.0,
+        "densray_majority": 55.0,
+        "lda_majority": 55.0,
     }
     assert {row["metric"] for row in rows} == {"score"}
     assert {row["layers"] for row in rows} == {"4"}
