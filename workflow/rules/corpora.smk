@@ -101,8 +101,9 @@ rule read_typology:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        languages=lambda wildcards: CONFIG.datasets[wildcards.dataset].languages,
-        table=str(LANGUAGES.path),
+        languages=lambda wildcards: [
+            LANGUAGES[code].model_dump() for code in CONFIG.datasets[wildcards.dataset].languages
+        ],
         code=code("read_typology"),
     script:
         "../scripts/read_typology.py"

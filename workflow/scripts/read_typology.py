@@ -6,13 +6,12 @@ from workflow.scripts.origins import origin
 
 def main(snakemake):
     from mbert_atlas.corpora.typology import read_typology
-    from mbert_atlas.languages import Languages
+    from mbert_atlas.languages import Language
 
-    languages = Languages.read(snakemake.params.table)
     values = snakemake.input[0]
     read_typology(
         {Path(path).stem: Path(path) for path in snakemake.input},
-        [languages[code] for code in snakemake.params.languages],
+        [Language(**row) for row in snakemake.params.languages],
         snakemake.output.table,
         snakemake.output.card,
         source=origin(snakemake, values),
