@@ -62,9 +62,8 @@ def probe(timed: int) -> None:
     ours = time.perf_counter() - start
     pairs = LANGUAGES * (LANGUAGES - 1) // 2
     codes = sorted(vectors)[:2]
-    print(
-        f"{pairs} pairs, {len(windows) + len(drawn)} windows, {DIMS} dims, {os.environ['OMP_NUM_THREADS']} threads"
-    )
+    count, threads = len(windows) + len(drawn), torch.get_num_threads()
+    print(f"{pairs} pairs, {count} windows, {DIMS} dims, {threads} threads")
     print(f"  mbert_atlas            {ours:8.1f} s, {own.mean():.2f} % right on average")
     loops, differences = [], []
     for number in range(timed):
