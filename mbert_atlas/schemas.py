@@ -188,6 +188,33 @@ SIMILARITIES = pa.schema(
         ("n", pa.int32()),  # sentences
     ]
 )
+TOKEN_TRANSLATIONS = pa.schema(
+    [
+        ("source", pa.string()),
+        ("target", pa.string()),
+        ("protocol", pa.string()),  # whose language means
+        ("part", pa.int32()),  # number of the dataset that the sentences are of
+        ("layer", pa.int32()),  # the hidden state that was shifted
+        ("weight", pa.float64()),  # of the shift
+        ("n", pa.int64()),  # sentences
+        ("corpus_bleu", pa.float64()),  # BLEU-1 of all sentences together, 0 to 100
+        ("mean_bleu", pa.float64()),  # mean BLEU-1 of the sentences
+        ("converted", pa.int64()),  # tokens that only the target language has
+        ("counted", pa.int64()),  # tokens but for those that both have
+        ("samples", pa.list_(pa.string())),  # what some sentences became
+    ]
+)
+SHIFTED_SCORES = pa.schema(
+    [
+        ("dataset", pa.string()),
+        ("language", pa.string()),
+        ("protocol", pa.string()),
+        ("layer", pa.int32()),
+        ("weight", pa.float64()),
+        ("right", pa.int64()),
+        ("n", pa.int64()),
+    ]
+)
 MEASUREMENT_COLUMNS = (
     "paper",
     "artifact",

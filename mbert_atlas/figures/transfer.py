@@ -17,7 +17,12 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
 
 _NAME = "plot of transfer"
-_AXES = {"accuracy": "accuracy (%)", GAIN: "gain (points)"}
+_AXES = {
+    "accuracy": "accuracy (%)",
+    "mrr": "mean reciprocal rank (%)",
+    "accuracy_drop_percent": "accuracy lost (% of it)",
+    GAIN: "gain (points)",
+}
 _TASKS = {
     "mlqa": "MLQA",
     "xquad": "XQuAD",
@@ -51,7 +56,7 @@ def read_scores(
     """
     measured = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
     gains = measured["metric"] == GAIN
-    headlines = {kind.headline for kind in KINDS.values()}
+    headlines = {kind.headline for kind in KINDS.values()} | _AXES.keys()
     shown = gains if gains.any() else measured["metric"].isin(headlines)
     measured = measured[shown & (measured["target"] != "")]
     values = measured.groupby("protocol")["value"].apply(tuple)

@@ -164,12 +164,16 @@ class EncoderWithHead(nn.Module):
         self.head = (make_head or new_head)(config, labels, options)
         self.head_language: nn.Linear | None = None
 
+    def inputs(self, batch: Batch) -> Batch:
+        """Return what of a batch the encoder takes."""
+        return {name: batch[name] for name in self._inputs if name in batch}
+
     def features(self, batch: Batch) -> torch.Tensor:
         """Return what heads see before dropout, ``(m, dims)``: a row per text or position.
 
         Positions of the shape ``(b, n)`` give ``(b, n, dims)``.
         """
-        states = self.encoder(**{name: batch[name] for name in self._inputs if name in batch})
+        states = self.encoder(**self.inputs(batch))
         vectors: torch.Tensor
         if self.unit == "text":
             vectors = states.pooler_output

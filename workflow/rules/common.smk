@@ -481,7 +481,7 @@ MEASUREMENTS = {}  # by paper: measurements for the scorecard
 HIGHLIGHTS = {}  # by paper: the `artifacts` to be seen first, with their `measurements`
 TABLES = (
     {}
-)  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers
+)  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers, or a file with them
 TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
 PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
 FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`
@@ -489,6 +489,7 @@ PROBES = {}  # of some of these FEATURES: language identification as `corrected`
 SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made
 SIMILARITIES = {}  # of some of these FEATURES: `pivots`, source languages; `stores`, by protocol
 VECTORS = {}  # of running texts: `encoding`, `summed`, `probed` (tokens), `languages_per_job`
+MEANS = {}  # of running texts: `encoding`, `texts`, how many of each language
 LANGUAGE_SETS = {}  # of these texts: languages whose directions are wanted, by name
 DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 

@@ -49,7 +49,8 @@ rule plot_transfer:
 rule lay_out_table:
     """One table as the paper has it, reported and reproduced, from its own measurements only."""
     input:
-        lambda wildcards: TABLES[wildcards.table]["measurements"],
+        measurements=lambda wildcards: TABLES[wildcards.table]["measurements"],
+        facts=lambda wildcards: TABLES[wildcards.table].get("facts_from", []),
     output:
         html=report(
             "<results>/tables/{table}.html",

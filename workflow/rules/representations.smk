@@ -103,6 +103,37 @@ rule find_directions:
         "../scripts/find_directions.py"
 
 
+rule language_means:
+    """What all texts of a language have in common, in every layer (Liu et al. 2020)."""
+    input:
+        encoder=lambda wildcards: encoder_folder(wildcards.encoder),
+        store=lambda wildcards: encoded(
+            wildcards.encoder,
+            {"dataset": wildcards.dataset, "encoding": MEANS[wildcards.dataset]["encoding"]},
+        ),
+    output:
+        directory("<results>/means/{encoder}/{dataset}"),
+    log:
+        "<results>/logs/language_means/{encoder}/{dataset}.log",
+    benchmark:
+        "<results>/benchmarks/language_means/{encoder}/{dataset}.tsv"
+    wildcard_constraints:
+        dataset=any_of(MEANS),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    threads: request("language_means").threads
+    resources:
+        mem_mb=memory("language_means"),
+        runtime=minutes("language_means"),
+        gpu=request("language_means").gpu,
+    params:
+        languages=lambda wildcards: CONFIG.datasets[wildcards.dataset].languages,
+        texts=lambda wildcards: MEANS[wildcards.dataset]["texts"],
+        code=code("language_means"),
+    script:
+        "../scripts/language_means.py"
+
+
 rule word_pair_distances:
     """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:

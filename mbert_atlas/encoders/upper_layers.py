@@ -1,0 +1,98 @@
+"""Changed hidden states through the layers above them: the layers below run once for all changes.
+
+A grid of k changes at each of n layers takes k n forward passes. Here the states below each change
+are remembered from one pass, and only the layers above run again, for all k at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from mbert_atlas.encoders.hooks import Hook, hooked, layers_of
+from mbert_atlas.errors import AtlasError
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """What a forward pass left at some hidden states.
+
+    Attributes:
+        states: by number of the hidden state (0 for the embeddings), each ``(b, tokens, dims)``.
+        arguments: what the layers are given beside, by position and by name.
+    """
+
+    states: Mapping[int, torch.Tensor]
+    arguments: tuple[tuple[Any, ...], Mapping[str, Any]]
+
+
+def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[int]) -> Remembered:
+    """Run an encoder and keep some of its hidden states.
+
+    Args:
+        model: an encoder built like BERT.
+        inputs: its inputs by name, with ``attention_mask``.
+        numbers: which states, 0 for the embeddings.
+
+    Raises:
+        AtlasError: if it has no such state.
+    """
+    layers = layers_of(model)
+    if wrong := [number for number in numbers if not 0 <= number <= len(layers)]:
+        raise AtlasError(
+            f"hidden state {wrong[0]}: the encoder has 0 to {len(layers)}; choose one of these."
+        )
+    states: dict[int, torch.Tensor] = {}
+    arguments: list[Any] = []
+
+    def keep(number: int) -> Any:
+        def look(state: torch.Tensor) -> torch.Tensor:
+            states[number] = state
+            return state
+
+        return look
+
+    def note(_: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        arguments[:] = [(given[1:], named)]
+
+    with ExitStack() as stack:
+        stack.enter_context(hooked(model, [Hook(number, keep(number)) for number in numbers]))
+        handle = layers[-1].register_forward_pre_hook(note, with_kwargs=True)
+        stack.callback(handle.remove)
+        model(**inputs)
+    return Remembered(states, arguments[0])
+
+
+def last_states(model: Any, below: Remembered, number: int, changed: torch.Tensor) -> torch.Tensor:
+    """Run the layers above a hidden state on changed ones.
+
+    Args:
+        model: the encoder that :func:`remember` ran.
+        below: what it remembers.
+        number: the hidden state that is changed.
+        changed: what stands in its place, shape ``(k, b, tokens, dims)``, k changes of each text.
+
+    Returns:
+        The last hidden states, of the same shape.
+    """
+    # The k changes of b texts are k b texts, change by change; masks repeat likewise:
+    # texts [x, y] with changes 1 and 2 give [x1, y1, x2, y2] and masks [mx, my, mx, my].
+    count, texts = changed.shape[:2]
+    positional, named = below.arguments
+
+    def repeated(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or len(value) != texts:
+            return value
+        return value.repeat(count, *[1] * (value.ndim - 1))
+
+    given = [repeated(value) for value in positional]
+    also = {name: repeated(value) for name, value in named.items()}
+    state = changed.flatten(0, 1)
+    for layer in layers_of(model)[number:]:
+        output = layer(state, *given, **also)
+        state = output[0] if isinstance(output, tuple) else output
+    return state.view(changed.shape)

@@ -1,0 +1,115 @@
+"""A fine-tuned classifier on shifted hidden states, for every weight of the shift at once.
+
+Liu et al. (2020), section 4.3: with the lower layers as they were before fine-tuning, texts of
+another language are moved to that of training before the upper layers see them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from accelerate import PartialState
+
+from mbert_atlas import tasks
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.base import Protocol
+from mbert_atlas.encoders.upper_layers import last_states, remember
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.representations.language_means import mean_difference
+from mbert_atlas.schemas import SHIFTED_SCORES
+from mbert_atlas.training import loop
+from mbert_atlas.training.job import open_examples
+
+
+def classify_shifted(
+    model_dir: Path,
+    examples: Mapping[str, Path],
+    means: Path,
+    *,
+    task: str,
+    protocol: Protocol,
+    layer: int,
+    weights: Sequence[float],
+    languages: Sequence[str],
+    target: str,
+) -> pa.Table:
+    """Predict examples with each weight and count the right ones.
+
+    Args:
+        model_dir: what fine-tuning wrote, a task with one label per text.
+        examples: encoded examples by name of the dataset.
+        means: see :func:`mbert_atlas.representations.language_means.language_means`.
+        task: the task's name.
+        protocol: whose means.
+        layer: the hidden state that is shifted.
+        weights: multiples of the difference of means; 0 is the model as it is.
+        languages: which examples.
+        target: the language that they are shifted to.
+
+    Returns:
+        Columns of ``schemas.SHIFTED_SCORES``.
+
+    Raises:
+        AtlasError: if a language has no examples.
+    """
+    model, labels = tasks.load_model(model_dir)
+    model.to(PartialState().device).eval()
+    kind, found = tasks.get(task), load_arrays(means)
+    rows: list[dict[str, Any]] = []
+    for name, path in examples.items():
+        store = open_examples(path, task, model_dir)
+        of_example = store.dense("language")
+        for code in languages:
+            own = np.flatnonzero(of_example == code)
+            if len(own) == 0:
+                raise AtlasError(
+                    f"{path}: no examples in {code}; add the language to {name} or drop it."
+                )
+            shown = kind.examples(store, own)
+            vector = mean_difference(found, protocol, code, target)[layer]
+            predicted = loop.predict(
+                model,
+                shown,
+                partial(shifted_classes, layer=layer, vector=vector, weights=weights),
+                description=f"{name}, {code}, shifted",
+                token_budget=8192,
+            ).values
+            gold = np.array(store.meta["labels"])[store.dense("labels")[own]]
+            right = np.array(labels)[predicted] == gold[:, None]
+            rows += [
+                {"dataset": name, "language": code, "protocol": protocol, "layer": layer}
+                | {"weight": weight, "right": int(counted), "n": len(own)}
+                for weight, counted in zip(weights, right.sum(axis=0), strict=True)
+            ]
+    return pa.Table.from_pylist(rows, schema=SHIFTED_SCORES)
+
+
+def shifted_classes(
+    model: Any,
+    batch: dict[str, torch.Tensor],
+    layer: int,
+    vector: np.ndarray,
+    weights: Sequence[float],
+) -> torch.Tensor:
+    """Return the most probable class of each text with each weight, int64, ``(b, weights)``.
+
+    Args:
+        model: an encoder with a head that classifies texts by the pooler.
+        batch: its inputs.
+        layer: the hidden state that is shifted, at every position.
+        vector: what is added, float32, shape ``(dims,)``.
+        weights: what it is multiplied by.
+    """
+    below = remember(model.encoder, model.inputs(batch), [layer])
+    state = below.states[layer]
+    factors = torch.tensor(list(weights), device=state.device, dtype=torch.float32)
+    added = factors[:, None, None, None] * torch.from_numpy(vector).to(state.device)
+    last = last_states(model.encoder, below, layer, state + added)
+    classes: torch.Tensor = model.head(model.encoder.pooler(last.flatten(0, 1))).argmax(dim=-1)
+    return classes.view(last.shape[:2]).T

@@ -1,0 +1,192 @@
+"""BLEU-1 and convert rate, language means, and what shifted hidden states say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+from sacrebleu.metrics.bleu import BLEU
+from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
+from transformers import BertConfig, BertForPreTraining
+
+from mbert_atlas.analysis.token_translation import converted, inner, overlap, token_set
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.encoders.hidden_states import iterate_hidden_states
+from mbert_atlas.encoders.hooks import Hook, hooked, shift
+from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
+from mbert_atlas.encoding import encode
+from mbert_atlas.encoding.parallel import encode_parallel
+from mbert_atlas.errors import DataError
+from mbert_atlas.representations.language_means import language_means, mean_difference
+from mbert_atlas.representations.token_translation import predict_shifted, translate_tokens
+from mbert_atlas.schemas import NLI_PAIRS
+
+PLAIN = [word for word in WORDS if not word.startswith("##")]
+
+
+def rows(*found: list[int]) -> Ragged:
+    return Ragged.from_rows(found, np.int32)
+
+
+def test_bleu_by_hand() -> None:
+    # Of 5 5 7 the reference 5 7 7 9 has one 5 and one 7; of 8 the reference 8 8 has it once.
+    same = overlap(rows([5, 5, 7], [8]), rows([5, 7, 7, 9], [8, 8]), 10)
+    assert same.matches.tolist() == [2, 1]
+    assert same.mean_bleu() == pytest.approx(
+        100 * (np.exp(1 - 4 / 3) * 2 / 3 + np.exp(1 - 2 / 1)) / 2
+    )
+    assert same.corpus_bleu() == pytest.approx(100 * np.exp(1 - 6 / 4) * 3 / 4)
+
+
+def test_bleu_is_that_of_sacrebleu() -> None:
+    random = np.random.default_rng(0)
+    sides = [
+        rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
+    ]
+    same = overlap(*sides, 9)
+    texts = [
+        [" ".join(map(str, row)) for row in map(side.__getitem__, range(40))] for side in sides
+    ]
+    judge = BLEU(max_ngram_order=1, tokenize="none", smooth_method="none", force=True)
+    assert same.corpus_bleu() == pytest.approx(judge.corpus_score(texts[0], [texts[1]]).score)
+    each = BLEU(max_ngram_order=1, tokenize="none", smooth_method="none", effective_order=True)
+    scores = [each.sentence_score(one, [two]).score for one, two in zip(*texts, strict=True)]
+    assert same.mean_bleu() == pytest.approx(np.mean(scores))
+
+
+def test_convert_rate_by_hand() -> None:
+    source, target = (np.array(flags, dtype=bool) for flags in ([1, 0, 1, 0], [0, 1, 1, 0]))
+    assert converted(np.array([0, 1, 2, 3, 1]), source, target) == (2, 4)
+
+
+def test_tokens_of_a_language_are_those_between_the_special_ones() -> None:
+    some = rows([2, 5, 7, 3], [2, 3], [2, 5, 3])
+    assert np.flatnonzero(token_set(some, 9)).tolist() == [5, 7]
+    assert [row.tolist() for row in map(inner(some).__getitem__, range(3))] == [[5, 7], [], [5]]
+
+
+def pairs(languages: list[str]) -> pa.Table:
+    texts = {
+        "en": [("the cat", "a dog"), ("the cat", "the dog sees"), ("a cat sees", "a dog")],
+        "zh": [("你 好", "好"), ("你", "好 你 好"), ("你 你", "好 好")],
+    }
+    found = [
+        (f"pair{number}", code, "test", *sides, "neutral", None)
+        for code in languages
+        for number, sides in enumerate(texts[code])
+    ]
+    return pa.table(list(map(list, zip(*found, strict=True))), schema=NLI_PAIRS)
+
+
+def test_parallel_sentences_are_taken_once(tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    table = pairs(["en", "zh"])
+    encode_parallel([table, table], ["en", "zh"], tokenizer, tmp_path / "store", max_length=4)
+    store = load_arrays(tmp_path / "store")
+    assert store.dense("part").tolist() == [0] * 4 + [1] * 4
+    ids = store.ragged("input_ids")
+    words = [[WORDS[number - 5] for number in ids[row][1:-1]] for row in range(16)]
+    assert words[:4] == [["the", "cat"], ["a", "dog"], ["the", "dog"], ["a", "cat"]]
+    assert words[8:12] == [["你", "好"], ["好"], ["好", "你"], ["你", "你"]]
+    encode_parallel([table], ["en"], tokenizer, tmp_path / "less", max_length=9, limit=2)
+    assert len(load_arrays(tmp_path / "less").dense("part")) == 2
+
+
+def test_a_pair_that_a_language_lacks(tmp_path: Path) -> None:
+    table = pairs(["en", "zh"]).slice(0, 5)
+    with pytest.raises(DataError, match="language zh: pair pair2 is missing, which en has"):
+        encode_parallel(
+            [table], ["en", "zh"], make_tokenizer(tmp_path), tmp_path / "s", max_length=9
+        )
+    with pytest.raises(DataError, match="language de: it has no pairs"):
+        encode_parallel(
+            [table], ["en", "de"], make_tokenizer(tmp_path), tmp_path / "s", max_length=9
+        )
+
+
+def test_language_means_by_hand(tmp_path: Path) -> None:
+    encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
+    random = np.random.default_rng(0)
+    some = [" ".join(random.choice(PLAIN, n)) for n in random.integers(1, 9, 20)]
+    table = text_table(some, ["en", "ru"] * 10)
+    encode("text", table, encoder, tmp_path / "texts", max_length=32)
+    options = {"languages": ["ru", "en"], "texts": 100, "token_budget": 40}
+    language_means(encoder, tmp_path / "texts", tmp_path / "means", **options)
+    means = load_arrays(tmp_path / "means")
+    assert means.dense("texts").tolist() == [10, 10]
+    model, ids = load_encoder(encoder), load_arrays(tmp_path / "texts").ragged("input_ids")
+    of_texts, of_tokens = [], []
+    for number in range(1, 20, 2):
+        (batch,) = iterate_hidden_states(model, ids, layers=[0, 1, 2], rows=np.array([number]))
+        states = torch.stack([state[0] for state in batch.layers]).numpy()
+        of_texts.append(states.mean(axis=1))
+        of_tokens.append(states[:, 1:-1])
+    assert means.dense("means_of_texts")[0] == pytest.approx(np.mean(of_texts, axis=0), abs=1e-5)
+    tokens = np.concatenate(of_tokens, axis=1).mean(axis=1)
+    assert means.dense("means_of_tokens")[0] == pytest.approx(tokens, abs=1e-5)
+    gap = means.dense("means_of_texts")[1] - means.dense("means_of_texts")[0]
+    assert mean_difference(means, "published", "ru", "en") == pytest.approx(gap, abs=1e-6)
+    options["languages"] = ["hi"]
+    with pytest.raises(DataError, match="language hi: there is no text"):
+        language_means(encoder, tmp_path / "texts", tmp_path / "more", **options)
+
+
+@pytest.fixture
+def masked(tmp_path: Path) -> Path:
+    config = BertConfig(
+        vocab_size=5 + len(WORDS),
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        intermediate_size=32,
+        initializer_range=0.5,
+    )
+    torch.manual_seed(0)
+    save_encoder(BertForPreTraining(config), make_tokenizer(tmp_path), tmp_path / "masked")
+    return tmp_path / "masked"
+
+
+@torch.no_grad()
+def test_shifted_predictions_are_those_of_full_passes(masked: Path) -> None:
+    model = load_masked_model(masked, 0).eval()
+    random = np.random.default_rng(0)
+    ids = rows(*([2, *random.integers(5, 19, n).tolist(), 3] for n in [4, 1, 6, 3]))
+    shifts = random.normal(size=(4, 16)).astype(np.float32)
+    found = predict_shifted(model, ids, shifts, [0, 2, 3], [0.0, 1.5], token_budget=16)
+    for (layer, weight), tokens in found.items():
+        for number in range(4):
+            with hooked(model.base_model, [Hook(layer, shift(shifts[layer], weight))]):
+                logits = model(torch.from_numpy(ids[number].astype(np.int64))[None])
+            expected = logits.prediction_logits[0, 1:-1].argmax(dim=-1)
+            assert tokens[number].tolist() == expected.tolist()
+    # The last state and its shift: what the head makes of the sum.
+    assert found[3, 0.0].values.tolist() == found[0, 0.0].values.tolist()
+    assert found[3, 1.5].values.tolist() != found[3, 0.0].values.tolist()
+
+
+def test_a_direction(masked: Path, tmp_path: Path) -> None:
+    encode_parallel([pairs(["en", "zh"])], ["en", "zh"], masked, tmp_path / "pairs", max_length=9)
+    random = np.random.default_rng(1)
+    arrays = {
+        name: random.normal(size=(2, 4, 16)) for name in ("means_of_texts", "means_of_tokens")
+    }
+    save_arrays(tmp_path / "means", arrays, {"languages": ["zh", "en"]})
+    table = translate_tokens(
+        masked,
+        tmp_path / "pairs",
+        tmp_path / "means",
+        source="en",
+        target="zh",
+        layers=[1, 3],
+        weights=[0.0, 1.0, 9.0],
+        shown=[0, 3],
+    ).to_pandas()
+    assert len(table) == 2 * 2 * 3
+    assert set(table["n"]) == {4}
+    whole = table[table["weight"] == 0]
+    assert whole["corpus_bleu"].nunique() == 1  # without a shift neither layer nor mean matters
+    assert all(len(samples) == 2 for samples in table["samples"])
+    assert (table["converted"] <= table["counted"]).all()

@@ -1,0 +1,18 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.representations.language_means import language_means
+
+    language_means(
+        Path(snakemake.input.encoder),
+        Path(snakemake.input.store),
+        Path(snakemake.output[0]),
+        languages=snakemake.params.languages,
+        texts=snakemake.params.texts,
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,23 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.files import write_parquet
+    from mbert_atlas.representations.token_translation import translate_tokens
+
+    table = translate_tokens(
+        Path(snakemake.input.encoder),
+        Path(snakemake.input.sentences),
+        Path(snakemake.input.means),
+        source=snakemake.wildcards.source,
+        target=snakemake.wildcards.target,
+        layers=snakemake.params.layers,
+        weights=snakemake.params.weights,
+        shown=snakemake.params.shown,
+    )
+    write_parquet(table, snakemake.output[0])
+
+
+run(main, snakemake)
