@@ -25,6 +25,11 @@ class Encoding(ConfigModel):
     segment_ids: bool = Field(
         True, description="inference: mark the second text by token type 1 (false: all zero)."
     )
+    strip_case_and_accents: bool = Field(
+        False,
+        description="inference: as an uncased tokenizer would, whatever the vocabulary; it takes "
+        "vowel signs of Hindi and Thai away as well.",
+    )
     drop_unknown: bool = Field(
         False, description="Leave out examples with [UNK] (Tanti et al. 2021, appendix A)."
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from tokenizers import normalizers
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.encoding.stores import (
@@ -50,12 +51,16 @@ def labelled_texts(
     max_length: int,
     drop_unknown: bool,
     origin: Path | str,
+    strip_case_and_accents: bool = False,
 ) -> LabelledTexts:
     """Encode texts or pairs; arguments as :func:`encode_classes`."""
     require_columns(table, ["id", "language", *text_columns, label_column], origin)
     names = table.column(label_column).combine_chunks()
     numbers = label_numbers(names, labels, lambda row: row_name(table, row), origin)
     tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
+    if strip_case_and_accents:
+        plain = [normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]
+        tokenizer.normalizer = normalizers.Sequence([*plain, tokenizer.normalizer])
     kept: list[int] = []
     input_ids: list[npt.NDArray[np.int32]] = []
     segment_start: list[int] = []
@@ -87,6 +92,7 @@ def encode_classes(
     drop_unknown: bool = False,
     origin: Path | str = "examples",
     segment_ids: bool = True,
+    strip_case_and_accents: bool = False,
 ) -> None:
     """Write a table as a token store; see :func:`mbert_atlas.encoding.encode`.
 
@@ -96,12 +102,17 @@ def encode_classes(
 
     The table has ``id``, ``language``, the label column and one text column, or two that are
     encoded as a pair. ``segment_ids`` gives the second text of a pair the token type 1; Tanti et
-    al. (2021) give it 0.
+    al. (2021) give it 0. ``strip_case_and_accents`` cuts texts as an uncased tokenizer does before
+    it looks words up, though the vocabulary may be a cased one.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
     """
-    options: dict[str, Any] = {"max_length": max_length, "drop_unknown": drop_unknown}
+    options: dict[str, Any] = {
+        "max_length": max_length,
+        "drop_unknown": drop_unknown,
+        "strip_case_and_accents": strip_case_and_accents,
+    }
     texts = labelled_texts(
         table,
         tokenizer_dir,

@@ -340,3 +340,26 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
     encode("inference", table, tokenizer_dir, out, labels=NLI_LABELS)
     with pytest.raises(DataError, match="encoded for inference, not for tagging"):
         open_store(out, "tagging")
+
+
+def test_case_and_accents_can_be_stripped(tmp_path, tokenizer_dir):
+    table = nli_table(2)
+    names = ["premise", "hypothesis"]
+    for name, text in zip(names, ("ThÉ CÁT", "ä dog"), strict=True):
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, [[text] * 2])
+    found = {}
+    for strip in (True, False):
+        folder = tmp_path / str(strip)
+        encode(
+            "inference",
+            table,
+            tokenizer_dir,
+            folder,
+            labels=NLI_LABELS,
+            strip_case_and_accents=strip,
+        )
+        found[strip] = load_arrays(folder).ragged("input_ids")[0].tolist()
+    tokenizer = load_tokenizer(tokenizer_dir)
+    assert found[True] == tokenizer("the cat", "a dog")["input_ids"]
+    assert found[False] == tokenizer("ThÉ CÁT", "ä dog")["input_ids"]

@@ -4,6 +4,7 @@ from workflow.scripts.atlas_job import run
 
 OPTIONS = {
     "segment_ids": ["inference"],
+    "strip_case_and_accents": ["inference"],
     "labelled_pieces": ["tagging", "named_entities"],
     "doc_stride": ["question_answering"],
     "stride_is": ["question_answering"],

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.checks import check_language, check_name, datasets_of, finetuning_families
-from mbert_atlas.config.mistakes import Mistake
+from mbert_atlas.config.checks import check_language, datasets_of, finetuning_families
+from mbert_atlas.config.mistakes import Mistake, check_name
 
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]

@@ -39,7 +39,11 @@ def shown(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
     if artifact == "figure8":
         positive = [value for value in sorted(weight.unique()) if value > 0]
         by_layer = pd.DataFrame(
-            {"panel": "by layer", "line": frame["condition"].str.replace("=", " = "), "along": layer}
+            {
+                "panel": "by layer",
+                "line": frame["condition"].str.replace("=", " = "),
+                "along": layer,
+            }
         )[weight.isin(_some(positive))]
         drawn.append(by_layer)
     numbers = frame[["value", "seed"]]

@@ -116,8 +116,7 @@ def by_protocol(table: pd.DataFrame, protocol: str) -> pd.DataFrame:
         bleu1=own[BLEU[protocol]], convert_rate=own["converted"] / own["counted"].clip(lower=1)
     )
     test, development = (
-        own[own["part"] == part].set_index(["layer", "weight"])
-        for part in (_TEST, _DEVELOPMENT)
+        own[own["part"] == part].set_index(["layer", "weight"]) for part in (_TEST, _DEVELOPMENT)
     )
     chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
     return test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
@@ -144,32 +143,28 @@ def measure_translation(
     """
     for (source, target), table in tables.items():
         for protocol in protocols:
-            scores = by_protocol(table, protocol)
-            here = {"source": source, "target": target, "protocol": protocol, "seed": 0}
-            at = scores.set_index(["layer", "weight"])
-
-            def cell(
-                condition: str, layer: int | str, metric: str, value: float, n: int, **own: Any
-            ) -> Row:
-                place = {"condition": condition, "layers": str(layer), "metric": metric}
-                return {**own, **place, "value": value, "n": n}
-
-            last = at.loc[(score_layer, best_of[-1])]
-            name = f"alpha={best_of[-1]:g}"
-            yield cell(name, score_layer, "bleu1", last["bleu1"], int(last["n"]), **here)
-            choices = scores[scores["layer"].isin(layers) & scores["weight"].isin(best_of)]
-            best = choices.loc[choices["chosen"].idxmax()]
-            for metric, value in (
-                ("bleu1", best["bleu1"]),
-                ("best_layer", best["layer"]),
-                ("best_alpha", best["weight"]),
-            ):
-                yield cell("best", "", metric, value, int(best["n"]), **here)
+            rows: list[Row] = by_protocol(table, protocol).to_dict("records")  # type: ignore[assignment]
+            at = {(row["layer"], row["weight"]): row for row in rows}
+            best = max(
+                (at[layer, weight] for layer in layers for weight in best_of),
+                key=lambda row: row["chosen"],
+            )
+            top = f"alpha={best_of[-1]:g}", str(score_layer), at[score_layer, best_of[-1]]
+            shown = [
+                (*top, "bleu1", "bleu1"),
+                ("best", "", best, "bleu1", "bleu1"),
+                ("best", "", best, "best_layer", "layer"),
+                ("best", "", best, "best_alpha", "weight"),
+            ]
             for weight in best_of:
-                row = at.loc[(rate_layer, weight)]
-                name = f"alpha={weight:g}"
-                rate = row["convert_rate"]
-                yield cell(name, rate_layer, "convert_rate", rate, int(row["n"]), **here)
+                place = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
+                shown.append((*place, "convert_rate", "convert_rate"))
+            for condition, number, row, metric, column in shown:
+                yield {
+                    **{"source": source, "target": target, "condition": condition},
+                    **{"layers": number, "metric": metric, "value": row[column], "n": row["n"]},
+                    **{"protocol": protocol, "seed": 0},
+                }
 
 
 def by_weight(
@@ -289,9 +284,9 @@ def measure_shifted(
             for name in (test, development)
         )
         n = own[own["dataset"] == test].groupby("language")["n"].first()
-        best = tuned.idxmax()  # the smallest of equals
+        best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
         if protocol == "corrected":
-            best[:] = tuned[["en", chosen_in]].mean(axis=1).idxmax()
+            best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
         for language in scores.columns:
             here = {"source": "en", "target": language, "protocol": protocol, "seed": seed}
             here |= {"metric": "accuracy", "n": int(n[language])}

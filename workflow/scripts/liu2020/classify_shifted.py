@@ -8,9 +8,7 @@ def main(snakemake):
     from mbert_atlas.files import write_parquet
     from mbert_atlas.representations.shifted_classification import classify_shifted
 
-    (protocol,) = (
-        name for name in PROTOCOLS if snakemake.wildcards.run.endswith(name)
-    )
+    (protocol,) = (name for name in PROTOCOLS if snakemake.wildcards.run.endswith(name))
     examples = map(Path, snakemake.input.examples)
     table = classify_shifted(
         Path(snakemake.input.model),

@@ -19,9 +19,7 @@ def main(snakemake):
             for row in relative_drop(rows, f"bert_512_{size}", f"bert_20_{size}")
         ]
     columns = {"paper": "liu2020", "artifact": artifact}
-    write_measurements(
-        with_means(rows, task="xnli", model=""), snakemake.output[0], **columns
-    )
+    write_measurements(with_means(rows, task="xnli", model=""), snakemake.output[0], **columns)
 
 
 run(main, snakemake)

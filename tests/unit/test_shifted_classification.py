@@ -1,0 +1,85 @@
+"""Shifted classification: as the model with a hook, for every weight at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import NLI_LABELS, finetuned, make_encoder, make_tokenizer, nli_table
+
+from mbert_atlas import tasks
+from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.config.training import Optimisation
+from mbert_atlas.encoders.hooks import Hook, hooked, shift
+from mbert_atlas.encoding import encode
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import read_parquet
+from mbert_atlas.representations.shifted_classification import classify_shifted
+
+
+@pytest.fixture
+def trained(tmp_path: Path) -> Path:
+    tokenizer = make_tokenizer(tmp_path)
+    encode("inference", nli_table(40), tokenizer, tmp_path / "train", labels=NLI_LABELS)
+    finetuned(
+        {
+            "task": "inference",
+            "encoder": make_encoder(tmp_path, tokenizer),
+            "train": tmp_path / "train",
+            "evaluate": {"xnli": tmp_path / "train"},
+            "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=2),
+            "seed": 1,
+            "output_model": tmp_path / "model",
+            "output_predictions": tmp_path / "predictions.parquet",
+            "state_dir": tmp_path / "state",
+        }
+    )
+    random = np.random.default_rng(0)
+    means = {name: random.normal(size=(2, 3, 16)) for name in ("means_of_texts", "means_of_tokens")}
+    save_arrays(tmp_path / "means", means, {"languages": ["de", "en"]})
+    return tmp_path
+
+
+def scores(folder: Path, languages: list[str]) -> dict[tuple[str, float], tuple[int, int]]:
+    table = classify_shifted(
+        folder / "model",
+        {"xnli": folder / "train"},
+        folder / "means",
+        task="inference",
+        protocol="corrected",
+        layer=1,
+        weights=[0.0, 0.5, 2.0],
+        languages=languages,
+        target="en",
+    )
+    rows = table.to_pylist()
+    return {(row["language"], row["weight"]): (row["right"], row["n"]) for row in rows}
+
+
+def test_counts_are_those_of_the_hooked_model(trained: Path) -> None:
+    found = scores(trained, ["en", "de"])
+    predicted = read_parquet(trained / "predictions.parquet").to_pandas()
+    right = predicted["gold"] == predicted["prediction"]
+    for code in ("en", "de"):
+        own = right[predicted["language"] == code]
+        assert found[code, 0.0] == (own.sum(), 20)
+    assert {found["en", weight] for weight in (0.0, 0.5, 2.0)} == {found["en", 0.0]}
+    model, labels = tasks.load_model(trained / "model")
+    store, means = load_arrays(trained / "train"), load_arrays(trained / "means")
+    own = np.flatnonzero(store.dense("language") == "de")
+    examples = tasks.get("inference").examples(store, own)
+    batch = examples.collate(np.arange(20))
+    gap = means.dense("means_of_tokens")[1] - means.dense("means_of_tokens")[0]
+    for weight in (0.5, 2.0):
+        hook = Hook(1, shift(gap[1].astype(np.float32), weight))
+        with torch.no_grad(), hooked(model.eval().encoder, [hook]):
+            classes = model(batch).argmax(dim=-1)
+        assert labels == NLI_LABELS
+        assert found["de", weight] == ((classes == batch["labels"]).sum().item(), 20)
+
+
+def test_a_language_without_examples(trained: Path) -> None:
+    with pytest.raises(AtlasError, match="no examples in hi; add the language to xnli or drop it"):
+        scores(trained, ["hi"])
