@@ -25,8 +25,8 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.analysis.multilinguality import measure_multilinguality
+from mbert_atlas.corpora.dictionaries import read_pairs
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.corpora.lines import numbered_lines
 
 
 def main() -> None:
@@ -61,9 +61,8 @@ def main() -> None:
 
 
 def read_dictionary(path: Path) -> set[tuple[str, str]]:
-    """Return the pairs of a MUSE dictionary, a word and its translation a line, in lower case."""
-    rows = (line.lower().split() for _, line in numbered_lines(path))
-    return {(row[0], row[1]) for row in rows if len(row) == 2}
+    """Return the pairs of a MUSE dictionary in lower case."""
+    return {(word.lower(), other.lower()) for word, other in read_pairs(path)[0]}
 
 
 if __name__ == "__main__":

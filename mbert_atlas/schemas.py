@@ -22,6 +22,12 @@ TYPOLOGY = pa.schema(
         ("value", pa.string()),  # its name, such as "1 SVO" in the older tables
     ]
 )
+DICTIONARY = pa.schema(
+    [
+        ("source", pa.string()),  # English
+        ("target", pa.string()),
+    ]
+)
 LID_EXAMPLES = pa.schema(
     [
         ("id", pa.string()),
@@ -135,6 +141,19 @@ SUBSPACE_SCORES = pa.schema(
         ("value", pa.float64()),  # percent
         ("n", pa.int64()),  # words
         ("seed", pa.int64()),
+    ]
+)
+RETRIEVALS = pa.schema(
+    [
+        ("layer", pa.int32()),  # 0 for the embeddings, and for static vectors
+        ("source", pa.string()),  # language of the words whose translations are looked for
+        ("target", pa.string()),
+        ("centred", pa.bool_()),  # the mean of each language's words taken off
+        ("mrr", pa.float64()),  # 0 to 1
+        ("precision_at_1", pa.float64()),
+        ("n", pa.int64()),  # source words
+        ("candidates", pa.int64()),  # target words
+        ("without_context", pa.float64()),  # share of the source words that were encoded alone
     ]
 )
 TREE_PREDICTIONS = pa.schema(

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mbert_atlas.alignment.pairs import encode_word_pairs
+from mbert_atlas.analysis.retrieval import unit_vectors
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.corpora.gold_alignment import GoldSentence, Link
 from mbert_atlas.encoders.hidden_states import number_of_layers, span_vectors
@@ -138,9 +139,7 @@ def precision_at_one(queries: Vectors, candidates: Vectors, right: npt.NDArray[n
     """
     # Cosines of what is left without the mean. Queries [2 0] [0 2] [1 1] have the mean [1 1], and
     # [1 -1] [-1 1] [0 0] is left; candidates [9 7] [7 9] leave [1 -1] [-1 1]: cosines 1, 1 and 0.
-    sides = [side - side.mean(0, dtype=np.float64) for side in (queries, candidates)]
-    lengths = [np.linalg.norm(side, axis=1, keepdims=True) for side in sides]
-    one, other = (side / np.maximum(size, 1e-12) for side, size in zip(sides, lengths, strict=True))
+    one, other = (unit_vectors(side, centred=True) for side in (queries, candidates))
     nearest = (one @ other.T).argmax(1)
     return float(right[np.arange(len(right)), nearest].mean())
 

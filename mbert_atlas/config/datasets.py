@@ -225,6 +225,19 @@ class Typology(_Dataset):
     partners: tuple[str, str] = Field(description="Its tables of languages and of codes.")
 
 
+class Dictionary(_Dataset):
+    """English words and their translations."""
+
+    one_file = True
+    corpus: Literal["dictionary"] = _CORPUS
+
+    @model_validator(mode="after")
+    def _has_two_languages(self) -> Dictionary:
+        if "en" in self.languages:
+            raise ValueError("a dictionary translates from English: drop `en` from `languages`")
+        return self
+
+
 Dataset = Annotated[
     Wikipedia
     | PlainText
@@ -235,6 +248,7 @@ Dataset = Annotated[
     | NamedEntities
     | QuestionAnswering
     | LanguageIdentification
-    | Typology,
+    | Typology
+    | Dictionary,
     Field(discriminator="corpus"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
@@ -17,6 +18,7 @@ from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
+from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import PARAGRAPHS
 
 Format = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
@@ -61,14 +63,40 @@ def _texts(path: Path, format: Format, language: str) -> Iterator[str]:
 
 
 def _paragraphs(path: Path) -> Iterator[str]:
+    with _parquet(path) as file:
+        for batch in file.iter_batches(columns=["text"]):
+            yield from batch.column("text").to_pylist()
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=["text"]):
-                yield from batch.column("text").to_pylist()
+            yield file
     except (pa.ArrowException, KeyError, OSError) as error:
         raise DataError(
             path, "column text", f"not a readable Parquet file with it ({error})", "remake the file"
         ) from error
+
+
+def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
+    """Yield the texts of a Parquet file in an order that a seed draws, a row group at a time.
+
+    Row groups come in a random order, and the texts of each, too: no more than one is in memory.
+
+    Args:
+        path: Parquet file with a column ``text``.
+        seed: decides the order.
+        language: name of the stream of randomness.
+
+    Raises:
+        DataError: if it is not such a file.
+    """
+    random = generator(seed, "texts", language)
+    with _parquet(path) as file:
+        for group in random.permutation(file.num_row_groups):
+            texts = file.read_row_group(group, columns=["text"]).column("text")
+            yield from texts.take(random.permutation(len(texts))).to_pylist()
 
 
 def read_plain_text(

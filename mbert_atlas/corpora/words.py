@@ -15,8 +15,8 @@ _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af
 _KANA = "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"
 _THAI = "\u0e01-\u0e30\u0e32\u0e3f-\u0e46\u0e4f\u0e5a\u0e5b"
 _UNSPACED = re.compile(
-    f"([{_THAI}][\u0e31\u0e33-\u0e3a\u0e47-\u0e4e]*"
-    f"|[{_HAN}{_KANA}][\u3099\u309a\uff9e\uff9f\ufe00-\ufe0f\U000e0100-\U000e01ef]*)"
+    f"[{_THAI}][\u0e31\u0e33-\u0e3a\u0e47-\u0e4e]*"
+    f"|[{_HAN}{_KANA}][\u3099\u309a\uff9e\uff9f\ufe00-\ufe0f\U000e0100-\U000e01ef]*"
 )
 _CHARACTER_LANGUAGES = {"zh", "ja", "th"}
 
@@ -56,9 +56,24 @@ class WordTokenizer:
         """Return the words of ``text``."""
         text = visible(text)
         if self._single_characters:
-            text = _UNSPACED.sub(r" \1 ", text)
+            text = _UNSPACED.sub(r" \g<0> ", text)
         words: list[str] = self._moses.tokenize(text, escape=False)
         return [word for word in words if word.strip(_JOINERS)]
+
+
+@cache
+def unit_pattern(language: str) -> re.Pattern[str]:
+    r"""Return what finds the units of a text: whole words, and each other character by itself.
+
+    Letters, digits, marks and joiners that follow each other are one unit; so "don't" has three. In
+    Chinese, Japanese and Thai each character of their scripts is one, with the marks on it. Unlike
+    :class:`WordTokenizer`, it keeps the places of what it finds.
+    """
+    word = rf"[\w{_marks()}{_JOINERS}]"
+    if language not in _CHARACTER_LANGUAGES:
+        return re.compile(rf"{word}+|\S")
+    unspaced = _UNSPACED.pattern
+    return re.compile(rf"{unspaced}|(?:(?!{unspaced}){word})+|\S")
 
 
 def visible(text: str) -> str:

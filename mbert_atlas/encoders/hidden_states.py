@@ -157,6 +157,41 @@ def span_vectors(
     """
     if out is None:
         out = np.empty((len(layers), len(sentence), model.config.hidden_size), dtype=np.float32)
+    for spans, pooled in iterate_span_vectors(
+        model, ids, sentence, start, end, aggregation=aggregation, layers=layers, **options
+    ):
+        for layer, vectors in enumerate(pooled):
+            out[layer, spans] = vectors.float().cpu().numpy()
+    return out
+
+
+def iterate_span_vectors(
+    model: Any,
+    ids: Ragged,
+    sentence: IntArray,
+    start: IntArray,
+    end: IntArray,
+    *,
+    aggregation: Aggregation | Literal["pooler"],
+    layers: Sequence[int],
+    **options: Any,
+) -> Iterator[tuple[npt.NDArray[np.int64], list[torch.Tensor]]]:
+    """Yield the spans of one batch of sentences after the other, and their vectors.
+
+    Args:
+        model: as all that follow, see :func:`span_vectors`.
+        ids: token ids of all sentences.
+        sentence: sentence of each span.
+        start: first piece of each span.
+        end: one past its last piece.
+        aggregation: how pieces become one vector.
+        layers: states to yield.
+        options: handed to :func:`iterate_hidden_states`.
+
+    Yields:
+        Numbers of spans, int64, shape ``(k,)``, and of each layer their vectors on the device of
+        the model, shape ``(k, dims)``.
+    """
     spans_of = group_by(sentence, len(ids))
     rows = np.flatnonzero(spans_of.lengths)
     for batch in iterate_hidden_states(model, ids, layers=layers, rows=rows, **options):
@@ -167,13 +202,13 @@ def span_vectors(
             for part in (start[spans.values], end[spans.values], owner)
         )
         with torch.inference_mode():
-            for layer, hidden in enumerate(batch.layers):
-                if aggregation == "pooler":
-                    pooled = batch.pooler[row]
-                else:
-                    pooled = pool_words(hidden, starts, ends, row, aggregation)
-                out[layer, spans.values] = pooled.float().cpu().numpy()
-    return out
+            pooled = [
+                batch.pooler[row]
+                if aggregation == "pooler"
+                else pool_words(hidden, starts, ends, row, aggregation)
+                for hidden in batch.layers
+            ]
+        yield spans.values, pooled
 
 
 def group_by(group: IntArray, groups: int) -> Ragged:

@@ -213,6 +213,7 @@ NEED_TORCH = {
     "identify_languages",
     "pretrain",
     "word_pair_distances",
+    "word_vectors",
 }
 NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files
 SCRIPTS = {path.stem for path in (ROOT / "workflow/scripts").glob("*.py")}

@@ -216,7 +216,7 @@ def pairs_folder(run):
 
 def table(dataset, language=None):
     """The Parquet file of a dataset (of one language, where it is made language by language)."""
-    if CONFIG.datasets[dataset].corpus in ("wikipedia", "plain_text", "bitext"):
+    if CONFIG.datasets[dataset].corpus in ("wikipedia", "plain_text", "bitext", "dictionary"):
         return f"<results>/data/{dataset}/{language}.parquet"
     return f"<results>/data/{dataset}.parquet"
 
@@ -491,6 +491,8 @@ SIMILARITIES = {}  # of some of these FEATURES: `pivots`, source languages; `sto
 VECTORS = {}  # of running texts: `encoding`, `summed`, `probed` (tokens), `languages_per_job`
 MEANS = {}  # of running texts: `encoding`, `texts`, how many of each language
 LANGUAGE_SETS = {}  # of these texts: languages whose directions are wanted, by name
+RETRIEVAL = {}  # dictionaries: the dataset of `texts` with contexts; options of `find_word_contexts`
+STATIC = {}  # static vectors of word pieces: the encoder whose tokenizer they share
 DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 
 

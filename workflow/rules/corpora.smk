@@ -31,6 +31,7 @@ rule extract_wikipedia:
 localrules:
     read_plain_text,
     read_typology,
+    read_dictionary,
     read_nli,
     read_named_entities,
     read_question_answering,
@@ -107,6 +108,26 @@ rule read_typology:
         code=code("read_typology"),
     script:
         "../scripts/read_typology.py"
+
+
+rule read_dictionary:
+    """English words and their translations into one language."""
+    input:
+        lambda wildcards: source_files(wildcards.dataset, wildcards.language),
+    output:
+        table="<results>/data/{dataset}/{language}.parquet",
+        card="<results>/data/{dataset}/{language}.card.json",
+    log:
+        "<results>/logs/read_dictionary/{dataset}/{language}.log",
+    wildcard_constraints:
+        dataset=datasets_of("dictionary"),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        dataset=lambda wildcards: described(wildcards.dataset, [wildcards.language]),
+        code=code("read_dictionary"),
+    script:
+        "../scripts/read_dictionary.py"
 
 
 rule read_universal_dependencies:

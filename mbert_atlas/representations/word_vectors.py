@@ -1,0 +1,64 @@
+"""One vector for each word type: the mean over its contexts.
+
+What is written is a token store with ``vectors`` (float32, ``(layers, words, dims)``), ``contexts``
+(int64, ``(words,)``: in how many contexts a word was found) and ``words`` (strings).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import PartialState
+
+from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.encoders.hidden_states import (
+    iterate_span_vectors,
+    number_of_layers,
+    require_tokenizer,
+)
+from mbert_atlas.encoders.loading import load_encoder
+
+
+def word_vectors(*, encoder: Path, store: Path, output: Path, token_budget: int = 8192) -> None:
+    """Encode the contexts of words, each row once; write the mean vector of each word, all layers.
+
+    The vector of an occurrence is the mean over its pieces, that of a word the mean over its
+    occurrences (Liu et al. 2020, section 3.1.1). Only sums are held, on the device, as float32.
+
+    Args:
+        encoder: encoder folder; runs in fp32.
+        store: what :func:`mbert_atlas.representations.word_contexts.find_word_contexts` wrote.
+        output: the store's folder, see the module.
+        token_budget: most padded tokens in a batch.
+
+    Raises:
+        DataError: if the store is of another tokenizer.
+    """
+    stored = load_arrays(store)
+    require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
+    device = PartialState().device
+    model = load_encoder(encoder).to(device)
+    words, word = stored.dense("words"), stored.dense("word")
+    layers = range(number_of_layers(model))
+    sums = torch.zeros(len(layers), len(words), model.config.hidden_size, device=device)
+    for spans, pooled in iterate_span_vectors(
+        model,
+        stored.ragged("input_ids"),
+        stored.dense("row"),
+        stored.dense("start"),
+        stored.dense("end"),
+        aggregation="mean",
+        layers=layers,
+        token_budget=token_budget,
+        description=f"words in {stored.meta['language']}",
+    ):
+        owner = torch.from_numpy(word[spans].astype(np.int64)).to(device)
+        for total, vectors in zip(sums, pooled, strict=True):
+            total.index_add_(0, owner, vectors)
+    counts = torch.from_numpy(np.bincount(word, minlength=len(words))).to(device)
+    sums /= counts[:, None]
+    arrays = {"contexts": stored.dense("contexts"), "words": words}
+    meta = {"language": stored.meta["language"]}
+    save_arrays(output, {"vectors": sums.cpu().numpy(), **arrays}, meta)

@@ -1,0 +1,20 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+from workflow.scripts.origins import origin
+
+
+def main(snakemake):
+    from mbert_atlas.corpora.dictionaries import read_dictionary
+
+    path = snakemake.input[0]
+    read_dictionary(
+        Path(path),
+        snakemake.wildcards.language,
+        snakemake.output.table,
+        snakemake.output.card,
+        source=origin(snakemake, path),
+    )
+
+
+run(main, snakemake)
