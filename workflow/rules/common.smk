@@ -491,7 +491,7 @@ SIMILARITIES = {}  # of some of these FEATURES: `pivots`, source languages; `sto
 VECTORS = {}  # of running texts: `encoding`, `summed`, `probed` (tokens), `languages_per_job`
 MEANS = {}  # of running texts: `encoding`, `texts`, how many of each language
 LANGUAGE_SETS = {}  # of these texts: languages whose directions are wanted, by name
-RETRIEVAL = {}  # dictionaries: the dataset of `texts` with contexts; options of `find_word_contexts`
+RETRIEVAL = {}  # dictionaries: the dataset of `texts`, and options of `find_word_contexts`
 STATIC = {}  # static vectors of word pieces: the encoder whose tokenizer they share
 DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 

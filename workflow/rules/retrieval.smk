@@ -21,9 +21,7 @@ rule find_word_contexts:
     """Where the words of a dictionary stand in running texts, as token ids."""
     input:
         dictionaries=dictionary_tables,
-        texts=lambda wildcards: table(
-            RETRIEVAL[wildcards.dictionary]["texts"], wildcards.language
-        ),
+        texts=lambda wildcards: table(RETRIEVAL[wildcards.dictionary]["texts"], wildcards.language),
         tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
     output:
         directory("<results>/tokens/{encoder}/contexts/{dictionary}/{language}"),
@@ -42,9 +40,7 @@ rule find_word_contexts:
     params:
         side=dictionary_side,
         options=lambda wildcards: {
-            key: value
-            for key, value in RETRIEVAL[wildcards.dictionary].items()
-            if key != "texts"
+            key: value for key, value in RETRIEVAL[wildcards.dictionary].items() if key != "texts"
         },
         code=code("find_word_contexts"),
     script:

@@ -1,0 +1,69 @@
+"""Dictionaries of MUSE: pairs as they stand, blanks or tabs, malformed lines counted or refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from mbert_atlas.corpora.dictionaries import read_dictionary, read_pairs, words_of
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json
+from mbert_atlas.miniature.language import miniature_language
+from mbert_atlas.miniature.reference import dictionary
+from mbert_atlas.schemas import DICTIONARY
+
+MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
+
+
+def read(folder: Path, text: str, name: str = "en-de") -> list[dict[str, str]]:
+    (folder / f"{name}.txt").write_text(text, "utf-8")
+    output = folder / f"{name}.parquet"
+    read_dictionary(folder / f"{name}.txt", "de", output, folder / f"{name}.json")
+    table = pq.read_table(output)
+    assert table.schema.equals(DICTIONARY)
+    rows: list[dict[str, str]] = table.to_pylist()
+    return rows
+
+
+def test_pairs_as_they_stand(tmp_path: Path) -> None:
+    rows = read(tmp_path, "the Die\nthe\tdas\n" + "dog hund\n" * 98 + "ice cream eis\n")
+    assert rows[:3] == [
+        {"source": "the", "target": "Die"},
+        {"source": "the", "target": "das"},
+        {"source": "dog", "target": "hund"},
+    ]
+    card = read_json(tmp_path / "en-de.json")
+    assert card["language"] == "en-de"
+    assert card["counts"] == {"pairs": 100, "English words": 2, "other words": 3}
+    assert card["dropped"] == {"not two words on a line": 1}
+
+
+def test_many_malformed_lines_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"txt, line 2: 1 words, not two; so are 2 of 102 lines"):
+        read(tmp_path, "the die\nthe\n\n" + "dog hund\n" * 99)
+
+
+def test_words_of_several_dictionaries(tmp_path: Path) -> None:
+    read(tmp_path, "the die\na ein\nthe der\n")
+    read(tmp_path, "dog perro\na un\n", "en-es")
+    paths = [tmp_path / "en-de.parquet", tmp_path / "en-es.parquet"]
+    assert words_of(paths, "source") == ["the", "a", "dog"]
+    assert words_of(paths[:1], "target") == ["die", "ein", "der"]
+
+
+def test_dictionaries_of_the_little_world(tmp_path: Path) -> None:
+    english, other = miniature_language("en"), miniature_language("ru")
+    rows = read(tmp_path, "\n".join(dictionary(english, other)) + "\n")
+    assert [" ".join(row.values()) for row in rows] == dictionary(english, other)
+
+
+@pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+@pytest.mark.parametrize(("language", "pairs"), [("de", 101_931), ("zh", 39_334), ("th", 24_658)])
+def test_real_dictionaries(language: str, pairs: int) -> None:
+    (path,) = Path(str(MIRROR), "muse/dictionaries").glob(f"en-{language}.txt*")
+    found, malformed = read_pairs(path)
+    assert (len(found), malformed) == (pairs, 0)
+    assert all(english == english.lower() for english, _ in found)
