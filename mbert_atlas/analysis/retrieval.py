@@ -134,12 +134,12 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     ]
     found = []
     for layer in track(range(len(stores["source"].dense("vectors"))), "layers"):
-        sides = [
+        one, two = (
             store.dense("vectors")[layer, own]
             for store, own in zip(stores.values(), rows, strict=True)
-        ]
+        )
         for centred in (False, True):
-            for here, ranks in enumerate(translation_ranks(*sides, pairs, centred=centred)):
+            for here, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
                 found.append(
                     {
                         "layer": layer,

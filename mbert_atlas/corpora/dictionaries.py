@@ -20,7 +20,7 @@ _MOST_MALFORMED = 0.01
 """Share of malformed lines above which a file is not a dictionary."""
 
 
-def read_pairs(path: Path) -> tuple[list[tuple[str, ...]], int]:
+def read_pairs(path: Path) -> tuple[list[tuple[str, str]], int]:
     """Read a dictionary of MUSE (Conneau et al. 2018): two words a line, white space between.
 
     Returns:
@@ -31,8 +31,8 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, ...]], int]:
         DataError: if the file is missing or damaged, or more than one line in a hundred is
             malformed; names the first.
     """
-    rows = [(number, tuple(line.split())) for number, line in numbered_lines(path)]
-    pairs = [row for _, row in rows if len(row) == 2]
+    rows = [(number, line.split()) for number, line in numbered_lines(path)]
+    pairs = [(row[0], row[1]) for _, row in rows if len(row) == 2]
     malformed = [(number, row) for number, row in rows if len(row) != 2]
     if malformed and len(malformed) > _MOST_MALFORMED * len(rows):
         number, row = malformed[0]

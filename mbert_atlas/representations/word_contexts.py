@@ -179,11 +179,10 @@ def windows(
     # its middle 10 in the middle of a window from 6 to 14; 6 / 4 is rounded to 2: it begins at 8.
     latest, found = max(0, len(encoding) - room), dict[int, list[tuple[int, int, int]]]()
     for word, (begin, end) in places.items():
-        pieces = [encoding.char_to_token(character) for character in (begin, end - 1)]
-        if None in pieces:
+        start, final = encoding.char_to_token(begin), encoding.char_to_token(end - 1)
+        if start is None or final is None:
             continue
-        start, stop = pieces[0], pieces[1] + 1
-        step = max(1, room // 2)
+        stop, step = final + 1, max(1, room // 2)
         window = min(max(0, round(((start + stop) / 2 - room / 2) / step)) * step, latest)
         found.setdefault(window, []).append((word, start - window, min(stop - window, room)))
     return found
