@@ -92,7 +92,8 @@ def find_word_contexts(
     order = islice(shuffled_texts(texts, seed, language), searched)
     for chunk in track(_chunks(order), f"texts in {language} by {_TEXTS_AT_A_TIME}"):
         seen += len(chunk)
-        wanted = [finder.places(text, counts < contexts) for text in chunk]
+        is_wanted = counts < contexts
+        wanted = [finder.places(text, is_wanted) for text in chunk]
         having = [number for number, places in enumerate(wanted) if places]
         for number, encoding in zip(
             having,
@@ -154,6 +155,8 @@ class _Finder:
         found: Places = {}
         for place, unit in enumerate(units):
             for size in self._sizes.get(unit, ()):
+                if place + size > len(units):
+                    continue
                 for number in self._numbers.get(tuple(units[place : place + size]), ()):
                     if wanted[number]:
                         end = spans[place + size - 1][1]

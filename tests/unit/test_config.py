@@ -123,6 +123,11 @@ def test_merge_goes_mapping_by_mapping_and_replaces_lists():
             "only a bitext has a `limit` per file (es)",
         ),
         (
+            "datasets:\n  words: {corpus: dictionary, languages: [en, de], files: a.txt}\n",
+            "line 2, key datasets.words",
+            "a dictionary translates from English: drop `en`",
+        ),
+        (
             "encoders:\n  mbert: {folder: here}\n",
             "line 2, key encoders.mbert",
             "exactly one of hub, folder, scratch, changed (found hub, folder)",

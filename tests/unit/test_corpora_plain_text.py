@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mbert_atlas.corpora.plain_text import iter_texts, read_plain_text
+from mbert_atlas.corpora.plain_text import iter_texts, read_plain_text, shuffled_texts
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, write_parquet
 from mbert_atlas.schemas import PARAGRAPHS
@@ -91,3 +91,12 @@ def test_real_texts(path: str, format: Any, language: str, expected: int) -> Non
     texts = list(iter_texts(found, format, language=language))
     assert len(texts) == expected
     assert all(text.strip() == text for text in texts)
+
+
+def test_texts_in_a_drawn_order(tmp_path: Path) -> None:
+    path, texts = tmp_path / "x.parquet", [str(number) for number in range(50)]
+    pq.write_table(pa.table({"text": texts}), path, row_group_size=20)
+    found = [list(shuffled_texts(path, seed, "en")) for seed in (1, 1, 2)]
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+    assert sorted(found[0], key=int) == sorted(found[2], key=int) == texts

@@ -50,11 +50,11 @@ def shown(store: TokenStore, folder: Path) -> dict[str, list[str]]:
 
 
 def test_whole_words_in_any_case(tmp_path: Path) -> None:
-    texts = ["the unables sees a cat", "Dog, the cat the CAT", "cats, dog-a", "b"]
+    texts = ["the unables sees a cat", "Dog, the cat the CAT", "cats, dog-a", "b", "a dog"]
     words = ["cat", "unables", "dog", "dog-a", "the", "the"]
     store = find(tmp_path, words, texts)
     assert store.dense("words").tolist() == ["cat", "unables", "dog", "dog-a", "the"]
-    assert store.dense("contexts").tolist() == [2, 1, 2, 1, 2]
+    assert store.dense("contexts").tolist() == [2, 1, 3, 1, 2]
     assert shown(store, tmp_path) == {
         "cat": [
             "[CLS] [UNK] , the <cat> the [UNK] [SEP]",
@@ -63,6 +63,7 @@ def test_whole_words_in_any_case(tmp_path: Path) -> None:
         "unables": ["[CLS] the <un ##able ##s> sees a cat [SEP]"],
         "dog": [
             "[CLS] <[UNK]> , the cat the [UNK] [SEP]",
+            "[CLS] a <dog> [SEP]",
             "[CLS] cat ##s , <dog> - a [SEP]",
         ],
         "dog-a": ["[CLS] cat ##s , <dog - a> [SEP]"],
@@ -71,7 +72,7 @@ def test_whole_words_in_any_case(tmp_path: Path) -> None:
             "[CLS] [UNK] , <the> cat the [UNK] [SEP]",
         ],
     }
-    assert len(store.ragged("input_ids")) == 3  # each text once, and not the one without a word
+    assert len(store.ragged("input_ids")) == 4  # each text once, and not the one without a word
 
 
 def test_characters_of_chinese(tmp_path: Path) -> None:
