@@ -47,6 +47,11 @@ def check_config(config: Config, codes: Collection[str] = (), rules: Collection[
     _check_datasets(config, codes)
     for name in config.encoders:
         _check_encoder(config, name)
+    for name, vectors in config.static_vectors.items():
+        scratch = [encoder for encoder, item in config.encoders.items() if item.scratch]
+        check_name(f"static_vectors.{name}.encoder", vectors.encoder, scratch, " from scratch")
+        if name in config.encoders:
+            raise Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one")
     for name, family in config.runs.items():
         _check_start(config, name)
         if family.kind == "adjustment":
@@ -193,8 +198,14 @@ def _check_encoder(config: Config, name: str) -> None:
     source = scratch or changed
     for text in source.texts if source else []:
         check_name(f"{at}.texts", text, datasets_of(config, *_TEXTS), " as running text")
-        for code in changed.languages if changed else []:
+        for code in (source.languages if source else None) or []:
             check_language(config, f"{at}.languages", code, text)
+    if scratch and scratch.tokenizer_of:
+        check_name(f"{at}.tokenizer_of", scratch.tokenizer_of, config.encoders)
+        other = config.encoders[scratch.tokenizer_of].scratch
+        if scratch.tokenizer_of == name or (other and other.tokenizer_of):
+            problem = f"{scratch.tokenizer_of!r} has no tokenizer of its own"
+            raise Mistake(f"{at}.tokenizer_of", problem, "name the encoder that it comes from")
     if scratch and scratch.aligned_start:
         bitexts = datasets_of(config, "bitext")
         words = [bitext for bitext in bitexts if not config.datasets[bitext].parent]

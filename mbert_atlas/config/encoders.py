@@ -44,6 +44,12 @@ class Scratch(ConfigModel):
     """An encoder pretrained by the workflow."""
 
     texts: list[str] = Field(description="Datasets (wikipedia or plain_text) to learn from.")
+    languages: list[str] | None = Field(
+        None, min_length=1, description="Which of their languages to learn from; none: all."
+    )
+    tokenizer_of: str | None = Field(
+        None, description="Another encoder whose tokenizer is taken; none: train one."
+    )
     pretraining: Pretraining = Field(description="Size and training of the encoder.")
     aligned_start: AlignedStart | None = Field(
         None,

@@ -18,6 +18,7 @@ from mbert_atlas.config.families import completed, spread
 from mbert_atlas.config.miniature import Miniature
 from mbert_atlas.config.resources import Resources
 from mbert_atlas.config.runs import Runs
+from mbert_atlas.config.static_vectors import StaticVectors
 
 
 class Config(ConfigModel):
@@ -52,6 +53,9 @@ class Config(ConfigModel):
     encoders: dict[str, Encoder] = Field(description="Encoders by name.")
     use_shipped: bool = Field(
         True, description="Take encoders that the repository ships; false: train them as well."
+    )
+    static_vectors: dict[str, StaticVectors] = Field(
+        default_factory=dict, description="Static vectors of word pieces by name."
     )
     encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")

@@ -231,6 +231,14 @@ class MaskedTraining(ConfigModel):
     texts_per_language: int | None = Field(
         None, ge=1, description="Use at most this many texts per language."
     )
+    sentences_per_language: int | None = Field(
+        None, ge=1, description="Use at most this many sentences per language."
+    )
+    packed: bool = Field(
+        False,
+        description="Texts of a language follow each other in rows of `max_length`, so that the "
+        "window is as long as it says; else each text begins a row.",
+    )
     optimisation: Optimisation = Field(
         Optimisation.model_validate({"learning_rate": 2e-5, "epochs": 1}),
         description="Optimiser, schedule, batches.",
@@ -240,6 +248,12 @@ class MaskedTraining(ConfigModel):
 class Pretraining(MaskedTraining):
     """An encoder pretrained by masked language modelling (Devlin et al. 2019, section 3.1)."""
 
+    pieces: int | None = Field(
+        None,
+        ge=1,
+        description="Learn from about so many pieces in all, specials left out: as many passes as "
+        "come nearest, whatever `epochs` says; none: `epochs`.",
+    )
     architecture: Literal["bert", "xlm-roberta"] = Field(
         "bert",
         description="BERT with WordPiece, or XLM-R with SentencePiece's unigram pieces "

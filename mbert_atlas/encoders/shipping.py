@@ -32,15 +32,15 @@ def specification(config: Config, name: str) -> dict[str, Any]:
     """Return all that the config says of how an encoder from scratch is made, as plain values.
 
     Its own section, the datasets that it learns from, and what texts of the miniature
-    depend on.
+    depend on. What has its default is left out, so that a new option changes nothing.
     """
     scratch = config.encoders[name].scratch
     assert scratch is not None
     bitexts = scratch.aligned_start.bitexts if scratch.aligned_start else []
     return {
-        "scratch": scratch.model_dump(mode="json", exclude={"shipped"}),
+        "scratch": scratch.model_dump(mode="json", exclude={"shipped"}, exclude_defaults=True),
         "datasets": {
-            dataset: config.datasets[dataset].model_dump(mode="json")
+            dataset: config.datasets[dataset].model_dump(mode="json", exclude_defaults=True)
             for dataset in [*scratch.texts, *bitexts]
         },
         "miniature": {

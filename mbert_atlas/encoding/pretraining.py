@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -10,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from mbert_atlas.arrays import Ragged, save_arrays
+from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
+from mbert_atlas.encoding.sentences import split_sentences
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
+_logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
 
 
@@ -25,11 +28,14 @@ def encode_texts(
     *,
     max_length: int,
     texts_per_language: int | None = None,
+    sentences_per_language: int | None = None,
+    packed: bool = False,
 ) -> None:
     """Write texts as a token store of rows ``[CLS] pieces [SEP]``; long texts give several rows.
 
     The store has ``input_ids`` (ragged int32) and ``language`` (uint16, a number into the list
-    ``languages`` of its meta data).
+    ``languages`` of its meta data, where ``sentences`` says how many there were of each language,
+    if they are counted).
 
     Args:
         texts: texts by language, read once.
@@ -37,40 +43,85 @@ def encode_texts(
         output: the store's folder.
         max_length: longest row, special pieces included.
         texts_per_language: most texts taken of each language.
+        sentences_per_language: most sentences taken of each language, see
+            :func:`mbert_atlas.encoding.sentences.split_sentences`.
+        packed: the texts of a language follow each other, so that all its rows but the last are
+            as long as can be; else each text begins a row.
 
     Raises:
         DataError: if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
-    first = [special_id(tokenizer, "[CLS]", tokenizer_dir)]
-    last = [special_id(tokenizer, "[SEP]", tokenizer_dir)]
-    rows: list[npt.NDArray[np.int32]] = []
-    languages: list[int] = []
-    for number, (language, some) in enumerate(texts.items()):
-        before = len(rows)
-        for pieces in track(
-            _pieces(islice(some, texts_per_language), tokenizer), f"encoding {language}"
-        ):
-            for start in range(0, len(pieces), max_length - 2):
-                row = first + pieces[start : start + max_length - 2] + last
-                rows.append(np.array(row, dtype=np.int32))
-        if len(rows) == before:
+    ends = [special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]")]
+    found: list[Ragged] = []
+    sentences: dict[str, int] = {}
+    for language, some in texts.items():
+        wanted = islice(some, texts_per_language)
+        if sentences_per_language is not None:
+            wanted = _first_sentences(wanted, sentences_per_language, sentences, language)
+        pieces = [
+            np.array(ids, dtype=np.int32)
+            for ids in track(_pieces(wanted, tokenizer), f"encoding {language}")
+            if ids
+        ]
+        if not pieces:
             raise DataError(
                 output, f"language {language}", "there is no text", "check its sources or drop it"
             )
-        languages += [number] * (len(rows) - before)
+        if packed:
+            pieces = [np.concatenate(pieces)]
+        found.append(_rows(pieces, max_length - 2, ends))
+    if short := {code: n for code, n in sentences.items() if n < (sentences_per_language or 0)}:
+        _logger.warning("fewer sentences than %d: %s", sentences_per_language, short)
+    sizes = [len(rows) for rows in found]
     save_arrays(
         output,
         {
-            "input_ids": Ragged.from_rows(rows, np.int32),
-            "language": np.array(languages, dtype=np.uint16),
+            "input_ids": Ragged(
+                np.concatenate([rows.values for rows in found]),
+                offsets_of(np.concatenate([rows.lengths for rows in found])),
+            ),
+            "language": np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes),
         },
         {
             "languages": list(texts),
             "max_length": max_length,
+            "sentences": sentences,
             "tokenizer": tokenizer_digest(tokenizer_dir),
         },
     )
+
+
+def _first_sentences(
+    texts: Iterable[str], wanted: int, counts: dict[str, int], language: str
+) -> Iterator[str]:
+    """Yield texts up to a number of sentences, the last one cut; count them."""
+    counts[language] = 0
+    for text in texts:
+        sentences = split_sentences(text)
+        kept = sentences[: wanted - counts[language]]
+        counts[language] += len(kept)
+        yield text if len(kept) == len(sentences) else " ".join(kept)
+        if counts[language] == wanted:
+            return
+
+
+def _rows(
+    texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int]
+) -> Ragged:
+    """Cut texts into rows of at most ``width`` pieces and put a special piece at both ends."""
+    # Texts of 3 and 2 pieces in rows of 2 begin at 0 2 3: [c a b s], [c c s], [c d e s].
+    lengths = np.array([len(text) for text in texts])
+    rows = -(-lengths // width)
+    sizes = np.full(rows.sum(), width)
+    sizes[np.cumsum(rows) - 1] = lengths - (rows - 1) * width
+    offsets = offsets_of(sizes + 2)
+    values = np.empty(offsets[-1], dtype=np.int32)
+    inside = np.ones(len(values), dtype=bool)
+    for places, piece in ((offsets[:-1], ends[0]), (offsets[1:] - 1, ends[1])):
+        values[places], inside[places] = piece, False
+    values[inside] = np.concatenate(texts)
+    return Ragged(values, offsets)
 
 
 def _pieces(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:

@@ -67,11 +67,7 @@ def test_only_an_equal_specification_will_do(shipped):
         ({"seed": 4}, f"scratch.seed is 4, and 3 {where}"),
         ({"pretraining": {"layers": 3}}, f"scratch.pretraining.layers is 3, and 2 {where}"),
         ({"texts": []}, f'scratch.texts is [], and ["wikipedia"] {where}'),
-        (
-            {"aligned_start": {"bitexts": ["wikimatrix"]}},
-            "scratch.aligned_start is "
-            f'{{"bitexts": ["wikimatrix"], "deviation": 0.1, "pairs": null}}, and null {where}',
-        ),
+        ({"aligned_start": {"bitexts": ["wikimatrix"]}}, f"scratch.aligned_start is not {where}"),
     ):
         assert shipping.why_train(folder, specification(**changes)) == reason
     # A key that one side lacks: a newer version has it, or an older one had it.

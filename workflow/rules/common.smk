@@ -190,11 +190,23 @@ def encoder_path(name):
 
 def tokenizer_folder(name):
     """Where its tokenizer lies; a pretrained encoder's is there before the encoder is."""
-    if CONFIG.encoders[name].scratch and name not in SHIPPED:
+    if (scratch := CONFIG.encoders[name].scratch) and name not in SHIPPED:
+        if scratch.tokenizer_of:
+            return tokenizer_folder(scratch.tokenizer_of)
         return f"<results>/encoders/{name}/tokenizer"
     if CONFIG.encoders[name].changed:
         return f"<results>/encoders/{name}/extended"
     return encoder_folder(name)
+
+
+def tokenised_by(name):
+    """The encoder under whose name texts are tokenised: its own, or that whose tokenizer it has."""
+    scratch = CONFIG.encoders[name].scratch
+    return (scratch.tokenizer_of if scratch else None) or name
+
+
+STATIC = {name: item.encoder for name, item in CONFIG.static_vectors.items()}
+"""Static vectors of word pieces: the encoder whose tokenizer and texts they share."""
 
 
 def model_folder(run, seed):
@@ -247,10 +259,11 @@ def pretraining_texts(wildcards):
     encoder = CONFIG.encoders[wildcards.encoder]
     if changed := encoder.changed:
         return [table(name, language) for name in changed.texts for language in changed.languages]
+    scratch = encoder.scratch
     return [
         table(name, language)
-        for name in encoder.scratch.texts
-        for language in CONFIG.datasets[name].languages
+        for name in scratch.texts
+        for language in scratch.languages or CONFIG.datasets[name].languages
     ]
 
 
@@ -267,13 +280,13 @@ def pretraining(name):
 
 
 def example_folder(run, dataset):
-    return f"<results>/tokens/{run.base}/examples/{encoding_name(run)}/{dataset}"
+    return f"<results>/tokens/{tokenised_by(run.base)}/examples/{encoding_name(run)}/{dataset}"
 
 
 def encoded(encoder, item):
     """The token store of an `EncodedDataset` under an encoder's tokenizer."""
     item = item if isinstance(item, dict) else item.model_dump()
-    return f"<results>/tokens/{encoder}/examples/{item['encoding']}/{item['dataset']}"
+    return f"<results>/tokens/{tokenised_by(encoder)}/examples/{item['encoding']}/{item['dataset']}"
 
 
 def unit_of(family):
@@ -492,7 +505,7 @@ VECTORS = {}  # of running texts: `encoding`, `summed`, `probed` (tokens), `lang
 MEANS = {}  # of running texts: `encoding`, `texts`, how many of each language
 LANGUAGE_SETS = {}  # of these texts: languages whose directions are wanted, by name
 RETRIEVAL = {}  # dictionaries: the dataset of `texts`, and options of `find_word_contexts`
-STATIC = {}  # static vectors of word pieces: the encoder whose tokenizer they share
+STATIC_RUNS = {}  # families of fine-tunings that static vectors learn as well: the network
 DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels` by language
 
 

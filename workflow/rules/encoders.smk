@@ -82,7 +82,8 @@ rule encode_pretraining_texts:
         runtime=minutes("encode_pretraining_texts"),
     params:
         pretraining=lambda wildcards: pretraining(wildcards.encoder).model_dump(
-            mode="json", include={"max_length", "texts_per_language"}
+            mode="json",
+            include={"max_length", "texts_per_language", "sentences_per_language", "packed"},
         ),
         code=code("encode_pretraining_texts"),
     script:

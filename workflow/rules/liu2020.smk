@@ -7,13 +7,7 @@ include: "liu2020_cells.smk"
 
 RETRIEVAL[LIU.retrieval.dictionary] = LIU.retrieval.model_dump(exclude={"dictionary"})
 MEANS[LIU.means] = {"encoding": LIU.mean_encoding, "texts": LIU.mean_texts}
-STATIC_RUNS |= {
-    f"xnli.{protocol}": {
-        "family": LIU.inference.runs.replace("{encoder}", LIU.embeddings.reference),
-        "protocol": protocol,
-    }
-    for protocol in PROTOCOLS
-}
+STATIC_RUNS[inference_family(LIU.embeddings.reference)] = LIU.inference.network.model_dump()
 LIU_MEASURED = {
     "word_retrieval": ["figure1", "figure3", "figure5"],
     "xnli": ["figure2", "figure4", "figure6a", "figure6b"],

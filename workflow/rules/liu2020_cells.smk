@@ -50,15 +50,21 @@ def retrieval_cells(artifact):
     ]
 
 
+def inference_family(encoder):
+    """The fine-tunings of an encoder that Figures 2, 4, 6 compare."""
+    return LIU.inference.runs.replace("{encoder}", encoder)
+
+
 def inference_cells(artifact):
     """The predictions behind a figure, with the seed of the embeddings or of fine-tuning."""
     found = []
     for condition, number, name in shown_embeddings(artifact):
         for protocol in PROTOCOLS:
             if name in STATIC_NAMES:
-                folder, seeds = f"<results>/static/{name}/xnli.{protocol}", CONFIG.seeds
+                family = inference_family(LIU.embeddings.reference)
+                folder, seeds = f"<results>/static/{name}/{family}", CONFIG.seeds
             else:
-                run = RUNS.get(LIU.inference.runs.replace("{encoder}", name), None, protocol)
+                run = RUNS.get(inference_family(name), None, protocol)
                 folder, seeds = f"<results>/runs/{run.id}", run.seeds
             found += [
                 {

@@ -51,7 +51,9 @@ rule word_vectors:
     """Words as the mean over their contexts, all layers (Liu et al. 2020, section 3.1.1)."""
     input:
         encoder=lambda wildcards: encoder_folder(wildcards.encoder),
-        contexts="<results>/tokens/{encoder}/contexts/{dictionary}/{language}",
+        contexts=lambda wildcards: (
+            f"<results>/tokens/{tokenised_by(wildcards.encoder)}/contexts/{{dictionary}}/{{language}}"
+        ),
     output:
         temp(directory("<results>/words/{encoder}/{dictionary}/{language}")),
     log:

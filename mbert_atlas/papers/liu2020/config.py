@@ -8,6 +8,7 @@ from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.checks import check_language, datasets_of, finetuning_families
+from mbert_atlas.config.static_vectors import InferenceNetwork
 from mbert_atlas.config.mistakes import Mistake, check_name
 
 Size = Literal["200k", "1000k"]
@@ -34,6 +35,9 @@ class Retrieval(ConfigModel):
     texts: str = Field(description="Running texts that contexts are taken from.")
     contexts: int = Field(100, ge=1, description="Most contexts of a word.")
     max_length: int = Field(128, ge=8, description="Longest context in pieces.")
+    searched: int | None = Field(
+        None, ge=1, description="Most texts of a language that are searched; none: all."
+    )
 
 
 class Inference(ConfigModel):
@@ -42,6 +46,9 @@ class Inference(ConfigModel):
     dataset: str = Field(description="Test set.")
     languages: list[str] = Field(description="Its languages.")
     runs: str = Field(description="Family of fine-tunings, {encoder} standing for the encoder.")
+    network: InferenceNetwork = Field(
+        default_factory=InferenceNetwork, description="What learns the same from static vectors."
+    )
 
 
 class Translation(ConfigModel):

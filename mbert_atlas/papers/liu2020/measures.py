@@ -32,14 +32,13 @@ def measure_retrieval(
         protocols: which.
     """
     for condition, seed, language, table in tables:
-        last = table["layer"].max()
+        raw = table[~table["centred"]]
+        last = raw["layer"].max()
         for protocol in protocols:
-            shown = table
-            if protocol == "published":
-                shown = table[table["direction"] == f"{language}-en"]
+            shown = raw[raw["source"] == language] if protocol == "published" else raw
             for layer, rows in shown.groupby("layer"):
-                numbers = [*([""] if layer == last else []), *([str(layer)] if last else [])]
-                for number in numbers:
+                # Static vectors have one layer, which needs no number.
+                for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
                     yield {
                         **{"condition": condition, "source": "en", "target": language},
                         **{"layers": number, "metric": "mrr", "value": 100 * rows["mrr"].mean()},

@@ -25,13 +25,9 @@ from mbert_atlas.papers.liu2020.measures import (
 
 def test_retrieval_is_of_the_last_layer() -> None:
     rows = [
-        {"layer": layer, "direction": direction, "mrr": mrr, "n": 10}
-        for layer, direction, mrr in [
-            (0, "en-de", 0.1),
-            (0, "de-en", 0.2),
-            (1, "en-de", 0.3),
-            (1, "de-en", 0.5),
-        ]
+        {"layer": layer, "source": source, "mrr": mrr + centred, "n": 10, "centred": centred}
+        for layer, source, mrr in [(0, "en", 0.1), (0, "de", 0.2), (1, "en", 0.3), (1, "de", 0.5)]
+        for centred in (False, True)
     ]
     found = list(measure_retrieval([("bert", 1, "de", pd.DataFrame(rows))], PROTOCOLS))
     values = {(row["protocol"], row["layers"]): row["value"] for row in found}

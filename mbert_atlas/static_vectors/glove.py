@@ -1,0 +1,137 @@
+"""GloVe (Pennington et al. 2014): vectors whose products are logarithms of counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from accelerate import PartialState
+from torch import nn
+
+from mbert_atlas.arrays import Ragged
+from mbert_atlas.config.static_vectors import StaticVectors
+from mbert_atlas.progress import track
+from mbert_atlas.randomness import derive_seed
+
+_EXPONENT = 0.75
+_PIECES_AT_A_TIME = 2**22
+
+
+class Counts:
+    """How often pieces occur together, the nearer the more: sums of 1 / distance.
+
+    Attributes:
+        keys: first piece times vocabulary plus second piece, int64, sorted, shape ``(n,)``.
+        values: float32, shape ``(n,)``.
+    """
+
+    def __init__(self) -> None:
+        self.keys, self.values = np.zeros(0, np.int64), np.zeros(0, np.float32)
+
+    def add(self, keys: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
+        """Add values to keys, each of which may come several times."""
+        keys = np.concatenate([self.keys, keys])
+        values = np.concatenate([self.values, values])
+        order = np.argsort(keys, kind="stable")
+        keys, values = keys[order], values[order]
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        self.keys, self.values = keys[first], np.add.reduceat(values, first).astype(np.float32)
+
+
+def count_neighbours(
+    rows: Ragged, size: int, window: int, pieces_at_a_time: int = _PIECES_AT_A_TIME
+) -> Counts:
+    """Count pairs of pieces of a row that are at most ``window`` places apart, both ways.
+
+    Memory is that of the distinct pairs and of one part of the rows: 16 bytes a pair.
+
+    Args:
+        rows: ids with a special piece at both ends, which is left out.
+        size: of the vocabulary.
+        window: largest distance.
+        pieces_at_a_time: in one part.
+    """
+    # A row a b c with window 2: at distance 1 the pairs ab and bc count 1, at distance 2 ac counts
+    # 1/2; ba, cb and ca count as much.
+    counts = Counts()
+    bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], pieces_at_a_time))
+    bounds = np.unique([*bounds, len(rows)])
+    for start, stop in track(list(zip(bounds[:-1], bounds[1:], strict=True)), "counting pairs"):
+        part = rows.take(np.arange(start, stop))
+        owner = np.repeat(np.arange(len(part)), part.lengths)
+        inside = np.ones(len(owner), dtype=bool)
+        inside[part.offsets[:-1]] = inside[part.offsets[1:] - 1] = False
+        ids, owner = part.values[inside].astype(np.int64), owner[inside]
+        keys, values = [], []
+        for distance in range(1, window + 1):
+            together = owner[distance:] == owner[:-distance]
+            one, two = ids[:-distance][together], ids[distance:][together]
+            keys += [one * size + two, two * size + one]
+            values += [np.full(2 * len(one), 1 / distance)]
+        counts.add(np.concatenate(keys), np.concatenate(values))
+    return counts
+
+
+def glove(
+    rows: Ragged, size: int, spec: StaticVectors, piece_counts: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float32]:
+    """Learn vectors of pieces by weighted least squares of the logarithms of counts, by AdaGrad.
+
+    J = sum_ij min(1, (X_ij / x_max)^.75) (w_i u_j + b_i + c_j - log X_ij)^2 (Eq. 8); a piece's
+    vector is w + u.
+
+    Args:
+        rows: ids with a special piece at both ends, which is left out.
+        size: of the vocabulary.
+        spec: hyperparameters.
+        piece_counts: how often each piece occurs, shape ``(size,)``.
+
+    Returns:
+        Float32, shape ``(size, dims)``; zeros where a piece is too rare.
+    """
+    counts = count_neighbours(rows, size, spec.window)
+    first, second = np.divmod(counts.keys, size)
+    common = piece_counts >= spec.minimum_count
+    kept = common[first] & common[second]
+    device = PartialState().device
+    pairs = torch.from_numpy(np.stack([first, second], axis=1)[kept]).to(device)
+    found = torch.from_numpy(counts.values[kept]).to(device)
+    weights = (found / spec.largest_weight_at).clamp(max=1) ** _EXPONENT
+    model = Factors(size, spec.dims, spec.seed).to(device)
+    # The squares begin at 1, as in the authors' program: early steps are no longer than the rate.
+    optimiser = torch.optim.Adagrad(
+        model.parameters(), lr=spec.learning_rate, initial_accumulator_value=1.0
+    )
+    order = torch.Generator().manual_seed(derive_seed(spec.seed, "order"))
+    for epoch in range(spec.epochs):
+        shuffled = torch.randperm(len(pairs), generator=order)
+        title = f"GloVe, pass {epoch + 1} of {spec.epochs}"
+        for batch in track(shuffled.split(spec.batch_size), title):
+            batch = batch.to(device)
+            errors = model(pairs[batch]) - found[batch].log()
+            (weights[batch] * errors**2).sum().backward()
+            optimiser.step()
+            optimiser.zero_grad()
+    vectors = (model.words.weight + model.contexts.weight)[:, :-1].detach().cpu().numpy()
+    vectors[~common] = 0
+    return np.asarray(vectors, dtype=np.float32)
+
+
+class Factors(nn.Module):
+    """Vectors w and u of pieces with their biases in the last column."""
+
+    def __init__(self, size: int, dims: int, seed: int) -> None:
+        super().__init__()
+        random = torch.Generator().manual_seed(derive_seed(seed, "initial vectors"))
+        starts = (
+            (torch.rand(2, size, dims + 1, generator=random) - 0.5) / (dims + 1)
+        ).unbind()
+        self.words, self.contexts = (
+            nn.Embedding.from_pretrained(start, freeze=False, sparse=True) for start in starts
+        )
+
+    def forward(self, pairs: torch.Tensor) -> torch.Tensor:
+        """Return w_i u_j + b_i + c_j for pairs (int64, shape ``(n, 2)``), shape ``(n,)``."""
+        one, two = self.words(pairs[:, 0]), self.contexts(pairs[:, 1])
+        products: torch.Tensor = (one[:, :-1] * two[:, :-1]).sum(1) + one[:, -1] + two[:, -1]
+        return products

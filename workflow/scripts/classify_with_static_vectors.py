@@ -1,0 +1,22 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.config.static_vectors import InferenceNetwork
+    from mbert_atlas.static_vectors.inference import classify_with_static_vectors
+
+    languages = snakemake.params.languages
+    classify_with_static_vectors(
+        InferenceNetwork(**snakemake.params.network),
+        Path(snakemake.input.vectors),
+        Path(snakemake.input.train),
+        dict(zip(languages, map(Path, snakemake.input.evaluate), strict=True)),
+        Path(snakemake.output[0]),
+        seed=int(snakemake.wildcards.seed),
+        languages=languages,
+    )
+
+
+run(main, snakemake)
