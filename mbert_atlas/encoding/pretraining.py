@@ -56,7 +56,7 @@ def encode_texts(
     found: list[Ragged] = []
     sentences: dict[str, int] = {}
     for language, some in texts.items():
-        wanted = islice(some, texts_per_language)
+        wanted: Iterable[str] = islice(some, texts_per_language)
         if sentences_per_language is not None:
             wanted = _first_sentences(wanted, sentences_per_language, sentences, language)
         pieces = [
@@ -106,9 +106,7 @@ def _first_sentences(
             return
 
 
-def _rows(
-    texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int]
-) -> Ragged:
+def _rows(texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int]) -> Ragged:
     """Cut texts into rows of at most ``width`` pieces and put a special piece at both ends."""
     # Texts of 3 and 2 pieces in rows of 2 begin at 0 2 3: [c a b s], [c c s], [c d e s].
     lengths = np.array([len(text) for text in texts])

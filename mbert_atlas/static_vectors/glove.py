@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -56,7 +58,7 @@ def count_neighbours(
     counts = Counts()
     bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], pieces_at_a_time))
     bounds = np.unique([*bounds, len(rows)])
-    for start, stop in track(list(zip(bounds[:-1], bounds[1:], strict=True)), "counting pairs"):
+    for start, stop in track(list(pairwise(bounds)), "counting pairs"):
         part = rows.take(np.arange(start, stop))
         owner = np.repeat(np.arange(len(part)), part.lengths)
         inside = np.ones(len(owner), dtype=bool)
@@ -106,7 +108,7 @@ def glove(
     for epoch in range(spec.epochs):
         shuffled = torch.randperm(len(pairs), generator=order)
         title = f"GloVe, pass {epoch + 1} of {spec.epochs}"
-        for batch in track(shuffled.split(spec.batch_size), title):
+        for batch in track(torch.split(shuffled, spec.batch_size), title):
             batch = batch.to(device)
             errors = model(pairs[batch]) - found[batch].log()
             (weights[batch] * errors**2).sum().backward()
@@ -123,11 +125,9 @@ class Factors(nn.Module):
     def __init__(self, size: int, dims: int, seed: int) -> None:
         super().__init__()
         random = torch.Generator().manual_seed(derive_seed(seed, "initial vectors"))
-        starts = (
-            (torch.rand(2, size, dims + 1, generator=random) - 0.5) / (dims + 1)
-        ).unbind()
+        starts = ((torch.rand(2, size, dims + 1, generator=random) - 0.5) / (dims + 1)).unbind()
         self.words, self.contexts = (
-            nn.Embedding.from_pretrained(start, freeze=False, sparse=True) for start in starts
+            nn.Embedding(size, dims + 1, sparse=True, _weight=start) for start in starts
         )
 
     def forward(self, pairs: torch.Tensor) -> torch.Tensor:

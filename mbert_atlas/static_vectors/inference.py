@@ -102,9 +102,7 @@ def _open(path: Path, vectors: TokenStore, origin: Path) -> TokenStore:
     return store
 
 
-def mean_vectors(
-    store: TokenStore, table: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def mean_vectors(store: TokenStore, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean vectors of the pieces of each premise and of each hypothesis.
 
     Args:
@@ -118,7 +116,7 @@ def mean_vectors(
     ids, start = store.ragged("input_ids"), store.dense("segment_start")
     owner = np.repeat(np.arange(len(ids)), ids.lengths)
     place = np.arange(len(owner)) - ids.offsets[:-1][owner]
-    known = table.any(axis=1)[ids.values]
+    known = np.asarray(table.any(axis=1))[ids.values]
     found = []
     for side in (place < start[owner], place >= start[owner]):
         chosen = np.flatnonzero(side & known)
@@ -153,6 +151,7 @@ def _train(
         for batch in track(batches, f"pairs, epoch {epoch + 1} of {spec.epochs}"):
             inputs = features(*(side[batch] for side in sides)).to(device)
             gold = torch.from_numpy(labels[batch]).to(device)
-            functional.cross_entropy(network(inputs), gold).backward()
+            loss: torch.Tensor = functional.cross_entropy(network(inputs), gold)
+            torch.autograd.backward(loss)
             optimiser.step()
             optimiser.zero_grad()

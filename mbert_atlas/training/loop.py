@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator, PartialState
+from accelerate.utils import DataLoaderConfiguration
 from safetensors import SafetensorError
 from torch import nn
 from transformers import get_scheduler
@@ -93,7 +94,7 @@ def train(
     last_save = time.monotonic()
     with _termination_flag() as terminated, _deterministic(run.device):
         for _ in run.steps():
-            if terminated.is_set():
+            if total_of(terminated.is_set()):  # all processes stop after the same step
                 kept = run.save()
                 raise AtlasError(
                     f"{description}: stopped by SIGTERM after step {run.log.steps} of "
@@ -187,6 +188,10 @@ def accumulate_gradients(
 ) -> torch.Tensor:
     """Add the gradients of the loss over some examples, in micro-batches, to the parameters'.
 
+    Of several processes each takes some of the micro-batches; :func:`add_up` joins their gradients.
+    Each micro-batch but the first seeds torch's generator anew, so that what it draws depends
+    neither on the others nor on who computes it.
+
     Args:
         model: the network, on the device.
         examples: the data.
@@ -200,16 +205,59 @@ def accumulate_gradients(
     """
     device = PartialState().device
     groups = micro_batches(indices, examples.lengths, optimisation.token_budget)
-    batches = [examples.collate(group) for group in groups]
+    seed, state = torch.initial_seed(), PartialState()
+    own = range(state.process_index, len(groups), state.num_processes)
+    batches = {number: examples.collate(groups[number]) for number in own}
     # The normaliser comes first, so that accumulated shares add up to the loss of one batch.
-    step_weight = sum(objective.weight(batch) for batch in batches)
+    step_weight = total_of(sum(objective.weight(batch) for batch in batches.values()))
     total = torch.zeros((), dtype=torch.float64, device=device)
-    for batch in batches:
+    for number, batch in batches.items():
+        if number:
+            torch.manual_seed(derive_seed(seed, "micro-batch", number))
         with autocast(optimisation.precision, device):
             loss = objective.loss(model, _to_device(batch, device), step_weight)
         backward(loss)
         total += loss.detach()
-    return total
+    return add_up(total)
+
+
+def add_up(value: torch.Tensor) -> torch.Tensor:
+    """Return the sum of a value over all processes; of one it is the value itself."""
+    if PartialState().num_processes > 1:
+        torch.distributed.all_reduce(value)
+    return value
+
+
+def total_of(value: float) -> float:
+    """Return the sum of a number over all processes."""
+    if PartialState().num_processes == 1:
+        return value  # and no GPU is waited for
+    return float(add_up(torch.tensor(value, dtype=torch.float64, device=PartialState().device)))
+
+
+def add_up_gradients(model: nn.Module) -> None:
+    """Replace the gradients of each process by their sum, in one message.
+
+    DistributedDataParallel would send them in parts while others are computed, which pays with one
+    micro-batch a step; with several it would send them after each, or need to be told not to. And
+    it takes means, while losses here are shares of the step's.
+    """
+    if PartialState().num_processes == 1:
+        return
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    # A parameter that no process has used keeps no gradient, so that it is not decayed.
+    used = add_up(
+        torch.tensor([float(item.grad is not None) for item in trained], device=trained[0].device)
+    ).tolist()
+    shared = [item for item, count in zip(trained, used, strict=True) if count]
+    for item in shared:
+        if item.grad is None:
+            item.grad = torch.zeros_like(item)
+    summed = add_up(torch.cat([item.grad.flatten() for item in shared if item.grad is not None]))
+    for item, part in zip(
+        shared, torch.split(summed, [item.numel() for item in shared]), strict=True
+    ):
+        item.grad = part.view_as(item)
 
 
 def _to_device(batch: Batch, device: torch.device) -> Batch:
@@ -247,13 +295,18 @@ class _Run:
         self.seed, self.description, self.methods = seed, description, methods
         self.steps_per_epoch = math.ceil(len(examples.lengths) / optimisation.batch_size)
         self.total_steps = self.steps_per_epoch * optimisation.epochs
-        self.accelerator = Accelerator(mixed_precision="no")  # precision: see autocast
+        # Precision: see autocast. The schedule goes by steps, however many processes take one.
+        by_step = DataLoaderConfiguration(split_batches=True)
+        self.accelerator = Accelerator(mixed_precision="no", dataloader_config=by_step)
+        if methods and self.accelerator.num_processes > 1:
+            raise AtlasError(f"{description}: its methods need one process; ask for one GPU.")
         self.device = self.accelerator.device
         model.to(self.device)
         optimiser = _optimiser(model, optimisation)
         scheduler = _scheduler(optimiser, optimisation, self.total_steps)
-        prepared = self.accelerator.prepare(model, optimiser, scheduler)
-        self.model, self.optimiser, self.scheduler = prepared
+        # In evaluation mode it is not wrapped: gradients are added up here.
+        self.model = self.accelerator.prepare_model(model, evaluation_mode=True)
+        self.optimiser, self.scheduler = self.accelerator.prepare(optimiser, scheduler)
         self.folder: Path | None = None
         self.log, self.fingerprint = TrainingLog(), ""
         # Of the epoch's steps so far; on the device, so that no step waits for the number.
@@ -292,6 +345,7 @@ class _Run:
             loss = method.add_gradients(self.model, step, backward)
             if loss is not None:
                 self.loss_sum += loss
+        add_up_gradients(self.model)
         if self.optimisation.clip_norm is not None:
             self.accelerator.clip_grad_norm_(self.model.parameters(), self.optimisation.clip_norm)
         self.optimiser.step()
@@ -328,6 +382,10 @@ class _Run:
     def restore(self, folder: Path, fingerprint: str) -> None:
         """Save states to a folder; go on from the newest of this run, remove those of others."""
         self.folder, self.fingerprint = folder, self._digest(fingerprint)
+        with self.accelerator.main_process_first():  # which tidies up
+            self._restore(folder)
+
+    def _restore(self, folder: Path) -> None:
         for leftover in folder.glob(".step-*.partial"):
             shutil.rmtree(leftover)
         for state in sorted(folder.glob("step-*"), reverse=True):
@@ -355,6 +413,8 @@ class _Run:
         }
         if self.folder is None:
             return "nothing was saved because no state folder was given"
+        if not self.accelerator.is_main_process:
+            return "the first process saves the state"
         target = self.folder / f"step-{self.log.steps:09d}"
         with writing_weights(target), atomic_directory(target) as folder:
             self.accelerator.save_state(str(folder))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from accelerate import PartialState
 from torch.nn import functional
 from transformers import (
     BertConfig,
@@ -69,8 +71,40 @@ def pretrain(
         with torch.no_grad():
             head_of(model).bias.copy_(torch.from_numpy(bias))
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
-    save_encoder(model.cpu(), tokenizer_dir, output_dir)
+    if PartialState().is_main_process:
+        save_encoder(model.cpu(), tokenizer_dir, output_dir)
     return log
+
+
+def make_encoder(
+    *,
+    scratch: Mapping[str, Any] | None,
+    changed: Mapping[str, Any] | None,
+    tokenizer: str,
+    tokens: str,
+    output: str,
+    state: str,
+    start: str | None,
+) -> None:
+    """Pretrain an encoder as the config says, from scratch or from a changed one.
+
+    Args:
+        scratch: ``encoders.<name>.scratch`` of the config, or none.
+        changed: ``encoders.<name>.changed`` of the config, or none.
+        tokenizer: folder of the tokenizer, or of the encoder to begin with.
+        tokens: the token store.
+        output: the encoder folder to write.
+        state: folder of the resumable state.
+        start: word embeddings to begin with, see :func:`pretrain`.
+    """
+    where: Any = (tokenizer, tokens, output)
+    if scratch:
+        spec = Pretraining(**scratch["pretraining"])
+        options = {"seed": scratch["seed"], "state_dir": Path(state)}
+        pretrain(spec, *where, start=start, **options)
+    elif changed:
+        options = {"seed": changed["seed"], "state_dir": Path(state)}
+        continue_pretraining(MaskedTraining(**changed["training"]), *where, **options)
 
 
 def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
@@ -143,7 +177,8 @@ def continue_pretraining(
     model = load_masked_model(encoder, derive_seed(seed, "initial weights"))
     encoded = _open_store(store, encoder, positions_of(model.config))
     log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
-    save_encoder(model.cpu(), encoder, output_dir)
+    if PartialState().is_main_process:
+        save_encoder(model.cpu(), encoder, output_dir)
     return log
 
 
@@ -204,11 +239,16 @@ def _train(
     seed: int,
     state_dir: Path | None,
 ) -> TrainingLog:
+    examples = MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id)
+    optimisation = spec.optimisation
+    if isinstance(spec, Pretraining) and spec.pieces is not None:
+        passes = max(1, round(spec.pieces / int((examples.lengths - 2).sum())))
+        optimisation = optimisation.model_copy(update={"epochs": passes})
     return train(
         model,
-        MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id),
+        examples,
         MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
-        spec.optimisation,
+        optimisation,
         seed=seed,
         state_dir=state_dir,
         description="pretraining",

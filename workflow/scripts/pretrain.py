@@ -1,28 +1,23 @@
 import shutil
-from pathlib import Path
 
 from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.config.training import MaskedTraining, Pretraining
-    from mbert_atlas.training.pretraining import continue_pretraining, pretrain
+    from mbert_atlas.training.processes import in_processes
 
-    scratch, changed = snakemake.params.encoder["scratch"], snakemake.params.encoder["changed"]
-    state = Path(snakemake.params.state)
-    where = [snakemake.input.tokenizer, snakemake.input.tokens, snakemake.output[0]]
-    if scratch:
-        pretrain(
-            Pretraining(**scratch["pretraining"]),
-            *where,
-            seed=scratch["seed"],
-            state_dir=state,
-            start=snakemake.input.start or None,
-        )
-    else:
-        continue_pretraining(
-            MaskedTraining(**changed["training"]), *where, seed=changed["seed"], state_dir=state
-        )
+    found, state = snakemake.input, snakemake.params.state
+    in_processes(
+        snakemake.resources.get("gpu", 0),
+        "mbert_atlas.training.pretraining:make_encoder",
+        scratch=snakemake.params.encoder["scratch"],
+        changed=snakemake.params.encoder["changed"],
+        tokenizer=str(found.tokenizer),
+        tokens=str(found.tokens),
+        output=str(snakemake.output[0]),
+        state=state,
+        start=str(found.start) if found.start else None,
+    )
     shutil.rmtree(state, ignore_errors=True)
 
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.checks import check_language, datasets_of, finetuning_families
-from mbert_atlas.config.static_vectors import InferenceNetwork
 from mbert_atlas.config.mistakes import Mistake, check_name
+from mbert_atlas.config.static_vectors import InferenceNetwork
 
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]

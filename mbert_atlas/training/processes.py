@@ -1,0 +1,147 @@
+"""One job on several GPUs of a node: a process for each, which accelerate finds by environment.
+
+    in_processes(4, "package.module:function", name="value")
+
+The function is imported and called in every process, with values that JSON can say.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
+
+import torch
+
+from mbert_atlas.errors import AtlasError
+
+_PATIENCE = 60.0
+"""Seconds that the others get to end once one process has failed."""
+
+
+def in_processes(gpus: int, function: str, *, on_cpu: bool = False, **arguments: Any) -> None:
+    """Call a function in as many processes as there are GPUs for, or in this one.
+
+    SIGTERM is passed on to all of them.
+
+    Args:
+        gpus: how many were asked for; those that are not there are not counted.
+        function: ``module:name``.
+        on_cpu: count processes, whatever GPUs there are.
+        arguments: of the function.
+
+    Raises:
+        AtlasError: the first that a process raised, or if one ended otherwise.
+    """
+    count = gpus if on_cpu else min(gpus, torch.cuda.device_count())
+    if count <= 1:
+        _called(function)(**arguments)
+        return
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    command = [sys.executable, "-m", __name__, function, json.dumps(arguments)]
+    common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
+    common |= {"LOCAL_WORLD_SIZE": str(count)} | ({"ACCELERATE_USE_CPU": "1"} if on_cpu else {})
+    running = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(count)
+    ]
+    said: list[list[str]] = [[] for _ in running]
+    listeners = [
+        threading.Thread(target=_listen, args=(process, lines))
+        for process, lines in zip(running, said, strict=True)
+    ]
+    with _passing_on_termination(running):
+        for listener in listeners:
+            listener.start()
+        _wait(running)
+        for listener in listeners:
+            listener.join()
+    failed = [rank for rank, process in enumerate(running) if process.returncode]
+    if failed:
+        sentences = [line for rank in failed for line in said[rank] if line.startswith(_MARK)]
+        reason = sentences[0].removeprefix(_MARK).strip() if sentences else _end(running, failed[0])
+        raise AtlasError(reason)
+
+
+_MARK = "AtlasError: "
+
+
+def _end(running: list[subprocess.Popen[str]], rank: int) -> str:
+    code = running[rank].returncode
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+    return f"process {rank} of {len(running)} {how}; look above for its reason, and start again."
+
+
+def _listen(process: subprocess.Popen[str], lines: list[str]) -> None:
+    """Pass on what a process says, and keep it."""
+    for line in process.stderr or ():
+        sys.stderr.write(line)
+        lines.append(line)
+
+
+def _wait(running: list[subprocess.Popen[str]]) -> None:
+    """Wait for all; once one has failed, the others cannot go on and are ended in the end."""
+    deadline = None
+    while any(process.poll() is None for process in running):
+        if deadline is None and any(process.poll() for process in running):
+            deadline = time.monotonic() + _PATIENCE
+        if deadline is not None and time.monotonic() > deadline:
+            for process in running:
+                process.kill()
+        time.sleep(0.1)
+
+
+@contextmanager
+def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[None]:
+    def pass_on(number: int, _: Any) -> None:
+        for process in running:
+            process.send_signal(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _called(function: str) -> Any:
+    module, _, name = function.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _main() -> None:
+    function, arguments = sys.argv[1:]
+    level = logging.INFO if os.environ["RANK"] == "0" else logging.ERROR
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        _called(function)(**json.loads(arguments))
+    except AtlasError as error:
+        print(f"{_MARK}{error}", file=sys.stderr, flush=True)
+        sys.exit(1)
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,165 @@
+"""Static vectors: counts against a loop, planted synonyms, and inference by them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import NLI_LABELS, make_tokenizer, nli_table
+
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.config.static_vectors import InferenceNetwork, StaticVectors
+from mbert_atlas.encoding import encode
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import CLASS_PREDICTIONS
+from mbert_atlas.static_vectors.glove import Factors, count_neighbours
+from mbert_atlas.static_vectors.inference import (
+    classify_with_static_vectors,
+    features,
+    mean_vectors,
+)
+from mbert_atlas.static_vectors.training import train_static_vectors
+from mbert_atlas.tokenizer import tokenizer_digest
+
+SIZE = 19
+
+
+def random_rows(count: int = 60) -> Ragged:
+    random = np.random.default_rng(0)
+    lengths = random.integers(1, 12, count)
+    return Ragged.from_rows([[2, *random.integers(5, SIZE, n), 3] for n in lengths], np.int32)
+
+
+@pytest.mark.parametrize("pieces_at_a_time", [40, 10_000])
+def test_counts_are_those_of_a_loop(pieces_at_a_time: int) -> None:
+    rows, window = random_rows(), 3
+    expected: Counter[int] = Counter()
+    for row in range(len(rows)):
+        pieces = rows[row][1:-1].tolist()
+        for one, first in enumerate(pieces):
+            for other, second in enumerate(pieces):
+                if 0 < abs(one - other) <= window:
+                    expected[first * SIZE + second] += 1 / abs(one - other)
+    found = count_neighbours(rows, SIZE, window, pieces_at_a_time)
+    assert found.keys.tolist() == sorted(expected)
+    assert found.values == pytest.approx([expected[key] for key in sorted(expected)])
+
+
+def test_the_product_of_the_factors_by_hand() -> None:
+    model = Factors(3, 2, seed=1)
+    words, contexts = torch.tensor([[1.0, 2, 10], [3, 4, 20], [0, 0, 0]]), torch.ones(3, 3)
+    with torch.no_grad():
+        model.words.weight.copy_(words)
+        model.contexts.weight.copy_(contexts)
+    pairs = torch.tensor([[0, 1], [1, 2], [2, 2]])
+    # 1 + 2 + 10 + 1, 3 + 4 + 20 + 1, 0 + 1
+    assert model(pairs).tolist() == [14, 28, 1]
+
+
+@pytest.fixture
+def synonyms(tmp_path: Path) -> Path:
+    """Pieces 5 and 6 have the same neighbours, so have 7 and 8; 18 comes twice only."""
+    tokenizer = make_tokenizer(tmp_path)
+    random = np.random.default_rng(0)
+    rows = []
+    for _ in range(3000):
+        kind = int(random.integers(2))
+        word = 5 + 2 * kind + int(random.integers(2))
+        around = (9 if kind else 13) + random.integers(0, 4, 4)
+        rows.append([2, *around[:2], word, *around[2:], 3])
+    rows[:2] = [[2, 18, 5, 3]] * 2
+    meta = {"tokenizer": tokenizer_digest(tokenizer), "languages": ["en"], "max_length": 8}
+    save_arrays(tmp_path / "texts", {"input_ids": Ragged.from_rows(rows, np.int32)}, meta)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("word2vec", {}), ("glove", {"epochs": 40, "batch_size": 16, "learning_rate": 0.05})],
+)
+def test_planted_synonyms_are_neighbours(synonyms: Path, method: str, options: dict) -> None:  # type: ignore[type-arg]
+    spec = StaticVectors(encoder="tiny", method=method, dims=8, window=3, **options)  # type: ignore[arg-type]
+    train_static_vectors(spec, synonyms / "tokenizer", synonyms / "texts", synonyms / "vectors")
+    stored = load_arrays(synonyms / "vectors")
+    vectors, counts = stored.dense("vectors"), stored.dense("counts")
+    assert counts[[2, 3, 18]].tolist() == [0, 0, 2]
+    assert not vectors[18].any()
+    assert not vectors[:5].any()
+    unit = vectors[5:9] / np.linalg.norm(vectors[5:9], axis=1, keepdims=True)
+    cosines = unit @ unit.T - 2 * np.eye(4)
+    assert cosines.argmax(axis=1).tolist() == [1, 0, 3, 2]
+    again = synonyms / "again"
+    train_static_vectors(spec, synonyms / "tokenizer", synonyms / "texts", again)
+    np.testing.assert_array_equal(load_arrays(again).dense("vectors"), vectors)
+
+
+def vectors_of(folder: Path, tokenizer: Path) -> Path:
+    table = np.random.default_rng(0).normal(size=(SIZE, 6)).astype(np.float32)
+    table[:5] = 0
+    meta = {"tokenizer": tokenizer_digest(tokenizer)}
+    save_arrays(folder / "vectors", {"vectors": table}, meta)
+    return folder / "vectors"
+
+
+def test_means_of_both_sides(tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    encode("inference", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
+    table = load_arrays(vectors_of(tmp_path, tokenizer)).dense("vectors")
+    store = load_arrays(tmp_path / "pairs")
+    ids, start = store.ragged("input_ids"), store.dense("segment_start")
+    sides = mean_vectors(store, table)
+    for row in range(20):
+        for side, pieces in zip(sides, np.split(ids[row], [start[row]]), strict=True):
+            known = [piece for piece in pieces if piece >= 5]
+            assert side[row] == pytest.approx(table[known].mean(axis=0), abs=1e-6)
+    one, other = features(*sides), features(*sides[::-1])
+    assert torch.equal(one[:, :6], other[:, 6:12])
+    assert torch.equal(one[:, 12:], other[:, 12:])
+
+
+def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    table = nli_table(400)
+    same = [premise.split()[0] == "the" for premise in table["premise"].to_pylist()]
+    labels = [
+        NLI_LABELS[flag + (len(text) < 12)]
+        for flag, text in zip(same, table["hypothesis"].to_pylist(), strict=True)
+    ]
+    table = table.set_column(table.schema.get_field_index("label"), "label", [labels])
+    encode("inference", table, tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
+    classify_with_static_vectors(
+        InferenceNetwork(hidden_size=64, dropout=0.0, epochs=60, batch_size=64, learning_rate=5e-3),
+        vectors_of(tmp_path, tokenizer),
+        tmp_path / "pairs",
+        {"xnli": tmp_path / "pairs"},
+        tmp_path / "predictions.parquet",
+        seed=1,
+        languages={"xnli": ["en"]},
+    )
+    found = read_parquet(tmp_path / "predictions.parquet")
+    assert found.schema.equals(CLASS_PREDICTIONS)
+    frame = found.to_pandas()
+    assert set(frame["language"]) == {"en"}
+    assert len(frame) == 200
+    assert (frame["gold"] == frame["prediction"]).mean() > 0.8
+
+
+def test_pairs_of_another_tokenizer_are_refused(tmp_path: Path) -> None:
+    tokenizer = make_tokenizer(tmp_path)
+    encode("inference", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
+    vectors = vectors_of(tmp_path, tokenizer)
+    (vectors / "meta.json").write_text('{"arrays": ["vectors"], "tokenizer": "other"}')
+    with pytest.raises(DataError, match="were not encoded by the tokenizer of"):
+        classify_with_static_vectors(
+            InferenceNetwork(),
+            vectors,
+            tmp_path / "pairs",
+            {},
+            tmp_path / "predictions.parquet",
+            seed=1,
+            languages={},
+        )

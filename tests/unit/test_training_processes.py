@@ -1,0 +1,110 @@
+"""Several processes of one job: the same training, one word of a mistake, one stop."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_models import make_tokenizer
+
+from mbert_atlas.encoding.pretraining import encode_texts
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.training.processes import in_processes
+
+MAKE = "mbert_atlas.training.pretraining:make_encoder"
+
+
+def job(folder: Path, name: str, epochs: int = 3) -> dict[str, Any]:
+    """An encoder with dropout, steps of eight rows in several micro-batches."""
+    optimisation = {"learning_rate": 1e-3, "batch_size": 8, "token_budget": 16, "epochs": epochs}
+    optimisation |= {"weight_decay": 0.1, "clip_norm": 1.0, "warmup_fraction": 0.2}
+    sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "positions": 32}
+    return {
+        "scratch": {"pretraining": {**sizes, "optimisation": optimisation}, "seed": 1},
+        "changed": None,
+        "tokenizer": str(folder / "tokenizer"),
+        "tokens": str(folder / "store"),
+        "output": str(folder / name),
+        "state": str(folder / f"{name}-state"),
+        "start": None,
+    }
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    tokenizer = make_tokenizer(tmp_path)
+    texts = ["the cat sees a dog", "a b", "the dog , the cat", "dog", "你 好 - 你"] * 8
+    encode_texts({"en": texts}, tokenizer, tmp_path / "store", max_length=8)
+    return tmp_path
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def test_two_processes_train_as_one_does(
+    texts: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    in_processes(2, MAKE, on_cpu=True, **job(texts, "two"))
+    with caplog.at_level(logging.INFO):
+        in_processes(1, MAKE, **job(texts, "one"))
+    losses = [
+        [line.partition("mean loss ")[2][:6] for line in said.splitlines() if "mean loss" in line]
+        for said in (capfd.readouterr().err, caplog.text)
+    ]
+    assert len(losses[1]) == 3
+    assert losses[0] == losses[1]
+    one, two = weights(texts / "one"), weights(texts / "two")
+    for name, tensor in one.items():
+        torch.testing.assert_close(two[name], tensor, rtol=1e-4, atol=1e-5)
+
+
+def test_a_mistake_is_one_sentence(texts: Path) -> None:
+    wrong = job(texts, "wrong")
+    encode_texts({"en": ["a b"]}, texts / "tokenizer", texts / "long", max_length=64)
+    wrong["tokens"] = str(texts / "long")
+    with pytest.raises(AtlasError, match="rows of 64 pieces exceed the 32 positions"):
+        in_processes(2, MAKE, on_cpu=True, **wrong)
+    assert not (texts / "wrong").exists()
+
+
+def test_a_stop_loses_nothing(texts: Path) -> None:
+    long = job(texts, "stopped", epochs=60)
+    program = (
+        "import json, sys\n"
+        "from mbert_atlas.errors import AtlasError\n"
+        "from mbert_atlas.training.processes import in_processes\n"
+        "try:\n"
+        "    in_processes(2, sys.argv[1], on_cpu=True, **json.loads(sys.argv[2]))\n"
+        "except AtlasError as error:\n"
+        "    print('stopped:', error)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program, MAKE, json.dumps(long)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert parent.stderr is not None
+    for line in parent.stderr:
+        if "epoch 2 of 60: mean loss" in line:
+            break
+    parent.send_signal(signal.SIGTERM)
+    said, _ = parent.communicate(timeout=60)
+    assert "stopped: pretraining: stopped by SIGTERM after step" in said
+    assert "goes on from there" in said
+    (state,) = (texts / "stopped-state").glob("step-*")
+    assert 10 <= int(state.name.removeprefix("step-")) < 300
+    in_processes(2, MAKE, on_cpu=True, **long)
+    in_processes(1, MAKE, **job(texts, "undisturbed", epochs=60))
+    one, two = weights(texts / "undisturbed"), weights(texts / "stopped")
+    for name, tensor in one.items():
+        torch.testing.assert_close(two[name], tensor, rtol=1e-3, atol=1e-3)
