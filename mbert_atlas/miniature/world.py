@@ -60,19 +60,20 @@ def write_miniature(
         seed: the same seed gives the same bytes.
         sizes: how much of everything.
         only: the sources to write, by the name of their folder; None: all.
-        lending: languages whose words stand in others' running texts; None: all.
+        lending: languages whose words stand in others' running texts; None: all that are written.
 
     Raises:
         DataError: if a language is unknown or ``destination`` holds something else.
     """
     destination = Path(destination)
     chosen = [miniature_language(code) for code in dict.fromkeys(["en", *languages])]
-    lenders = [one for one in chosen if lending is None or one.code in ("en", *lending)]
+    lenders = [miniature_language(code) for code in dict.fromkeys(["en", *(lending or languages)])]
+    told = [one for one in chosen if one.code in languages]
     if destination.exists() and not _replaceable(destination):
         fault = "the folder holds files that are no miniature"
         raise DataError(destination, "", fault, "name another folder or empty it")
     with atomic_directory(destination) as folder:
-        for name, content in _World(chosen, lenders, seed, sizes).files(only):
+        for name, content in _World(chosen, lenders, told, seed, sizes).files(only):
             formats.write(folder / name, content)
         rows = ["path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote"]
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -95,7 +96,8 @@ class _World:
     """What is drawn and told; the methods that yield files yield a path and what it holds."""
 
     languages: Sequence[Language]  # English first
-    lenders: Sequence[Language]  # some of them
+    lenders: Sequence[Language]
+    told: Sequence[Language]  # that there are texts to pretrain on in
     seed: int
     sizes: MiniatureSizes
 
@@ -157,7 +159,7 @@ class _World:
         """Yield CC-100: short stories to pretrain on, one a line, the same in every language."""
         rng = self.rng("plain texts")
         stories = [draw_story(rng) for _ in range(self.sizes.stories)]
-        for language in track(self.languages, "miniature: plain texts"):
+        for language in track(self.told, "miniature: plain texts"):
             foreign, space = self.foreign("plain texts", language), " " * language.spaced
             told = (space.join(language.sentence(m, foreign).text for m in s) for s in stories)
             yield f"cc100/{language.code}.txt.xz", formats.lines(told)

@@ -179,7 +179,7 @@ def test_rules_run_where_their_gpus_are(workflow: _Workflow, story: _Story) -> N
     config = yaml.safe_load((workflow.folder / "config/config.yaml").read_text())
     with_gpu = {rule for rule, asked in config["resources"].items() if asked.get("gpu")}
     rules = {job.rule for job in jobs}
-    assert {"miniature", "miniature_texts", "encode_examples"} <= rules - with_gpu
+    assert {"miniature", "miniature_texts_en", "encode_examples"} <= rules - with_gpu
     assert rules & with_gpu == {"pretrain", "finetune"}
     for job in jobs:
         assert (job.partition == "gpu") == (job.rule in with_gpu), job

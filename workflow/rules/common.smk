@@ -118,8 +118,10 @@ def upstream(path):
 
 
 def little_world(path):
-    """The rule that writes an upstream file; texts to pretrain on are many, and not always needed."""
-    return "miniature_texts" if path.startswith("cc100/") else "miniature"
+    """The rule that writes an upstream file; texts to pretrain on are many, so each has its own."""
+    if path.startswith("cc100/"):
+        return f"miniature_texts_{Path(path).name.partition('.')[0]}"
+    return "miniature"
 
 
 def sources(dataset, language):

@@ -104,7 +104,7 @@ rule translate_tokens:
     params:
         layers=list(range(1, LIU.layers + 1)),
         weights=LIU.translation.weights,
-        shown=lambda wildcards: sorted(LIU.translation.shown.get(wildcards.target, [])),
+        shown=lambda wildcards: SHOWN_SENTENCES.get(wildcards.target, []),
         code=code("liu2020/translate_tokens"),
     script:
         "../scripts/liu2020/translate_tokens.py"
@@ -237,7 +237,7 @@ rule sample_translations:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        shown=LIU.translation.shown,
+        shown=SHOWN_SENTENCES,
         layer=LIU.translation.rate_layer,
         weights=LIU.translation.best_of,
         code=code("liu2020/sample_translations"),

@@ -3,6 +3,7 @@
 from mbert_atlas.papers.liu2020.config import encoders_of
 
 LIU = CONFIG.liu2020
+SHOWN_SENTENCES = {code: sorted(own) for code, own in LIU.translation.shown.items() if own}
 COMPARED = {
     size: {
         **{method: LIU.embeddings.static[size][method] for method in ("glove", "word2vec")},
@@ -125,5 +126,5 @@ def translation_path(source, target):
 def shown_directions(artifact):
     """The directions that an artifact shows."""
     if artifact == "table1":
-        return [("en", code) for code in LIU.translation.shown]
+        return [("en", code) for code in SHOWN_SENTENCES]
     return DIRECTIONS if artifact == "table2" else [("en", LIU.translation.drawn)]

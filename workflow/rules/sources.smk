@@ -20,18 +20,9 @@ if workflow.is_main_process and not CONFIG.miniature:
 
 
 if CONFIG.miniature:
-    # What each of the two rules depends on: the size of one is no reason to write the other again.
-    PARTS = {
-        "miniature": {"exclude": {"sizes": {"stories"}}},
-        "miniature_texts": {
-            "include": {
-                "languages": True,
-                "lending": True,
-                "seed": True,
-                "sizes": {"stories", "foreign_words"},
-            }
-        },
-    }
+    WORLD = CONFIG.miniature
+    TEXTS = WORLD.model_dump(include={"seed": True, "sizes": {"stories", "foreign_words"}})
+    TEXTS["lending"] = WORLD.lending or WORLD.languages
 
     for world in sorted({little_world(path) for path in UPSTREAM}):
 
@@ -53,7 +44,12 @@ if CONFIG.miniature:
                 mem_mb=memory("miniature"),
                 runtime=minutes("miniature"),
             params:
-                specification=CONFIG.miniature.model_dump(mode="json", **PARTS[world]),
+                # The size of one part is no reason to write the others again.
+                specification=(
+                    WORLD.model_dump(exclude={"sizes": {"stories"}})
+                    if world == "miniature"
+                    else TEXTS | {"languages": [world.rpartition("_")[2]]}
+                ),
                 only=sorted(
                     {path.split("/")[0] for path in UPSTREAM if little_world(path) == world}
                 ),

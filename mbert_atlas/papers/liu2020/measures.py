@@ -223,7 +223,7 @@ def samples(
         sentences: see :func:`count_token_sets`.
         tokenizer: of its ids.
         tables: what ``translate_tokens`` wrote from English, by target language.
-        shown: numbers of sentences by target language.
+        shown: sorted numbers of sentences by target language.
         layer: the layer that is shifted.
         weights: of the shift.
 
@@ -244,7 +244,7 @@ def samples(
             weight: [text for some in rows.sort_values("part")["samples"] for text in some]
             for weight, rows in own.groupby("weight")
         }
-        for place, number in enumerate(sorted(shown[code])):
+        for place, number in enumerate(shown[code]):
             found.append({"direction": f"en-{code}", "what": "input", "text": text(number, "en")})
             found.append({"direction": "", "what": "translation", "text": text(number, code)})
             found += [
