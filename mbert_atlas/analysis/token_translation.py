@@ -1,102 +1,90 @@
-"""How far predicted tokens are a translation: BLEU-1 and convert rate (Liu et al. 2020, 4.2.2)."""
+"""How far shifted sentences are translations: BLEU-1 and convert rate by layer and weight."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sacrebleu.metrics.bleu import BLEU
+import pyarrow as pa
+from accelerate import PartialState
 
-from mbert_atlas.arrays import Ragged, offsets_of
-
-Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """Tokens that predicted sentences share with their references.
-
-    Attributes:
-        matches: shared tokens, each no more often than in the reference, int64, shape ``(n,)``.
-        predicted: tokens of each prediction, int64, shape ``(n,)``.
-        wanted: tokens of each reference, int64, shape ``(n,)``.
-    """
-
-    matches: npt.NDArray[np.int64]
-    predicted: npt.NDArray[np.int64]
-    wanted: npt.NDArray[np.int64]
-
-    def corpus_bleu(self) -> float:
-        """Return BLEU-1 of all sentences together, 0 to 100, with brevity penalty."""
-        return _bleu(self.matches.sum(), self.predicted.sum(), self.wanted.sum())
-
-    def mean_bleu(self) -> float:
-        """Return the mean over sentences of BLEU-1, 0 to 100, with brevity penalty."""
-        # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
-        penalty = np.minimum(1, np.exp(1 - self.wanted / np.maximum(self.predicted, 1)))
-        return 100 * float((penalty * self.matches / np.maximum(self.predicted, 1)).mean())
+from mbert_atlas.analysis.token_overlap import converted, overlap, token_set
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.encoders.hidden_states import require_tokenizer
+from mbert_atlas.encoders.loading import load_masked_model
+from mbert_atlas.encoding.parallel import inner
+from mbert_atlas.representations.language_means import mean_difference
+from mbert_atlas.representations.shifted_predictions import predict_shifted
+from mbert_atlas.schemas import TOKEN_TRANSLATIONS
+from mbert_atlas.tokenizer import open_tokenizer
 
 
-def _bleu(matches: int, predicted: int, wanted: int) -> float:
-    counted: dict[str, Any] = {"correct": [int(matches)], "total": [int(predicted)]}
-    counted |= {"sys_len": int(predicted), "ref_len": int(wanted), "max_ngram_order": 1}
-    return float(BLEU.compute_bleu(**counted, smooth_method="none").score)
-
-
-def overlap(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Overlap:
-    """Count what predictions share with references, sentence by sentence.
+def translate_tokens(
+    encoder: Path,
+    sentences: Path,
+    means: Path,
+    *,
+    source: str,
+    target: str,
+    layers: Sequence[int],
+    weights: Sequence[float],
+    shown: Sequence[int] = (),
+    token_budget: int = 8192,
+) -> pa.Table:
+    """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
     Args:
-        predicted: token ids of each sentence.
-        references: token ids of each translation, as many sentences.
-        vocabulary_size: ids are below it.
-    """
-    # A token of a sentence is the number sentence * vocabulary + id; those that both have count as
-    # often as in the one that has them less: [5, 5, 7] for [5, 7, 7] gives 1 + 1.
-    (one, ones), (two, twos) = (
-        np.unique(
-            np.repeat(np.arange(len(some)), some.lengths) * vocabulary_size + some.values,
-            return_counts=True,
-        )
-        for some in (predicted, references)
-    )
-    both, at_one, at_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
-    shared = np.minimum(ones[at_one], twos[at_two])
-    matches = np.bincount(both // vocabulary_size, weights=shared, minlength=len(predicted))
-    return Overlap(matches.astype(np.int64), predicted.lengths, references.lengths)
-
-
-def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[int, int]:
-    """Count tokens that only the target language has, and those that convert rate counts.
-
-    Args:
-        tokens: predicted ids, any shape.
-        source: which ids texts of the source language have, shape ``(vocabulary,)``.
-        target: the same of the target language.
+        encoder: encoder folder with its language-model head.
+        sentences: what :func:`mbert_atlas.encoding.parallel.encode_parallel` wrote.
+        means: what :func:`mbert_atlas.representations.language_means.language_means` wrote.
+        source: the language that goes in.
+        target: the one that shall come out.
+        layers: hidden states that are shifted, each by itself, 0 for the embeddings.
+        weights: what the difference of means is multiplied by.
+        shown: numbers of sentences whose predicted tokens the table keeps.
+        token_budget: most padded tokens in a batch, changes not counted.
 
     Returns:
-        Numerator and denominator: tokens of the target language alone, and all but those that both
-        languages have.
+        Columns of ``schemas.TOKEN_TRANSLATIONS``.
+
+    Raises:
+        DataError: if the sentences are not of the encoder's tokenizer, or it has no such head.
     """
-    # With only s, only t, shared and neither: s t b n t gives 2 of 4.
-    counts = np.bincount(tokens.ravel(), minlength=len(source))
-    return int(counts[target & ~source].sum()), int(counts[~(source & target)].sum())
+    stored, found = load_arrays(sentences), load_arrays(means)
+    require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
+    model: Any = load_masked_model(encoder, seed=0).to(PartialState().device).eval()
+    ids, parts = stored.ragged("input_ids"), stored.dense("part")
+    rows = {
+        code: np.arange(len(parts)) + len(parts) * stored.meta["languages"].index(code)
+        for code in (source, target)
+    }
+    size = model.config.vocab_size
+    sets = [token_set(ids.take(own), size) for own in rows.values()]
+    asked, gold = ids.take(rows[source]), inner(ids.take(rows[target]))
+    pieces = open_tokenizer(encoder)
+    table: list[dict[str, Any]] = []
+    for protocol in PROTOCOLS:
+        shifts = mean_difference(found, protocol, source, target)
+        predicted = predict_shifted(model, asked, shifts, layers, weights, token_budget)
+        for (layer, weight), tokens in predicted.items():
+            for part in np.unique(parts):
+                own = np.flatnonzero(parts == part)
+                same = overlap(tokens.take(own), gold.take(own), size)
+                only, counted = converted(tokens.take(own).values, *sets)
+                place = {"source": source, "target": target, "protocol": protocol}
+                table.append(
+                    place
+                    | {"part": int(part), "layer": layer, "weight": weight, "n": len(own)}
+                    | {"corpus_bleu": same.corpus_bleu(), "mean_bleu": same.mean_bleu()}
+                    | {"converted": only, "counted": counted}
+                    | {"samples": [_text(pieces, tokens[n]) for n in shown if parts[n] == part]}
+                )
+    return pa.Table.from_pylist(table, schema=TOKEN_TRANSLATIONS)
 
 
-def token_set(rows: Ragged, vocabulary_size: int) -> Flags:
-    """Return which tokens some texts have, special pieces at both ends left out (Table 3).
-
-    Args:
-        rows: token ids with a special piece at both ends.
-        vocabulary_size: ids are below it.
-    """
-    return np.bincount(inner(rows).values, minlength=vocabulary_size) > 0
-
-
-def inner(rows: Ragged) -> Ragged:
-    """Return token ids without the special pieces at both ends."""
-    inside = np.ones(len(rows.values), dtype=bool)
-    inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
-    return Ragged(rows.values[inside], offsets_of(rows.lengths - 2))
+def _text(pieces: Any, tokens: npt.NDArray[Any]) -> str:
+    return " ".join(pieces.id_to_token(int(token)) for token in tokens).replace(" ##", "")

@@ -45,7 +45,9 @@ class Scratch(ConfigModel):
 
     texts: list[str] = Field(description="Datasets (wikipedia or plain_text) to learn from.")
     languages: list[str] | None = Field(
-        None, min_length=1, description="Which of their languages to learn from; none: all."
+        None,
+        min_length=1,
+        description="Which of their languages to learn from, where they have them; none: all.",
     )
     tokenizer_of: str | None = Field(
         None, description="Another encoder whose tokenizer is taken; none: train one."

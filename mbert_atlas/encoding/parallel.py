@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.arrays import Ragged, save_arrays
+from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
@@ -89,3 +89,10 @@ def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str
         for pair, *texts in zip(*columns, strict=True)
         for side, text in enumerate(texts)
     }
+
+
+def inner(rows: Ragged) -> Ragged:
+    """Return token ids without the special pieces at both ends."""
+    inside = np.ones(len(rows.values), dtype=bool)
+    inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
+    return Ragged(rows.values[inside], offsets_of(rows.lengths - 2))

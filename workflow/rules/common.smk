@@ -265,7 +265,8 @@ def pretraining_texts(wildcards):
     return [
         table(name, language)
         for name in scratch.texts
-        for language in scratch.languages or CONFIG.datasets[name].languages
+        for language in CONFIG.datasets[name].languages
+        if language in (scratch.languages or [language])
     ]
 
 

@@ -18,7 +18,9 @@ LIU_MEASURED = {
 LIU_PLOTS = ["figure1", "figure2", "figure3", "figure4", "figure5", "figure6a", "figure6b"]
 PLOTS |= {f"liu2020/{name}": claims("liu2020").FIGURES[name] for name in LIU_PLOTS}
 TABLES |= {
-    f"liu2020/table{number}": {"measurements": [f"<results>/measurements/liu2020/table{number}.csv"]}
+    f"liu2020/table{number}": {
+        "measurements": [f"<results>/measurements/liu2020/table{number}.csv"]
+    }
     for number in range(1, 5)
 }
 TABLES["liu2020/table1"]["facts_from"] = "<results>/samples/liu2020/table1.json"
@@ -34,8 +36,7 @@ ARTIFACTS["liu2020"] = {
         for name in ("figure7", "figure8")
     },
     **{
-        f"table{number}": [f"<results>/tables/liu2020/table{number}.html"]
-        for number in range(1, 5)
+        f"table{number}": [f"<results>/tables/liu2020/table{number}.html"] for number in range(1, 5)
     },
 }
 HIGHLIGHTS["liu2020"] = {
@@ -188,9 +189,7 @@ rule measure_embeddings:
 rule measure_translation:
     """Tables 1 and 2, Figures 7 and 8: BLEU-1 and convert rate by direction, layer and weight."""
     input:
-        lambda wildcards: [
-            translation_path(*pair) for pair in shown_directions(wildcards.artifact)
-        ],
+        lambda wildcards: [translation_path(*pair) for pair in shown_directions(wildcards.artifact)],
     output:
         "<results>/measurements/liu2020/{artifact}.csv",
     log:

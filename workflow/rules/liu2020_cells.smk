@@ -20,9 +20,7 @@ STATIC_NAMES = {
     for name in names
 }
 BY_SIZE = {"200k": ("figure1", "figure2"), "1000k": ("figure3", "figure4")}
-DIRECTIONS = [
-    pair for code in LIU.translation.languages for pair in (("en", code), (code, "en"))
-]
+DIRECTIONS = [pair for code in LIU.translation.languages for pair in (("en", code), (code, "en"))]
 
 
 def shown_embeddings(artifact):

@@ -65,7 +65,7 @@ class Translation(ConfigModel):
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
     score_layer: int = Field(11, ge=0, description="Layer of the first line of Table 2.")
     shown: dict[str, list[int] | None] = Field(
-        description="Table 1: numbers of sentences by language that they are shifted to; null: none."
+        description="Table 1: numbers of sentences by language that they become; null: none."
     )
     drawn: str = Field("el", description="Language of Figures 7 and 8.")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.token_translation import token_set
+from mbert_atlas.analysis.token_overlap import token_set
 from mbert_atlas.analysis.transfer import Cell, scores_of
 from mbert_atlas.arrays import TokenStore
 

@@ -1,0 +1,83 @@
+"""Unsupervised token translation: shift hidden states to another language and read what is said.
+
+Liu et al. (2020), section 4.2: a weighted difference of language means is added at every position
+of a hidden state, and the language-model head says which token stands there; nothing is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from mbert_atlas.analysis.token_translation import inner
+from mbert_atlas.arrays import Ragged
+from mbert_atlas.batching import micro_batches
+from mbert_atlas.encoders.hidden_states import padding_id
+from mbert_atlas.encoders.precision import Precision, autocast
+from mbert_atlas.encoders.upper_layers import last_states, remember
+from mbert_atlas.progress import track
+from mbert_atlas.training.pretraining import head_of
+
+_LOGITS = 2**28
+"""Most logits at once; 1 GiB in single precision."""
+
+
+def predict_shifted(
+    model: Any,
+    rows: Ragged,
+    shifts: npt.NDArray[np.float32],
+    layers: Sequence[int],
+    weights: Sequence[float],
+    token_budget: int,
+    precision: Precision = "auto",
+) -> Mapping[tuple[int, float], Ragged]:
+    """Predict the token at every position but the special ones, for each layer and weight.
+
+    Args:
+        model: an encoder with its language-model head, in evaluation mode.
+        rows: token ids with a special piece at both ends.
+        shifts: what is added at each hidden state, float32, shape ``(layers, dims)``.
+        layers: which states.
+        weights: multiples of it.
+        token_budget: most padded tokens in a batch.
+        precision: of the passes; logits are compared in it.
+
+    Returns:
+        By layer and weight the most probable id of each position, int32, rows like ``rows``.
+    """
+    device = model.device
+    added = torch.from_numpy(shifts).to(device)
+    factors = torch.tensor(list(weights), device=device)
+    inside = inner(rows)
+    found = {
+        (layer, weight): np.empty(len(inside.values), dtype=np.int32)
+        for layer in layers
+        for weight in weights
+    }
+    everything = np.arange(len(rows), dtype=np.int64)
+    for batch in track(micro_batches(everything, rows.lengths, token_budget), "shifted passes"):
+        padded = torch.from_numpy(rows.padded(batch, padding_id(model))).to(device)
+        lengths = torch.from_numpy(rows.lengths[batch]).to(device)[:, None]
+        columns = torch.arange(padded.shape[1], device=device)
+        wanted = (columns > 0) & (columns < lengths - 1)
+        places = inside.offsets[batch][:, None] + np.arange(padded.shape[1]) - 1
+        places = places[wanted.cpu().numpy()]
+        with torch.inference_mode(), autocast(precision, device):
+            inputs = {"input_ids": padded, "attention_mask": (columns < lengths).long()}
+            below = remember(model.base_model, inputs, layers)
+            for layer in layers:
+                steps = factors[:, None, None, None] * added[layer]
+                states = last_states(model.base_model, below, layer, below.states[layer] + steps)
+                for weight, state in zip(weights, states, strict=True):
+                    tokens = _most_probable(model, state[wanted])
+                    found[layer, weight][places] = tokens.cpu().numpy()
+    return {key: Ragged(values, inside.offsets) for key, values in found.items()}
+
+
+def _most_probable(model: Any, states: torch.Tensor) -> torch.Tensor:
+    size = max(1, _LOGITS // model.config.vocab_size)
+    return torch.cat([head_of(model)(part).argmax(dim=-1) for part in torch.split(states, size)])

@@ -1,0 +1,63 @@
+"""The section of the paper: what does not fit is named."""
+
+import pytest
+from configs import config, refused
+
+from mbert_atlas.planning.runs import RunTable
+
+PAPER = "liu2020:\n  "
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (PAPER + "embeddings: {reference: mbart}\n", "'mbart' is not defined"),
+        (PAPER + "embeddings: {static: {200k: {glove: [glove-1]}}}\n", "'glove-1' is not defined"),
+        (PAPER + "retrieval: {dictionary: wikipedia}\n", "'wikipedia' is not defined"),
+        (PAPER + "mean_encoding: inference\n", "'inference' is not defined for texts"),
+        (PAPER + "means: wikipedia\n", "'wikipedia' is not defined as texts"),
+        (PAPER + "translation: {sentences: [xnli, muse]}\n", "'muse' is not defined as NLI set"),
+        (PAPER + "translation: {languages: [ko]}\n", "'ko' is not defined in datasets.xnli"),
+        (PAPER + "transfer: {languages: [de, en]}\n", "does not begin with en"),
+        (PAPER + "transfer: {weights: [1.0]}\n", "does not begin with 0"),
+        (PAPER + "transfer: {runs: {finetune: [nli-1, xnli-upper]}}\n", "'nli-1' is not defined"),
+        (PAPER + "inference: {runs: 'tune-{encoder}'}\n", "'tune-mbert' is not defined"),
+        (
+            "static_vectors:\n  glove-200k-1: {encoder: mbert}\n",
+            "'mbert' is not defined from scratch",
+        ),
+        ("static_vectors:\n  mbert: {encoder: bert-200k-20, method: glove}\n", "has this name"),
+        (
+            "encoders:\n  bert-200k-20: {scratch: {tokenizer_of: bert-1000k-20}}\n",
+            "'bert-1000k-20' has no tokenizer of its own",
+        ),
+        (
+            "encoders:\n  bert-200k-20: {scratch: {languages: [zu]}}\n",
+            "'zu' is not defined in any of the texts",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, sentence):
+    assert sentence in refused(tmp_path, text)
+
+
+def test_windows_and_sizes_see_as_much():
+    found = config().encoders
+    specs = [
+        found[f"bert-{size}-{window}"].scratch for size in ("200k", "1000k") for window in (512, 20)
+    ]
+    assert {spec.pretraining.pieces for spec in specs} == {4_000_000_000}
+    assert {spec.tokenizer_of for spec in specs} == {"mbert"}
+    steps = [
+        spec.pretraining.optimisation.batch_size * (spec.pretraining.max_length - 2)
+        for spec in specs
+    ]
+    assert max(steps) / min(steps) == pytest.approx(1, abs=1e-3)  # pieces in a step
+
+
+def test_the_upper_half_is_trained():
+    runs = RunTable(config())
+    run = runs.get("xnli-upper", None, "published")
+    assert run.specification["hyperparameters"]["trained_layers"] == ["7-12"]
+    every = runs.get("xnli-from-mbert", None, "published")
+    assert every.specification["hyperparameters"]["trained_layers"] == "all"

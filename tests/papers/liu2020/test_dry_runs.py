@@ -1,0 +1,33 @@
+"""What the paper's targets need, at paper scale and in the presets."""
+
+import pytest
+
+from clone import DEMO, jobs, snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+def test_runs_at_paper_scale(repository):
+    planned = jobs(snakemake(repository, "liu2020", "-n", "--forceall"))
+    assert planned["pretrain"] == 2 * 2  # sizes, windows
+    assert planned["train_static_vectors"] == 2 * 2 * 3  # methods, sizes, seeds
+    assert planned["finetune"] == 5 * (5 + 3)  # encoders; the other rows of Table 4
+    assert planned["translate_tokens"] == 12
+    assert planned["find_word_contexts"] == 13  # once for all encoders, which share a tokenizer
+    assert planned["word_vectors"] == 5 * 13
+    assert planned["retrieve_words"] == (5 + 12) * 12
+
+
+def test_every_artifact_is_a_target(repository):
+    names = [*(f"figure{n}" for n in (1, 2, 3, 4, 5, "6a", "6b", 7, 8)), "table1", "table2"]
+    targets = [f"liu2020_{name}" for name in [*names, "table3", "table4"]]
+    planned = jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
+    assert planned["lay_out_table"] == 4
+    assert planned["plot_transfer"] == 7
+    assert planned["plot_weights"] == 2 * 2
+
+
+def test_one_figure_needs_nothing_of_the_others(repository):
+    planned = jobs(snakemake(repository, "liu2020_figure7", "-n", "--forceall"))
+    assert planned["translate_tokens"] == 1
+    assert not planned.keys() & {"finetune", "pretrain", "retrieve_words"}
