@@ -200,9 +200,10 @@ def _check_encoder(config: Config, name: str) -> None:
         check_name(f"{at}.texts", text, datasets_of(config, *_TEXTS), " as running text")
         for code in changed.languages if changed else []:
             check_language(config, f"{at}.languages", code, text)
-    for code in (scratch.languages if scratch else None) or []:
-        known = {other for text in source.texts for other in config.datasets[text].languages}
-        check_name(f"{at}.languages", code, known, " in any of the texts")
+    if scratch:
+        known = {code for text in scratch.texts for code in config.datasets[text].languages}
+        for code in scratch.languages or ():
+            check_name(f"{at}.languages", code, known, " in any of the texts")
     if scratch and scratch.tokenizer_of:
         check_name(f"{at}.tokenizer_of", scratch.tokenizer_of, config.encoders)
         other = config.encoders[scratch.tokenizer_of].scratch

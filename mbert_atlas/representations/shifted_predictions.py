@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from mbert_atlas.analysis.token_translation import inner
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.hidden_states import padding_id
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.encoders.upper_layers import last_states, remember
+from mbert_atlas.encoding.parallel import inner
 from mbert_atlas.progress import track
 from mbert_atlas.training.pretraining import head_of
 
