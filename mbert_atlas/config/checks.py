@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.encoders import Encoder
 from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name
@@ -216,14 +217,22 @@ def _check_encoder(config: Config, name: str) -> None:
         for bitext in scratch.aligned_start.bitexts:
             check_name(f"{at}.aligned_start.bitexts", bitext, words, " as a bitext of words")
     seen = [name]
-    while changed:
-        place, base = f"encoders.{seen[-1]}.changed.encoder", changed.encoder
+    while needed := _needed(config.encoders[seen[-1]]):
+        place, base = f"encoders.{seen[-1]}.{needed[0]}", needed[1]
         check_name(place, base, config.encoders)
         if base in seen:
             circle = " -> ".join([*seen, base])
             raise Mistake(place, f"{circle} is a circle", "start from another encoder")
         seen.append(base)
-        changed = config.encoders[base].changed
+
+
+def _needed(encoder: Encoder) -> tuple[str, str] | None:
+    """Return the key and the name of another encoder that this one cannot be made without."""
+    if encoder.changed:
+        return "changed.encoder", encoder.changed.encoder
+    if encoder.scratch and encoder.scratch.tokenizer_of:
+        return "scratch.tokenizer_of", encoder.scratch.tokenizer_of
+    return None
 
 
 def _check_start(config: Config, name: str) -> None:

@@ -239,6 +239,11 @@ class MaskedTraining(ConfigModel):
         description="Texts of a language follow each other in rows of `max_length`, so that the "
         "window is as long as it says; else each text begins a row.",
     )
+    seeded_by: Literal["step", "micro_batch"] = Field(
+        "step",
+        description="How often masks and dropout are drawn from a new seed. Several GPUs always do "
+        "so for each micro-batch; one that does so, too, draws the same.",
+    )
     optimisation: Optimisation = Field(
         Optimisation.model_validate({"learning_rate": 2e-5, "epochs": 1}),
         description="Optimiser, schedule, batches.",

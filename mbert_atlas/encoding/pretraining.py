@@ -34,8 +34,8 @@ def encode_texts(
     """Write texts as a token store of rows ``[CLS] pieces [SEP]``; long texts give several rows.
 
     The store has ``input_ids`` (ragged int32) and ``language`` (uint16, a number into the list
-    ``languages`` of its meta data, where ``sentences`` says how many there were of each language,
-    if they are counted).
+    ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` say how
+    many there were of each language).
 
     Args:
         texts: texts by language, read once.
@@ -86,6 +86,10 @@ def encode_texts(
         {
             "languages": list(texts),
             "max_length": max_length,
+            "pieces": {
+                code: len(rows.values) - 2 * len(rows)
+                for code, rows in zip(texts, found, strict=True)
+            },
             "sentences": sentences,
             "tokenizer": tokenizer_digest(tokenizer_dir),
         },

@@ -61,11 +61,14 @@ def train(
     description: str,
     methods: Sequence[Method] = (),
     fingerprint: str = "",
+    seed_micro_batches: bool = False,
 ) -> TrainingLog:
     """Train ``model`` in place and leave it on the device, in evaluation mode.
 
     All randomness comes from ``seed`` and the number of the step: torch's generator is seeded
-    before each step, so a resumed run takes the steps an uninterrupted one would have taken.
+    before each step, so a resumed run takes the steps an uninterrupted one would have taken. With
+    several processes it is seeded before each micro-batch, whose draws then depend neither on the
+    others nor on who computes it.
 
     Args:
         model: the network; its weights are part of what identifies a saved state.
@@ -79,6 +82,8 @@ def train(
         methods: what happens beside; their gradients are added in this order.
         fingerprint: whatever else identifies the run (digests of its data); a saved state with
             another one is not continued.
+        seed_micro_batches: seed each micro-batch in one process, too, so that it draws what several
+            would draw.
 
     Raises:
         AtlasError: if there are no examples, the loss is not finite, the disk is full, or the
@@ -89,6 +94,7 @@ def train(
             f"{description}: there are no training examples; check the data's filters."
         )
     run = _Run(model, examples, objective, optimisation, seed, description, methods)
+    run.seeds_micro_batches |= seed_micro_batches
     if state_dir is not None:
         run.restore(state_dir, fingerprint)
     last_save = time.monotonic()
@@ -96,6 +102,7 @@ def train(
         for _ in run.steps():
             if total_of(terminated.is_set()):  # all processes stop after the same step
                 kept = run.save()
+                run.accelerator.wait_for_everyone()  # who ends first would have the others ended
                 raise AtlasError(
                     f"{description}: stopped by SIGTERM after step {run.log.steps} of "
                     f"{run.total_steps}; {kept}."
@@ -185,12 +192,12 @@ def accumulate_gradients(
     optimisation: Optimisation,
     indices: Indices,
     backward: Backward = torch.Tensor.backward,
+    seed: int | None = None,
 ) -> torch.Tensor:
     """Add the gradients of the loss over some examples, in micro-batches, to the parameters'.
 
-    Of several processes each takes some of the micro-batches; :func:`add_up` joins their gradients.
-    Each micro-batch but the first seeds torch's generator anew, so that what it draws depends
-    neither on the others nor on who computes it.
+    Of several processes each takes some of the micro-batches; :func:`add_up_gradients` joins their
+    gradients.
 
     Args:
         model: the network, on the device.
@@ -199,20 +206,22 @@ def accumulate_gradients(
         optimisation: token budget and precision.
         indices: the examples of the step.
         backward: what computes the gradients of a loss.
+        seed: seeds torch's generator before each micro-batch, by its number; none: it is left as it
+            is.
 
     Returns:
         The loss, a float64 scalar without gradient.
     """
     device = PartialState().device
     groups = micro_batches(indices, examples.lengths, optimisation.token_budget)
-    seed, state = torch.initial_seed(), PartialState()
+    state = PartialState()
     own = range(state.process_index, len(groups), state.num_processes)
     batches = {number: examples.collate(groups[number]) for number in own}
     # The normaliser comes first, so that accumulated shares add up to the loss of one batch.
     step_weight = total_of(sum(objective.weight(batch) for batch in batches.values()))
     total = torch.zeros((), dtype=torch.float64, device=device)
     for number, batch in batches.items():
-        if number:
+        if seed is not None:
             torch.manual_seed(derive_seed(seed, "micro-batch", number))
         with autocast(optimisation.precision, device):
             loss = objective.loss(model, _to_device(batch, device), step_weight)
@@ -229,10 +238,10 @@ def add_up(value: torch.Tensor) -> torch.Tensor:
 
 
 def total_of(value: float) -> float:
-    """Return the sum of a number over all processes."""
+    """Return the sum of a number over all processes; it travels on the CPU, so no GPU waits."""
     if PartialState().num_processes == 1:
-        return value  # and no GPU is waited for
-    return float(add_up(torch.tensor(value, dtype=torch.float64, device=PartialState().device)))
+        return value
+    return float(add_up(torch.tensor(value, dtype=torch.float64)))
 
 
 def add_up_gradients(model: nn.Module) -> None:
@@ -246,9 +255,7 @@ def add_up_gradients(model: nn.Module) -> None:
         return
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
     # A parameter that no process has used keeps no gradient, so that it is not decayed.
-    used = add_up(
-        torch.tensor([float(item.grad is not None) for item in trained], device=trained[0].device)
-    ).tolist()
+    used = add_up(torch.tensor([float(item.grad is not None) for item in trained])).tolist()
     shared = [item for item, count in zip(trained, used, strict=True) if count]
     for item in shared:
         if item.grad is None:
@@ -300,6 +307,7 @@ class _Run:
         self.accelerator = Accelerator(mixed_precision="no", dataloader_config=by_step)
         if methods and self.accelerator.num_processes > 1:
             raise AtlasError(f"{description}: its methods need one process; ask for one GPU.")
+        self.seeds_micro_batches = self.accelerator.num_processes > 1
         self.device = self.accelerator.device
         model.to(self.device)
         optimiser = _optimiser(model, optimisation)
@@ -337,9 +345,16 @@ class _Run:
     def step(self, batch: Indices) -> None:
         """Take one step: the gradients of the task and then of each method, clipped together."""
         step, backward = self.log.steps, self.accelerator.backward
-        torch.manual_seed(derive_seed(self.seed, "step", step))
+        seed = derive_seed(self.seed, "step", step)
+        torch.manual_seed(seed)
         self.loss_sum += accumulate_gradients(
-            self.model, self.examples, self.objective, self.optimisation, batch, backward
+            self.model,
+            self.examples,
+            self.objective,
+            self.optimisation,
+            batch,
+            backward,
+            seed if self.seeds_micro_batches else None,
         )
         for method in self.methods:
             loss = method.add_gradients(self.model, step, backward)

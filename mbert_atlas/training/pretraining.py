@@ -254,6 +254,7 @@ def _train(
         description="pretraining",
         fingerprint=sha256_of(Path(store) / "input_ids.values.npy")
         + spec.model_dump_json(exclude={"optimisation"}),
+        seed_micro_batches=spec.seeded_by == "micro_batch",
     )
 
 

@@ -53,10 +53,12 @@ def in_processes(gpus: int, function: str, *, on_cpu: bool = False, **arguments:
     command = [sys.executable, "-m", __name__, function, json.dumps(arguments)]
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
     common |= {"LOCAL_WORLD_SIZE": str(count)} | ({"ACCELERATE_USE_CPU": "1"} if on_cpu else {})
+    common["PYTHONPATH"] = os.pathsep.join(sys.path)  # a job may run in another folder
     running = [
         subprocess.Popen(
             command,
             env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdin=subprocess.PIPE,  # its end tells that this process is gone
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -129,11 +131,19 @@ def _called(function: str) -> Any:
     return getattr(import_module(module), name)
 
 
+def _end_with_parent() -> None:
+    os.read(0, 1)  # a parent that was killed closes the pipe
+    os._exit(1)
+
+
 def _main() -> None:
     function, arguments = sys.argv[1:]
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     level = logging.INFO if os.environ["RANK"] == "0" else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    backend = "gloo" if "ACCELERATE_USE_CPU" in os.environ else "cpu:gloo,cuda:nccl"
     try:
+        torch.distributed.init_process_group(backend)
         _called(function)(**json.loads(arguments))
     except AtlasError as error:
         print(f"{_MARK}{error}", file=sys.stderr, flush=True)

@@ -144,6 +144,10 @@ ENCODERS = """encoders:
   one: {changed: {kind: extended_vocabulary, encoder: mbert, texts: [wikipedia], languages: [hi]}}
   two: {changed: {kind: extended_vocabulary, encoder: one, texts: [wikipedia], languages: [hi]}}
 """
+SHARED = """encoders:
+  two: {scratch: {texts: [wikipedia], tokenizer_of: mbert, pretraining: {}}}
+  one: {changed: {kind: extended_vocabulary, encoder: two, texts: [wikipedia], languages: [hi]}}
+"""
 FAMILY = """runs:
   mine:
     kind: finetuning
@@ -170,6 +174,9 @@ encodings: {{trees: {{task: dependency_parsing}}}}
     [
         (ENCODERS, "one, ", "onne, ", "line 3, key encoders.two.changed.encoder", "mean 'one'?"),
         (ENCODERS, "mbert", "two", "line 3", "one -> two -> one is a circle"),
+        (SHARED, "of: mbert", "of: mbertt", "line 2", "did you mean 'mbert'?"),
+        (SHARED, "of: mbert", "of: one", "line 3", "two -> one -> two is a circle"),
+        (SHARED, "of: mbert", "of: two", "line 2", "'two' has no tokenizer of its own"),
         (ENCODERS, "[wikipedia]", "[xnli]", "line 2", "'xnli' is not defined as running text"),
         (ENCODERS, "[hi]", "[ti]", "line 2", "'ti' is not defined in datasets.wikipedia"),
         (FAMILY, "encoding:", "encodings:", "line 6", "did you mean 'encoding'?"),

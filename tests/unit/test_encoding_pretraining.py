@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny_models import WORDS, make_tokenizer
 
-from mbert_atlas.arrays import load_arrays
+from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.sentences import split_sentences
 
@@ -24,6 +25,12 @@ def rows(folder: Path, **options: object) -> list[list[str]]:
     ids = load_arrays(folder / "store").ragged("input_ids")
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     return [[names[number] for number in ids[row]] for row in range(len(ids))]
+
+
+def pieces_of(store: TokenStore) -> list[int]:
+    """The pieces of each language that are not special ones at the ends of a row."""
+    inside = store.ragged("input_ids").lengths - 2
+    return np.bincount(store.dense("language"), weights=inside).astype(int).tolist()
 
 
 def test_each_text_begins_a_row(tmp_path: Path) -> None:
@@ -73,6 +80,7 @@ def test_sentences_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture)
         )
     store = load_arrays(tmp_path / "s")
     assert store.meta["sentences"] == {"en": 4, "zh": 3}
+    assert store.meta["pieces"] == dict(zip(["en", "zh"], pieces_of(store), strict=True))
     assert "fewer sentences than 4: {'zh': 3}" in caplog.text
     assert len(store.ragged("input_ids")[1]) == 2 + 3  # of the second text "a cat." with its stop
 

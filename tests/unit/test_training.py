@@ -23,6 +23,7 @@ from mbert_atlas.batching import epoch_batches, micro_batches
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training import loop
 from mbert_atlas.training.job import new_model
@@ -127,6 +128,27 @@ def test_training_fits_the_line_and_reports():
     assert log.epoch_losses[-1] < 0.05 * log.epoch_losses[0]
     assert (log.steps, log.examples, log.tokens) == (60 * 7, 60 * 50, 60 * Line().lengths.sum())
     assert not model.training
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_draws_of_a_step_follow_each_other_or_have_a_seed_each(apart):
+    class Drawing(SquaredError):
+        def loss(self, model, batch, step_weight):
+            drawn.append(torch.rand(()).item())
+            return super().loss(model, batch, step_weight)
+
+    lengths, drawn, expected = Line().lengths, [], []
+    settings = Optimisation(batch_size=25, epochs=1, token_budget=64)
+    told = {"seed": 1, "state_dir": None, "description": "line", "seed_micro_batches": apart}
+    train(line_model(), Line(), Drawing(), settings, **told)
+    for step, batch in enumerate(epoch_batches(lengths, 25, "bucketed", 1, 0)):
+        torch.manual_seed(seed := derive_seed(1, "step", step))
+        for number in range(len(micro_batches(batch, lengths, 64))):
+            if apart:
+                torch.manual_seed(derive_seed(seed, "micro-batch", number))
+            expected.append(torch.rand(()).item())
+    assert len(expected) > 4
+    assert drawn == expected
 
 
 @pytest.mark.parametrize("clip_norm", [None, 0.1])

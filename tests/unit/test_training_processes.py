@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from tiny_models import make_tokenizer
 
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.training.loop import _Run
+from mbert_atlas.training.pretraining import make_encoder
 from mbert_atlas.training.processes import in_processes
 
 MAKE = "mbert_atlas.training.pretraining:make_encoder"
@@ -28,7 +32,10 @@ def job(folder: Path, name: str, epochs: int = 3) -> dict[str, Any]:
     optimisation |= {"weight_decay": 0.1, "clip_norm": 1.0, "warmup_fraction": 0.2}
     sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "positions": 32}
     return {
-        "scratch": {"pretraining": {**sizes, "optimisation": optimisation}, "seed": 1},
+        "scratch": {
+            "pretraining": {**sizes, "optimisation": optimisation, "seeded_by": "micro_batch"},
+            "seed": 1,
+        },
         "changed": None,
         "tokenizer": str(folder / "tokenizer"),
         "tokens": str(folder / "store"),
@@ -44,6 +51,18 @@ def texts(tmp_path: Path) -> Path:
     texts = ["the cat sees a dog", "a b", "the dog , the cat", "dog", "你 好 - 你"] * 8
     encode_texts({"en": texts}, tokenizer, tmp_path / "store", max_length=8)
     return tmp_path
+
+
+def make_slowly(**arguments: Any) -> None:
+    """Make an encoder where saving a state takes longer than a failed process is waited for."""
+    save = _Run.save
+
+    def slow(run: _Run) -> str:
+        time.sleep(4 * run.accelerator.is_main_process)
+        return save(run)
+
+    _Run.save = slow  # type: ignore[method-assign]
+    make_encoder(**arguments)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -81,14 +100,16 @@ def test_a_stop_loses_nothing(texts: Path) -> None:
     program = (
         "import json, sys\n"
         "from mbert_atlas.errors import AtlasError\n"
-        "from mbert_atlas.training.processes import in_processes\n"
+        "from mbert_atlas.training import processes\n"
+        "processes._PATIENCE = 3\n"
         "try:\n"
-        "    in_processes(2, sys.argv[1], on_cpu=True, **json.loads(sys.argv[2]))\n"
+        "    processes.in_processes(2, sys.argv[1], on_cpu=True, **json.loads(sys.argv[2]))\n"
         "except AtlasError as error:\n"
         "    print('stopped:', error)\n"
     )
     parent = subprocess.Popen(
-        [sys.executable, "-c", program, MAKE, json.dumps(long)],
+        [sys.executable, "-c", program, f"{__name__}:make_slowly", json.dumps(long)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
