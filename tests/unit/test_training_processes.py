@@ -96,12 +96,12 @@ def test_a_mistake_is_one_sentence(texts: Path) -> None:
 
 
 def test_a_stop_loses_nothing(texts: Path) -> None:
-    long = job(texts, "stopped", epochs=60)
+    long = job(texts, "stopped", epochs=30)
     program = (
         "import json, sys\n"
         "from mbert_atlas.errors import AtlasError\n"
         "from mbert_atlas.training import processes\n"
-        "processes._PATIENCE = 3\n"
+        "processes._PATIENCE = 1\n"
         "try:\n"
         "    processes.in_processes(2, sys.argv[1], on_cpu=True, **json.loads(sys.argv[2]))\n"
         "except AtlasError as error:\n"
@@ -116,16 +116,16 @@ def test_a_stop_loses_nothing(texts: Path) -> None:
     )
     assert parent.stderr is not None
     for line in parent.stderr:
-        if "epoch 2 of 60: mean loss" in line:
+        if "epoch 2 of 30: mean loss" in line:
             break
     parent.send_signal(signal.SIGTERM)
     said, _ = parent.communicate(timeout=60)
     assert "stopped: pretraining: stopped by SIGTERM after step" in said
     assert "goes on from there" in said
     (state,) = (texts / "stopped-state").glob("step-*")
-    assert 10 <= int(state.name.removeprefix("step-")) < 300
+    assert 10 <= int(state.name.removeprefix("step-")) < 150
     in_processes(2, MAKE, on_cpu=True, **long)
-    in_processes(1, MAKE, **job(texts, "undisturbed", epochs=60))
+    in_processes(1, MAKE, **job(texts, "undisturbed", epochs=30))
     one, two = weights(texts / "undisturbed"), weights(texts / "stopped")
     for name, tensor in one.items():
         torch.testing.assert_close(two[name], tensor, rtol=1e-3, atol=1e-3)
