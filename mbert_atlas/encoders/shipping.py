@@ -31,13 +31,14 @@ _MAKE = "make it anew with `make encoder`"
 def specification(config: Config, name: str) -> dict[str, Any]:
     """Return all that the config says of how an encoder from scratch is made, as plain values.
 
-    Its own section, the datasets that it learns from, and what texts of the miniature
-    depend on. What has its default is left out, so that a new option changes nothing.
+    Its own section, the datasets that it learns from, what texts of the miniature depend on,
+    and the encoder whose tokenizer it has, if it is another's. What has its default is left out,
+    so that a new option changes nothing.
     """
     scratch = config.encoders[name].scratch
     assert scratch is not None
     bitexts = scratch.aligned_start.bitexts if scratch.aligned_start else []
-    return {
+    found = {
         "scratch": scratch.model_dump(mode="json", exclude={"shipped"}, exclude_defaults=True),
         "datasets": {
             dataset: config.datasets[dataset].model_dump(mode="json", exclude_defaults=True)
@@ -50,6 +51,14 @@ def specification(config: Config, name: str) -> dict[str, Any]:
         if (miniature := config.miniature)
         else None,
     }
+    if scratch.tokenizer_of:
+        other = config.encoders[scratch.tokenizer_of]
+        found["tokenizer"] = (
+            specification(config, scratch.tokenizer_of)
+            if other.scratch
+            else other.model_dump(mode="json", exclude_defaults=True)
+        )
+    return found
 
 
 def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:

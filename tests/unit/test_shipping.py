@@ -79,6 +79,18 @@ def test_only_an_equal_specification_will_do(shipped):
         del where_new["scratch"]["new"]
 
 
+def test_the_encoder_with_the_tokenizer_is_part_of_it():
+    assert "tokenizer" not in specification()
+    hub = specification(tokenizer_of="mbert")["tokenizer"]["hub"]
+    assert hub["repository"] == "google-bert/bert-base-multilingual-cased"
+    encoders = {
+        "one": {"scratch": SCRATCH},
+        "two": {"scratch": {**SCRATCH, "tokenizer_of": "one", "seed": 4}},
+    }
+    made = shipping.specification(config(encoders=encoders), "two")
+    assert (made["scratch"]["seed"], made["tokenizer"]["scratch"]["seed"]) == (4, 3)
+
+
 def test_the_miniature_and_the_bitexts_are_part_of_it(tmp_path):
     mine = tmp_path / "mine.yaml"
     scratch = {"aligned_start": {"bitexts": ["wikimatrix"]}}
