@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from configs import ROOT, config
 
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.base import PROTOCOLS
@@ -182,3 +183,60 @@ def test_samples_are_laid_out() -> None:
         ("alpha = 1", "published 2 1"),
         ("alpha = 2", "published 2 2"),
     ]
+
+
+def test_every_reported_number_has_a_measurement() -> None:
+    """Of the paper's config: what the measures give of made-up scores, against what is reported."""
+    paper = config().liu2020
+    shift = paper.translation
+    both = [pair for code in shift.languages for pair in (("en", code), (code, "en"))]
+    grid = pd.DataFrame(
+        [
+            {"protocol": "published", "part": part, "layer": layer, "weight": weight}
+            | {"mean_bleu": 1.0, "converted": 1, "counted": 2, "n": 3}
+            for part in (0, 1)
+            for layer in range(1, paper.layers + 1)
+            for weight in shift.weights
+        ]
+    )
+    rows = [
+        row | {"artifact": "table2", "task": "token_translation"}
+        for row in measure_translation(
+            dict.fromkeys(both, grid),
+            ["published"],
+            layers=range(1, paper.layers + 1),
+            best_of=shift.best_of,
+            score_layer=shift.score_layer,
+            rate_layer=shift.rate_layer,
+        )
+    ]
+    codes = ["en", *shift.languages]
+    ids = Ragged.from_rows([[2, 5, 3]] * len(codes), np.int32)
+    store = TokenStore({"input_ids": ids, "part": np.zeros(1)}, {"languages": codes})
+    rows += [
+        row | {"artifact": "table3", "task": "token_set"}
+        for row in count_token_sets(store, ["published"])
+    ]
+    shifted = pd.DataFrame(
+        [
+            {"dataset": dataset, "language": code, "protocol": "published"}
+            | {"weight": weight, "right": 1, "n": 2}
+            for dataset in ("xnli", "dev")
+            for code in paper.transfer.languages
+            for weight in paper.transfer.weights
+        ]
+    )
+    tables = [("finetune_last_6_layers", 1, "published", shifted)]
+    found = list(measure_shifted(tables, test="xnli", development="dev", chosen_in="de"))
+    found += [
+        row | {"condition": "finetune_all_layers"}
+        for row in found
+        if row["condition"] == "finetune_last_6_layers"
+    ]
+    rows += with_means(found, "avg_without_en", artifact="table4", task="xnli")
+    keys = ["artifact", "task", "condition", "source", "target", "layers", "metric"]
+    planned = {tuple(str(row.get(key, "")) for key in keys) for row in rows}
+    reported = pd.read_csv(
+        ROOT / "resources/reported/liu2020.csv", dtype=str, keep_default_na=False
+    )
+    assert set(reported[keys].itertuples(index=False, name=None)) - planned == set()
