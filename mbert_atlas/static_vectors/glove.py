@@ -19,39 +19,60 @@ _EXPONENT = 0.75
 _PIECES_AT_A_TIME = 2**22
 
 
+Keys, Values = npt.NDArray[np.int64], npt.NDArray[np.float32]
+
+
 class Counts:
     """How often pieces occur together, the nearer the more: sums of 1 / distance.
 
-    Attributes:
-        keys: first piece times vocabulary plus second piece, int64, sorted, shape ``(n,)``.
-        values: float32, shape ``(n,)``.
+    What is added becomes a sorted run; runs of similar length are joined, so that each number is
+    sorted a few times, however much comes.
     """
 
     def __init__(self) -> None:
-        self.keys, self.values = np.zeros(0, np.int64), np.zeros(0, np.float32)
+        self._runs: list[tuple[Keys, Values]] = []
 
-    def add(self, keys: npt.NDArray[np.int64], values: npt.NDArray[np.float64]) -> None:
-        """Add values to keys, each of which may come several times."""
-        keys = np.concatenate([self.keys, keys])
-        values = np.concatenate([self.values, values])
-        order = np.argsort(keys, kind="stable")
-        keys, values = keys[order], values[order]
-        first = np.flatnonzero(np.diff(keys, prepend=-1))
-        self.keys, self.values = keys[first], np.add.reduceat(values, first).astype(np.float32)
+    def add(self, keys: Keys, values: Values) -> None:
+        """Add values to keys, int64, each of which may come several times."""
+        self._runs.append(_summed(keys, values))
+        while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
+            self._join()
+
+    def total(self) -> tuple[Keys, Values]:
+        """Return all keys, sorted, and their sums, float32, both of shape ``(n,)``."""
+        while len(self._runs) > 1:
+            self._join()
+        return self._runs[0]
+
+    def _join(self) -> None:
+        pair = self._runs.pop(), self._runs.pop()
+        self._runs.append(_summed(*(np.concatenate(parts) for parts in zip(*pair, strict=True))))
+
+
+def _summed(keys: Keys, values: Values) -> tuple[Keys, Values]:
+    """Return each key once, sorted, with the sum of its values."""
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.add.reduceat(values, first)
 
 
 def count_neighbours(
     rows: Ragged, size: int, window: int, pieces_at_a_time: int = _PIECES_AT_A_TIME
-) -> Counts:
+) -> tuple[Keys, Values]:
     """Count pairs of pieces of a row that are at most ``window`` places apart, both ways.
 
-    Memory is that of the distinct pairs and of one part of the rows: 16 bytes a pair.
+    Memory is some four times that of the result, 12 bytes for each distinct pair.
 
     Args:
         rows: ids with a special piece at both ends, which is left out.
         size: of the vocabulary.
         window: largest distance.
         pieces_at_a_time: in one part.
+
+    Returns:
+        Keys, first piece times vocabulary plus second piece, int64, sorted; and their counts,
+        float32.
     """
     # A row a b c with window 2: at distance 1 the pairs ab and bc count 1, at distance 2 ac counts
     # 1/2; ba, cb and ca count as much.
@@ -69,9 +90,9 @@ def count_neighbours(
             together = owner[distance:] == owner[:-distance]
             one, two = ids[:-distance][together], ids[distance:][together]
             keys += [one * size + two, two * size + one]
-            values += [np.full(2 * len(one), 1 / distance)]
+            values += [np.full(2 * len(one), 1 / distance, dtype=np.float32)]
         counts.add(np.concatenate(keys), np.concatenate(values))
-    return counts
+    return counts.total()
 
 
 def glove(
@@ -91,13 +112,13 @@ def glove(
     Returns:
         Float32, shape ``(size, dims)``; zeros where a piece is too rare.
     """
-    counts = count_neighbours(rows, size, spec.window)
-    first, second = np.divmod(counts.keys, size)
+    keys, values = count_neighbours(rows, size, spec.window)
+    first, second = np.divmod(keys, size)
     common = piece_counts >= spec.minimum_count
     kept = common[first] & common[second]
     device = PartialState().device
     pairs = torch.from_numpy(np.stack([first, second], axis=1)[kept]).to(device)
-    found = torch.from_numpy(counts.values[kept]).to(device)
+    found = torch.from_numpy(values[kept]).to(device)
     weights = (found / spec.largest_weight_at).clamp(max=1) ** _EXPONENT
     model = Factors(size, spec.dims, spec.seed).to(device)
     # The squares begin at 1, as in the authors' program: early steps are no longer than the rate.

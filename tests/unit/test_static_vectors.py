@@ -44,9 +44,9 @@ def test_counts_are_those_of_a_loop(pieces_at_a_time: int) -> None:
             for other, second in enumerate(pieces):
                 if 0 < abs(one - other) <= window:
                     expected[first * SIZE + second] += 1 / abs(one - other)
-    found = count_neighbours(rows, SIZE, window, pieces_at_a_time)
-    assert found.keys.tolist() == sorted(expected)
-    assert found.values == pytest.approx([expected[key] for key in sorted(expected)])
+    keys, values = count_neighbours(rows, SIZE, window, pieces_at_a_time)
+    assert keys.tolist() == sorted(expected)
+    assert values == pytest.approx([expected[key] for key in sorted(expected)])
 
 
 def test_the_product_of_the_factors_by_hand() -> None:
