@@ -19,7 +19,8 @@ _EXPONENT = 0.75
 _PIECES_AT_A_TIME = 2**22
 
 
-Keys, Values = npt.NDArray[np.int64], npt.NDArray[np.float32]
+Keys = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float32]
 
 
 class Counts:
