@@ -46,8 +46,9 @@ class Counts:
         return self._runs[0]
 
     def _join(self) -> None:
-        pair = self._runs.pop(), self._runs.pop()
-        self._runs.append(_summed(*(np.concatenate(parts) for parts in zip(*pair, strict=True))))
+        (keys, values), (others, more) = self._runs.pop(), self._runs.pop()
+        joined = _summed(np.concatenate([keys, others]), np.concatenate([values, more]))
+        self._runs.append(joined)
 
 
 def _summed(keys: Keys, values: Values) -> tuple[Keys, Values]:
