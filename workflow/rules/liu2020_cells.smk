@@ -59,12 +59,10 @@ def inference_cells(artifact):
     found = []
     for condition, number, name in shown_embeddings(artifact):
         for protocol in PROTOCOLS:
-            if name in STATIC_NAMES:
-                family = inference_family(LIU.embeddings.reference)
-                folder, seeds = f"<results>/static/{name}/{family}", CONFIG.seeds
-            else:
-                run = RUNS.get(inference_family(name), None, protocol)
-                folder, seeds = f"<results>/runs/{run.id}", run.seeds
+            is_static = name in STATIC_NAMES
+            family = inference_family(LIU.embeddings.reference if is_static else name)
+            run = RUNS.get(family, None, protocol)
+            folder = f"<results>/{f'static/{name}/{family}' if is_static else f'runs/{run.id}'}"
             found += [
                 {
                     "task": "xnli",
@@ -77,7 +75,7 @@ def inference_cells(artifact):
                     "seed": 100 * (number - 1) + seed,  # of the embeddings, of what learns on them
                     "path": f"{folder}/seed{seed}/predictions.parquet",
                 }
-                for seed in seeds
+                for seed in run.seeds
                 for language in LIU.inference.languages
             ]
     return found
