@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from itertools import pairwise
 
 import numpy as np
@@ -15,10 +16,9 @@ from mbert_atlas.config.static_vectors import StaticVectors
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 
+_logger = logging.getLogger(__name__)
 _EXPONENT = 0.75
 _PIECES_AT_A_TIME = 2**22
-
-
 Keys = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 
@@ -98,8 +98,8 @@ def glove(
 ) -> npt.NDArray[np.float32]:
     """Learn vectors of pieces by weighted least squares of the logarithms of counts, by AdaGrad.
 
-    J = sum_ij min(1, (X_ij / x_max)^.75) (w_i u_j + b_i + c_j - log X_ij)^2 (Eq. 8); a piece's
-    vector is w + u.
+    A piece's vector is w + u, see :func:`loss`. It runs on a GPU if there is one; 12 bytes a count
+    lie there.
 
     Args:
         rows: ids with a special piece at both ends, which is left out.
@@ -111,13 +111,12 @@ def glove(
         Float32, shape ``(size, dims)``; zeros where a piece is too rare.
     """
     keys, values = count_neighbours(rows, size, spec.window)
-    first, second = np.divmod(keys, size)
     common = piece_counts >= spec.minimum_count
-    kept = common[first] & common[second]
-    device = PartialState().device
-    pairs = torch.from_numpy(np.stack([first, second], axis=1)[kept]).to(device)
-    found = torch.from_numpy(values[kept]).to(device)
-    weights = (found / spec.largest_weight_at).clamp(max=1) ** _EXPONENT
+    kept = common[keys // size] & common[keys % size]
+    keys, device = keys[kept], PartialState().device
+    pairs = np.empty((len(keys), 2), dtype=np.int32)  # int32: pairs come by the billion
+    np.divmod(keys, size, out=(pairs[:, 0], pairs[:, 1]), casting="unsafe")
+    seen, counts = torch.from_numpy(pairs).to(device), torch.from_numpy(values[kept]).to(device)
     model = Factors(size, spec.dims, spec.seed).to(device)
     # The squares begin at 1, as in the authors' program: early steps are no longer than the rate.
     optimiser = torch.optim.Adagrad(
@@ -125,17 +124,32 @@ def glove(
     )
     order = torch.Generator().manual_seed(derive_seed(spec.seed, "order"))
     for epoch in range(spec.epochs):
-        shuffled = torch.randperm(len(pairs), generator=order)
+        shuffled = torch.randperm(len(seen), generator=order)
+        total = torch.zeros((), dtype=torch.float64, device=device)
         title = f"GloVe, pass {epoch + 1} of {spec.epochs}"
         for batch in track(torch.split(shuffled, spec.batch_size), title):
             batch = batch.to(device)
-            errors = model(pairs[batch]) - found[batch].log()
-            (weights[batch] * errors**2).sum().backward()
+            found = loss(model(seen[batch].long()), counts[batch], spec.largest_weight_at)
+            torch.autograd.backward(found)
             optimiser.step()
             optimiser.zero_grad()
+            total += found.detach()
+        _logger.info("%s: mean loss %.4f", title, total / len(seen))
     vectors = (model.words.weight + model.contexts.weight)[:, :-1].detach().cpu().numpy()
     vectors[~common] = 0
     return np.asarray(vectors, dtype=np.float32)
+
+
+def loss(products: torch.Tensor, counts: torch.Tensor, largest_weight_at: float) -> torch.Tensor:
+    """Return J = sum_ij min(1, (X_ij / x_max)^.75) (w_i u_j + b_i + c_j - log X_ij)^2 (Eq. 8).
+
+    Args:
+        products: what :class:`Factors` gives for some pairs, float32, shape ``(n,)``.
+        counts: X of these pairs, float32, shape ``(n,)``.
+        largest_weight_at: x_max.
+    """
+    weights = (counts / largest_weight_at).clamp(max=1) ** _EXPONENT
+    return (weights * (products - counts.log()) ** 2).sum()
 
 
 class Factors(nn.Module):

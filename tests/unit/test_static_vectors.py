@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS
-from mbert_atlas.static_vectors.glove import Factors, count_neighbours
+from mbert_atlas.static_vectors.glove import Factors, count_neighbours, loss
 from mbert_atlas.static_vectors.inference import (
     classify_with_static_vectors,
     features,
@@ -49,15 +50,26 @@ def test_counts_are_those_of_a_loop(pieces_at_a_time: int) -> None:
     assert values == pytest.approx([expected[key] for key in sorted(expected)])
 
 
-def test_the_product_of_the_factors_by_hand() -> None:
+def test_loss_and_gradients_by_hand() -> None:
     model = Factors(3, 2, seed=1)
     words, contexts = torch.tensor([[1.0, 2, 10], [3, 4, 20], [0, 0, 0]]), torch.ones(3, 3)
     with torch.no_grad():
         model.words.weight.copy_(words)
         model.contexts.weight.copy_(contexts)
-    pairs = torch.tensor([[0, 1], [1, 2], [2, 2]])
+    products = model(torch.tensor([[0, 1], [1, 2], [2, 2]]))
     # 1 + 2 + 10 + 1, 3 + 4 + 20 + 1, 0 + 1
-    assert model(pairs).tolist() == [14, 28, 1]
+    assert products.tolist() == [14, 28, 1]
+    # Weights (1 / 16)^.75 = 1/8, 1, and 1 again beyond x_max.
+    found = loss(products, torch.tensor([1.0, 16, 32]), largest_weight_at=16)
+    second, third = 28 - math.log(16), 1 - math.log(32)
+    assert found.item() == pytest.approx(14**2 / 8 + second**2 + third**2)
+    found.backward()
+    # dJ/dw_i sums 2 f e u_j, dJ/du_j sums 2 f e w_i; of biases, in the last column, 2 f e.
+    by_words = [[3.5] * 3, [2 * second] * 3, [2 * third] * 3]
+    by_contexts = [[0, 0, 0], [3.5, 7, 3.5], [6 * second, 8 * second, 2 * (second + third)]]
+    for part, expected in ((model.words, by_words), (model.contexts, by_contexts)):
+        assert part.weight.grad is not None
+        torch.testing.assert_close(part.weight.grad.to_dense(), torch.tensor(expected))
 
 
 @pytest.fixture
