@@ -23,6 +23,12 @@ class StaticVectors(ConfigModel):
     epochs: int = Field(5, ge=1, description="Passes over the texts, or over the counts.")
     learning_rate: float = Field(0.025, gt=0, description="At the beginning.")
     negative: int = Field(5, ge=1, description="word2vec: negative samples.")
+    subsampling: float = Field(
+        1e-3,
+        ge=0,
+        description="word2vec: pieces of a larger share of the texts are passed over at random, "
+        "the commoner the more often; 0: none.",
+    )
     largest_weight_at: float = Field(
         100.0, gt=0, description="glove: the count from which on weights are 1 (x_max)."
     )

@@ -23,7 +23,7 @@ from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
-from mbert_atlas.randomness import derive_seed
+from mbert_atlas.randomness import derive_seed, generator
 
 _TASK = "inference"
 _ROWS = 4096
@@ -41,7 +41,8 @@ def classify_with_static_vectors(
 ) -> None:
     """Train a network of one hidden layer on mean vectors of premises and hypotheses; predict.
 
-    It sees [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised.
+    It sees [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
+    training over its batch, in prediction by the average over all batches.
 
     Args:
         spec: the network and its training.
@@ -66,7 +67,7 @@ def classify_with_static_vectors(
         torch.manual_seed(derive_seed(seed, "network"))
         dims = table.shape[1]
         network = nn.Sequential(
-            nn.BatchNorm1d(4 * dims, affine=False),
+            nn.BatchNorm1d(4 * dims, affine=False, momentum=None),
             nn.Dropout(spec.dropout),
             nn.Linear(4 * dims, spec.hidden_size),
             nn.ReLU(),
@@ -143,7 +144,7 @@ def _train(
 ) -> None:
     device = PartialState().device
     optimiser = torch.optim.Adam(network.parameters(), lr=spec.learning_rate)
-    order = np.random.default_rng(derive_seed(seed, "order"))
+    order = generator(seed, "order")
     network.train()
     for epoch in range(spec.epochs):
         shuffled = order.permutation(len(labels))

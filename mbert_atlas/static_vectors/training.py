@@ -8,9 +8,10 @@ import numpy as np
 
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.config.static_vectors import StaticVectors
+from mbert_atlas.errors import DataError
 from mbert_atlas.static_vectors.glove import glove
 from mbert_atlas.static_vectors.word2vec import skip_gram
-from mbert_atlas.tokenizer import open_tokenizer
+from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
 
 
 def train_static_vectors(
@@ -25,8 +26,18 @@ def train_static_vectors(
         output: the store to write: ``vectors`` (float32, ``(vocabulary, dims)``), zeros where a
             piece is too rare, and ``counts`` of all pieces (int64, ``(vocabulary,)``).
         threads: of word2vec, see :func:`mbert_atlas.static_vectors.word2vec.skip_gram`.
+
+    Raises:
+        DataError: if the texts were encoded by another tokenizer.
     """
     encoded = load_arrays(store)
+    if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
+        raise DataError(
+            store,
+            "meta.json, key tokenizer",
+            f"the texts were not encoded by the tokenizer of {tokenizer_dir}",
+            "encode them anew",
+        )
     rows, size = encoded.ragged("input_ids"), open_tokenizer(tokenizer_dir).get_vocab_size()
     counts = np.bincount(rows.values, minlength=size)
     # The first and last piece of each row are special ones, of which there are no vectors.

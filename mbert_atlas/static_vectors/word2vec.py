@@ -23,7 +23,8 @@ def skip_gram(
         rows: ids with a special piece at both ends, which is left out.
         size: of the vocabulary.
         spec: hyperparameters.
-        threads: with more than one the result depends on their race.
+        threads: with one the same seed gives the same bytes; with more, threads overwrite each
+            other's steps, and every run gives slightly different vectors.
 
     Returns:
         Float32, shape ``(size, dims)``; zeros where a piece is too rare.
@@ -34,6 +35,7 @@ def skip_gram(
         window=spec.window,
         sg=1,
         negative=spec.negative,
+        sample=spec.subsampling,
         min_count=spec.minimum_count,
         alpha=spec.learning_rate,
         epochs=spec.epochs,

@@ -109,6 +109,13 @@ def test_planted_synonyms_are_neighbours(synonyms: Path, method: str, options: d
     np.testing.assert_array_equal(load_arrays(again).dense("vectors"), vectors)
 
 
+def test_texts_of_another_tokenizer_are_refused(synonyms: Path) -> None:
+    (synonyms / "texts/meta.json").write_text('{"arrays": ["input_ids"], "tokenizer": "other"}')
+    spec = StaticVectors(encoder="tiny", method="glove")
+    with pytest.raises(DataError, match="were not encoded by the tokenizer of"):
+        train_static_vectors(spec, synonyms / "tokenizer", synonyms / "texts", synonyms / "vectors")
+
+
 def vectors_of(folder: Path, tokenizer: Path) -> Path:
     table = np.random.default_rng(0).normal(size=(SIZE, 6)).astype(np.float32)
     table[:5] = 0

@@ -20,6 +20,11 @@ rule train_static_vectors:
     resources:
         mem_mb=memory("train_static_vectors"),
         runtime=minutes("train_static_vectors"),
+        gpu=lambda wildcards: (
+            request("train_static_vectors").gpu
+            if CONFIG.static_vectors[wildcards.static].method == "glove"
+            else 0  # gensim runs on CPUs
+        ),
     params:
         vectors=lambda wildcards: CONFIG.static_vectors[wildcards.static].model_dump(mode="json"),
         code=code("train_static_vectors"),
