@@ -18,7 +18,7 @@ from mbert_atlas.randomness import derive_seed
 
 _logger = logging.getLogger(__name__)
 _EXPONENT = 0.75
-_PIECES_AT_A_TIME = 2**22
+_PIECES_AT_A_TIME = 2**21
 Keys = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 
@@ -27,7 +27,8 @@ class Counts:
     """How often pieces occur together, the nearer the more: sums of 1 / distance.
 
     Attributes:
-        keys: first piece times vocabulary plus second piece, int64, sorted, shape ``(n,)``.
+        keys: the smaller piece times the vocabulary plus the larger one, int64, sorted, shape
+            ``(n,)``.
         values: float32, shape ``(n,)``.
     """
 
@@ -58,7 +59,7 @@ def _summed(keys: Keys, values: Values) -> tuple[Keys, Values]:
 def count_neighbours(
     rows: Ragged, size: int, window: int, pieces_at_a_time: int = _PIECES_AT_A_TIME
 ) -> tuple[Keys, Values]:
-    """Count pairs of pieces of a row that are at most ``window`` places apart, both ways.
+    """Count pairs of pieces of a row that are at most ``window`` places apart, whichever is first.
 
     Memory is some twice that of the result, 12 bytes for each distinct pair, and that of one part.
 
@@ -69,11 +70,11 @@ def count_neighbours(
         pieces_at_a_time: in one part.
 
     Returns:
-        Keys, first piece times vocabulary plus second piece, int64, sorted; and their counts,
-        float32.
+        Keys, the smaller piece times the vocabulary plus the larger one, int64, sorted; and their
+        counts X_ij = X_ji, float32.
     """
     # A row a b c with window 2: at distance 1 the pairs ab and bc count 1, at distance 2 ac counts
-    # 1/2; ba, cb and ca count as much.
+    # 1/2; ba, cb and ca count as much and are left out. Each a of a a is beside the other: 2.
     counts = Counts()
     bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], pieces_at_a_time))
     bounds = np.unique([*bounds, len(rows)])
@@ -87,10 +88,28 @@ def count_neighbours(
         for distance in range(1, window + 1):
             together = owner[distance:] == owner[:-distance]
             one, two = ids[:-distance][together], ids[distance:][together]
-            keys += [one * size + two, two * size + one]
-            values += [np.full(2 * len(one), 1 / distance, dtype=np.float32)]
+            keys.append(np.minimum(one, two) * size + np.maximum(one, two))
+            values.append(np.where(one == two, 2 / distance, 1 / distance).astype(np.float32))
         counts.add(np.concatenate(keys), np.concatenate(values))
     return counts.keys, counts.values
+
+
+def both_directions(keys: Keys, values: Values, size: int) -> tuple[npt.NDArray[np.int32], Values]:
+    """Return what Eq. 8 goes over: every i j with its count, and j i with the same.
+
+    Args:
+        keys: see :func:`count_neighbours`.
+        values: counts.
+        size: of the vocabulary.
+
+    Returns:
+        Pairs, shape ``(m, 2)``, as int32, since there may be a billion, and their counts, ``(m,)``.
+    """
+    pairs = np.empty((len(keys), 2), dtype=np.int32)
+    np.divmod(keys, size, out=(pairs[:, 0], pairs[:, 1]), casting="unsafe")
+    different = pairs[:, 0] < pairs[:, 1]
+    mirrored = np.concatenate([pairs, pairs[different, ::-1]])
+    return mirrored, np.concatenate([values, values[different]])
 
 
 def glove(
@@ -113,10 +132,9 @@ def glove(
     keys, values = count_neighbours(rows, size, spec.window)
     common = piece_counts >= spec.minimum_count
     kept = common[keys // size] & common[keys % size]
-    keys, device = keys[kept], PartialState().device
-    pairs = np.empty((len(keys), 2), dtype=np.int32)  # int32: pairs come by the billion
-    np.divmod(keys, size, out=(pairs[:, 0], pairs[:, 1]), casting="unsafe")
-    seen, counts = torch.from_numpy(pairs).to(device), torch.from_numpy(values[kept]).to(device)
+    pairs, found = both_directions(keys[kept], values[kept], size)
+    device = PartialState().device
+    seen, counts = torch.from_numpy(pairs).to(device), torch.from_numpy(found).to(device)
     model = Factors(size, spec.dims, spec.seed).to(device)
     # The squares begin at 1, as in the authors' program: early steps are no longer than the rate.
     optimiser = torch.optim.Adagrad(
@@ -129,11 +147,11 @@ def glove(
         title = f"GloVe, pass {epoch + 1} of {spec.epochs}"
         for batch in track(torch.split(shuffled, spec.batch_size), title):
             batch = batch.to(device)
-            found = loss(model(seen[batch].long()), counts[batch], spec.largest_weight_at)
-            torch.autograd.backward(found)
+            error = loss(model(seen[batch].long()), counts[batch], spec.largest_weight_at)
+            torch.autograd.backward(error)
             optimiser.step()
             optimiser.zero_grad()
-            total += found.detach()
+            total += error.detach()
         _logger.info("%s: mean loss %.4f", title, total / len(seen))
     vectors = (model.words.weight + model.contexts.weight)[:, :-1].detach().cpu().numpy()
     vectors[~common] = 0

@@ -17,7 +17,7 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS
-from mbert_atlas.static_vectors.glove import Factors, count_neighbours, loss
+from mbert_atlas.static_vectors.glove import Factors, both_directions, count_neighbours, loss
 from mbert_atlas.static_vectors.inference import (
     classify_with_static_vectors,
     features,
@@ -38,16 +38,18 @@ def random_rows(count: int = 60) -> Ragged:
 @pytest.mark.parametrize("pieces_at_a_time", [40, 10_000])
 def test_counts_are_those_of_a_loop(pieces_at_a_time: int) -> None:
     rows, window = random_rows(), 3
-    expected: Counter[int] = Counter()
+    expected: Counter[tuple[int, int]] = Counter()
     for row in range(len(rows)):
         pieces = rows[row][1:-1].tolist()
         for one, first in enumerate(pieces):
             for other, second in enumerate(pieces):
                 if 0 < abs(one - other) <= window:
-                    expected[first * SIZE + second] += 1 / abs(one - other)
+                    expected[first, second] += 1 / abs(one - other)
     keys, values = count_neighbours(rows, SIZE, window, pieces_at_a_time)
-    assert keys.tolist() == sorted(expected)
-    assert values == pytest.approx([expected[key] for key in sorted(expected)])
+    assert keys.tolist() == sorted(one * SIZE + two for one, two in expected if one <= two)
+    pairs, counts = both_directions(keys, values, SIZE)
+    assert len(pairs) == len(expected)
+    assert counts == pytest.approx([expected[one, two] for one, two in pairs.tolist()])
 
 
 def test_loss_and_gradients_by_hand() -> None:
