@@ -137,9 +137,12 @@ def test_means_of_both_sides(tmp_path: Path) -> None:
         for side, pieces in zip(sides, np.split(ids[row], [start[row]]), strict=True):
             known = [piece for piece in pieces if piece >= 5]
             assert side[row] == pytest.approx(table[known].mean(axis=0), abs=1e-6)
-    one, other = features(*sides), features(*sides[::-1])
-    assert torch.equal(one[:, :6], other[:, 6:12])
-    assert torch.equal(one[:, 12:], other[:, 12:])
+
+
+def test_features_by_hand() -> None:
+    u, v = np.array([[1, 2]], dtype=np.float32), np.array([[3, -1]], dtype=np.float32)
+    assert features(u, v).tolist() == [[1, 2, 3, -1, 2, 3, 3, -2]]
+    assert features(v, u).tolist() == [[3, -1, 1, 2, 2, 3, 3, -2]]
 
 
 def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
