@@ -54,7 +54,7 @@ def main() -> None:
     shifts = random.normal(size=(13, options.size)).astype(np.float32)
     ids = Ragged.from_rows(rows, np.int32)
     start = time.perf_counter()
-    found = predict_shifted(model, ids, shifts, list(LAYERS), list(WEIGHTS), token_budget=8192)
+    found = predict_shifted(model, ids, shifts, list(LAYERS), list(WEIGHTS))
     ours = time.perf_counter() - start
     start = time.perf_counter()
     apart = 0

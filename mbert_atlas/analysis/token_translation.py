@@ -33,7 +33,7 @@ def translate_tokens(
     layers: Sequence[int],
     weights: Sequence[float],
     shown: Sequence[int] = (),
-    token_budget: int = 8192,
+    token_budget: int | None = None,
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
@@ -46,7 +46,7 @@ def translate_tokens(
         layers: hidden states that are shifted, each by itself, 0 for the embeddings.
         weights: what the difference of means is multiplied by.
         shown: numbers of sentences whose predicted tokens the table keeps.
-        token_budget: most padded tokens in a batch, changes not counted.
+        token_budget: most padded tokens in a batch of all changes; none: what suits the device.
 
     Returns:
         Columns of ``schemas.TOKEN_TRANSLATIONS``.

@@ -14,7 +14,7 @@ import torch
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
-from mbert_atlas.encoders.precision import Precision, autocast
+from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import tokenizer_digest
@@ -76,7 +76,7 @@ def iterate_hidden_states(
     layers: Sequence[int],
     rows: npt.NDArray[np.int64] | None = None,
     segment_start: IntArray | None = None,
-    token_budget: int = 8192,
+    token_budget: int | None = None,
     precision: Precision = "fp32",
     description: str = "encoding",
 ) -> Iterator[EncodedBatch]:
@@ -90,7 +90,7 @@ def iterate_hidden_states(
         rows: which rows to encode, each once; none for all.
         segment_start: place of the first piece of token type 1 in each row of ``ids``; none where
             all pieces are of type 0.
-        token_budget: most padded tokens in a batch.
+        token_budget: most padded tokens in a batch; none: what suits the device.
         precision: see :data:`mbert_atlas.encoders.precision.Precision`.
         description: what the progress line says.
     """
@@ -100,7 +100,7 @@ def iterate_hidden_states(
         number_of_layers(model) - 1
     ]
     model.eval()
-    batches = micro_batches(chosen, ids.lengths, token_budget)
+    batches = micro_batches(chosen, ids.lengths, token_budget or fitting_tokens(device))
     for batch in track(batches, description):
         lengths, padded = ids.lengths[batch], ids.padded(batch, padding_id(model))
         mask = np.arange(padded.shape[1]) < lengths[:, None]

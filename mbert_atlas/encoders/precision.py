@@ -1,4 +1,4 @@
-"""In which precision forward passes run, and that a rerun gives the same bytes."""
+"""How forward passes run: in which precision, how many tokens at once, reruns to the byte."""
 
 from __future__ import annotations
 
@@ -22,3 +22,15 @@ def autocast(precision: Precision, device: torch.device) -> torch.autocast:
     able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     wanted = precision == "bf16" or (precision == "auto" and able)
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
+
+
+def fitting_tokens(device: torch.device) -> int:
+    """Return how many padded tokens a batch without gradients should have.
+
+    A GPU wants many to do. What a core works on should stay in its cache: batches of 8,192 tokens
+    take 1.5 times (96 dimensions) to 2 times (256 and 768) as long there as those of 512.
+
+    Args:
+        device: where the model is.
+    """
+    return 16384 if device.type == "cuda" else 512 * torch.get_num_threads()

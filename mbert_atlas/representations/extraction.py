@@ -47,7 +47,7 @@ def extract_features(
     languages: Collection[str] | None = None,
     hooks: Sequence[Hook] = (),
     dtype: Literal["float16", "float32"] = "float16",
-    token_budget: int = 8192,
+    token_budget: int | None = None,
 ) -> None:
     """Write the vectors of texts, words or tokens, by default those that a classifier sees.
 
@@ -64,7 +64,7 @@ def extract_features(
         languages: keep only examples in these; none for all.
         hooks: changes of hidden states.
         dtype: type on disk.
-        token_budget: most padded tokens in a batch.
+        token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
         DataError: if nothing is left, a text has no piece, or encoder and request do not fit.

@@ -33,7 +33,7 @@ def language_means(
     languages: Sequence[str],
     texts: int,
     seed: int = 0,
-    token_budget: int = 8192,
+    token_budget: int | None = None,
 ) -> None:
     """Encode texts of some languages once and write the means of all layers.
 
@@ -48,7 +48,7 @@ def language_means(
         languages: which, in the order of the rows.
         texts: of each language, drawn by the seed; fewer where there are fewer.
         seed: see above.
-        token_budget: most padded tokens in a batch.
+        token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
         DataError: if a language has no text, or the store is of another tokenizer.

@@ -42,7 +42,7 @@ def collect_vectors(
     summed: int,
     probed: int,
     seed: int = 0,
-    token_budget: int = 8192,
+    token_budget: int | None = None,
 ) -> None:
     """Encode texts of some languages; keep moments of some tokens and the vectors of others.
 
@@ -60,7 +60,7 @@ def collect_vectors(
         summed: tokens of each language that make the moments.
         probed: tokens of each in the sample.
         seed: decides which texts.
-        token_budget: most padded tokens in a batch.
+        token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
         DataError: if a language has no text, or the store is of another tokenizer.

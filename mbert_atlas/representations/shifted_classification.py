@@ -19,6 +19,7 @@ from accelerate import PartialState
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import Protocol
+from mbert_atlas.encoders.precision import fitting_tokens
 from mbert_atlas.encoders.upper_layers import last_states, remember
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.representations.language_means import mean_difference
@@ -59,7 +60,8 @@ def classify_shifted(
         AtlasError: if a language has no examples.
     """
     model, labels = tasks.load_model(model_dir)
-    model.to(PartialState().device).eval()
+    device = PartialState().device
+    model.to(device).eval()
     kind, found = tasks.get(task), load_arrays(means)
     rows: list[dict[str, Any]] = []
     for name, path in examples.items():
@@ -78,7 +80,7 @@ def classify_shifted(
                 shown,
                 partial(shifted_classes, layer=layer, vector=vector, weights=weights),
                 description=f"{name}, {code}, shifted",
-                token_budget=8192,
+                token_budget=fitting_tokens(device) // len(weights),
             ).values
             gold = np.array(store.meta["labels"])[store.dense("labels")[own]]
             right = np.array(labels)[predicted] == gold[:, None]

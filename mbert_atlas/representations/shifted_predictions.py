@@ -16,7 +16,7 @@ import torch
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.hidden_states import padding_id
-from mbert_atlas.encoders.precision import Precision, autocast
+from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
 from mbert_atlas.encoders.upper_layers import last_states, remember
 from mbert_atlas.encoding.parallel import inner
 from mbert_atlas.progress import track
@@ -32,7 +32,7 @@ def predict_shifted(
     shifts: npt.NDArray[np.float32],
     layers: Sequence[int],
     weights: Sequence[float],
-    token_budget: int,
+    token_budget: int | None = None,
     precision: Precision = "auto",
 ) -> Mapping[tuple[int, float], Ragged]:
     """Predict the token at every position but the special ones, for each layer and weight.
@@ -43,7 +43,7 @@ def predict_shifted(
         shifts: what is added at each hidden state, float32, shape ``(layers, dims)``.
         layers: which states.
         weights: multiples of it.
-        token_budget: most padded tokens in a batch.
+        token_budget: most padded tokens in a batch of all weights; none: what suits the device.
         precision: of the passes; logits are compared in it.
 
     Returns:
@@ -59,7 +59,8 @@ def predict_shifted(
         for weight in weights
     }
     everything = np.arange(len(rows), dtype=np.int64)
-    for batch in track(micro_batches(everything, rows.lengths, token_budget), "shifted passes"):
+    budget = (token_budget or fitting_tokens(device)) // len(weights)
+    for batch in track(micro_batches(everything, rows.lengths, budget), "shifted passes"):
         padded = torch.from_numpy(rows.padded(batch, padding_id(model))).to(device)
         lengths = torch.from_numpy(rows.lengths[batch]).to(device)[:, None]
         columns = torch.arange(padded.shape[1], device=device)

@@ -21,7 +21,9 @@ from mbert_atlas.encoders.hidden_states import (
 from mbert_atlas.encoders.loading import load_encoder
 
 
-def word_vectors(*, encoder: Path, store: Path, output: Path, token_budget: int = 8192) -> None:
+def word_vectors(
+    *, encoder: Path, store: Path, output: Path, token_budget: int | None = None
+) -> None:
     """Encode the contexts of words, each row once; write the mean vector of each word, all layers.
 
     The vector of an occurrence is the mean over its pieces, that of a word the mean over its
@@ -31,7 +33,7 @@ def word_vectors(*, encoder: Path, store: Path, output: Path, token_budget: int 
         encoder: encoder folder; runs in fp32.
         store: what :func:`mbert_atlas.representations.word_contexts.find_word_contexts` wrote.
         output: the store's folder, see the module.
-        token_budget: most padded tokens in a batch.
+        token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
         DataError: if the store is of another tokenizer.

@@ -30,7 +30,7 @@ from transformers import get_scheduler
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import Indices, epoch_batches, micro_batches
-from mbert_atlas.encoders.precision import Precision, autocast
+from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 from mbert_atlas.progress import track
@@ -125,7 +125,7 @@ def predict(
     *,
     description: str,
     rows: Indices | None = None,
-    token_budget: int = 16384,
+    token_budget: int | None = None,
     precision: Precision = "auto",
 ) -> Ragged:
     """Run ``forward`` over all examples, those of similar length together, without gradients.
@@ -137,7 +137,7 @@ def predict(
             examples one after the other, shape ``(rows, ...)``.
         description: for progress lines.
         rows: rows that each example gives, shape ``(n,)``; none: one each.
-        token_budget: padded tokens in one batch.
+        token_budget: padded tokens in one batch; none: what suits the device.
         precision: see :class:`Optimisation`.
 
     Returns:
@@ -150,7 +150,8 @@ def predict(
     values = np.empty(0, dtype=np.float32)
     device = PartialState().device
     model.to(device).eval()
-    groups = micro_batches(np.arange(len(lengths), dtype=np.int64), lengths, token_budget)
+    budget = token_budget or fitting_tokens(device)
+    groups = micro_batches(np.arange(len(lengths), dtype=np.int64), lengths, budget)
     with torch.inference_mode():
         for number, indices in enumerate(track(groups, description)):
             with autocast(precision, device):
