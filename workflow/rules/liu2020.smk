@@ -121,11 +121,11 @@ rule classify_shifted:
         ],
         means=lambda wildcards: f"<results>/means/{RUNS[wildcards.run].base}/{LIU.means}",
     output:
-        "<results>/shifted/{run}/seed{seed}.parquet",
+        "<results>/shifted/{run}/seed{seed}.{protocol}.parquet",
     log:
-        "<results>/logs/classify_shifted/{run}/seed{seed}.log",
+        "<results>/logs/classify_shifted/{run}/seed{seed}.{protocol}.log",
     benchmark:
-        "<results>/benchmarks/classify_shifted/{run}/seed{seed}.tsv"
+        "<results>/benchmarks/classify_shifted/{run}/seed{seed}.{protocol}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("classify_shifted").threads

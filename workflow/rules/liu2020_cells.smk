@@ -84,7 +84,12 @@ def inference_cells(artifact):
 def shifted_cells():
     """Condition, seed, protocol and path of the shifted classifications behind Table 4."""
     return [
-        (f"{row}_last_6_layers", seed, protocol, f"<results>/shifted/{run.id}/seed{seed}.parquet")
+        (
+            f"{row}_last_6_layers",
+            seed,
+            protocol,
+            f"<results>/shifted/{run.id}/seed{seed}.{protocol}.parquet",
+        )
         for row, (_, upper) in LIU.transfer.runs.items()
         for protocol in PROTOCOLS
         for run in [RUNS.get(upper, None, protocol)]

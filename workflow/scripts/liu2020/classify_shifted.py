@@ -4,18 +4,16 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.config.base import PROTOCOLS
     from mbert_atlas.files import write_parquet
     from mbert_atlas.representations.shifted_classification import classify_shifted
 
-    (protocol,) = (name for name in PROTOCOLS if snakemake.wildcards.run.endswith(name))
     examples = map(Path, snakemake.input.examples)
     table = classify_shifted(
         Path(snakemake.input.model),
         dict(zip(snakemake.params.datasets, examples, strict=True)),
         Path(snakemake.input.means),
         task="inference",
-        protocol=protocol,
+        protocol=snakemake.wildcards.protocol,
         **snakemake.params.shift,
     )
     write_parquet(table, snakemake.output[0])
