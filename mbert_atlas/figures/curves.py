@@ -27,6 +27,8 @@ def curve_plot(
 ) -> Figure:
     """Draw lines through the means over seeds, and bands from the least to the largest seed.
 
+    Panels that share no line have a legend each, others one together.
+
     Args:
         frame: columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers), ``seed``.
         title: goes above the figure.
@@ -44,10 +46,13 @@ def curve_plot(
     if frame.duplicated([*keys, "seed"]).any():
         row = frame[frame.duplicated([*keys, "seed"])].iloc[0]
         raise AtlasError(f"curves: {', '.join(f'{key} {row[key]}' for key in keys)} comes twice.")
-    kinds, panels = list(dict.fromkeys(frame["line"])), list(dict.fromkeys(frame["panel"]))
-    if len(kinds) > len(_MARKERS):
+    panels, everywhere = list(dict.fromkeys(frame["panel"])), list(dict.fromkeys(frame["line"]))
+    lines = {name: list(dict.fromkeys(rows["line"])) for name, rows in frame.groupby("panel")}
+    apart = len(panels) > 1 and sum(map(len, lines.values())) == len(everywhere)
+    shown = lines if apart else dict.fromkeys(panels, everywhere)
+    if (most := max(map(len, shown.values()))) > len(_MARKERS):
         raise AtlasError(
-            f"curves: {len(kinds)} lines are too many; draw at most {len(_MARKERS)} of them."
+            f"curves: {most} lines are too many; draw at most {len(_MARKERS)} of them."
         )
     table = frame.groupby(keys, as_index=False)["value"].agg(["mean", "min", "max"])
     columns = min(columns, len(panels))
@@ -63,24 +68,27 @@ def curve_plot(
                 axes.set_title(panels[place])
                 if own["min"].min() < 0 < own["max"].max():
                     axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
-                for number, kind in enumerate(kinds):
+                for number, kind in enumerate(shown[panels[place]]):
                     _draw(axes, own[own["line"] == kind], number, (names or {}).get(kind, kind))
+                if apart:
+                    axes.legend(frameon=False)
             if place + columns >= len(panels):
                 axes.tick_params(labelbottom=True)
                 axes.set_xlabel(along_label)
             if place % columns == 0:
                 axes.set_ylabel(value_label)
         figure.suptitle(title, x=0.01, ha="left")
-        found = [axes.get_legend_handles_labels() for axes in grid]
-        handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
-        labels = [(names or {}).get(kind, kind) for kind in kinds]
-        figure.legend(
-            [handles[label] for label in labels],
-            labels,
-            loc="outside lower center",
-            ncols=3,
-            frameon=False,
-        )
+        if not apart:
+            found = [axes.get_legend_handles_labels() for axes in grid]
+            handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
+            labels = [(names or {}).get(kind, kind) for kind in everywhere]
+            figure.legend(
+                [handles[label] for label in labels],
+                labels,
+                loc="outside lower center",
+                ncols=3,
+                frameon=False,
+            )
     return figure
 
 

@@ -52,13 +52,16 @@ def read_scores(
     Returns:
         Two tables for :func:`transfer_plot` and the label of its axis. Protocols that agree in all
         values are shown as one, ``both``. Several tasks become tests, or the rows where gains are
-        shown; several languages of training become tests too.
+        shown; several languages of training become tests too. Rows of single layers are left out
+        where others have none.
     """
     measured = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
     gains = measured["metric"] == GAIN
     headlines = {kind.headline for kind in KINDS.values()} | _AXES.keys()
     shown = gains if gains.any() else measured["metric"].isin(headlines)
     measured = measured[shown & (measured["target"] != "")]
+    if (whole := measured["layers"] == "").any():
+        measured = measured[whole]
     values = measured.groupby("protocol")["value"].apply(tuple)
     if values.nunique() == 1:  # one panel says it all
         measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")

@@ -22,6 +22,7 @@ from mbert_atlas.analysis.separation import separation
 from mbert_atlas.corpora import nli
 from mbert_atlas.corpora.universal_dependencies import UPOS
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.curves import curve_plot
 from mbert_atlas.figures.distances import (
     distance_grid,
     distance_histograms,
@@ -548,6 +549,23 @@ def test_transfer_plot_refuses_what_it_cannot_show() -> None:
         transfer_plot(many, title="t", value_label="v")
 
 
+@pytest.mark.parametrize(("lines", "legends"), [("ab", 1), ("cd", 2)])
+def test_curves_have_legends_of_their_own_if_panels_share_no_line(lines: str, legends: int) -> None:
+    frame = pd.DataFrame(
+        [
+            {"panel": panel, "line": line, "along": 1, "value": 1, "seed": 1}
+            for panel, own in (("p", "ab"), ("q", lines))
+            for line in own
+        ]
+    )
+    figure = curve_plot(frame, title="t", along_label="x", value_label="y")
+    inside = [axes.get_legend() for axes in figure.axes]
+    assert len(figure.legends) + sum(legend is not None for legend in inside) == legends
+    many = [frame.assign(line=frame["panel"] + str(number)) for number in range(7)]
+    with pytest.raises(AtlasError, match="7 lines are too many"):
+        curve_plot(pd.concat(many).drop_duplicates(), title="", along_label="", value_label="")
+
+
 def test_scores_are_read_with_gains_first_and_by_language_of_training(tmp_path: Path) -> None:
     common = {"artifact": "table5", "condition": "adjusted", "source": "en", "seed": 1}
     rows = [
@@ -569,6 +587,9 @@ def test_scores_are_read_with_gains_first_and_by_language_of_training(tmp_path: 
     write_measurements([*rows, *other], path)
     found = read_scores(path, None)[0]
     assert "XNLI, trained on de" in set(found["test"])
+    by_layer = [{**row, "layers": layer} for row in rows for layer in ("1", "2")]
+    write_measurements([*rows, *by_layer], path)
+    assert len(read_scores(path, None)[0]) == len(measured)
     gains = [{**rows[0], "metric": "gain_over_original", "value": 1.0}]
     write_measurements([*rows, *gains], path)
     found, _, label = read_scores(path, None)

@@ -20,6 +20,7 @@ STATIC_NAMES = {
     for name in names
 }
 BY_SIZE = {"200k": ("figure1", "figure2"), "1000k": ("figure3", "figure4")}
+BY_WINDOW = ("figure5", "figure6a", "figure6b")
 DIRECTIONS = [pair for code in LIU.translation.languages for pair in (("en", code), (code, "en"))]
 
 
@@ -31,9 +32,9 @@ def shown_embeddings(artifact):
             if artifact in BY_SIZE[size]:
                 shown = "bert" if condition == "bert_512" else condition
                 wanted = condition != "bert_20"
-            else:  # the effect of the window
+            else:  # the effect of the window, in figures of both sizes
                 shown = f"{condition}_{size}"
-                wanted = condition.startswith("bert_")
+                wanted = artifact in BY_WINDOW and condition.startswith("bert_")
             if wanted:
                 found += [(shown, seed, name) for seed, name in enumerate(names, 1)]
     return found

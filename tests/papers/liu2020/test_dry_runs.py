@@ -31,3 +31,8 @@ def test_one_figure_needs_nothing_of_the_others(repository):
     planned = jobs(snakemake(repository, "liu2020_figure7", "-n", "--forceall"))
     assert planned["translate_tokens"] == 1
     assert not planned.keys() & {"finetune", "pretrain", "retrieve_words"}
+    planned = jobs(snakemake(repository, "liu2020_figure1", "-n", "--forceall"))
+    assert planned["pretrain"] == 1
+    planned = jobs(snakemake(repository, "liu2020_figure5", "-n", "--forceall"))
+    assert planned["pretrain"] == 4
+    assert "train_static_vectors" not in planned
