@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
@@ -70,8 +71,11 @@ def curve_plot(
                     axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
                 for number, kind in enumerate(shown[panels[place]]):
                     _draw(axes, own[own["line"] == kind], number, (names or {}).get(kind, kind))
+                if (own["along"] % 1 == 0).all():
+                    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
                 if apart:
-                    axes.legend(frameon=False)
+                    where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
+                    axes.legend(frameon=False, ncols=3, **where)
             if place + columns >= len(panels):
                 axes.tick_params(labelbottom=True)
                 axes.set_xlabel(along_label)

@@ -153,7 +153,10 @@ def transfer_plot(
             axes.set_xlabel(value_label)
         grid[0].set_ylim(len(languages) - 0.5, -0.5)
         figure.suptitle(title, x=0.01, ha="left")
-        _write_legend(figure, grid[0], with_reported=reported is not None)
+        seeds = measured.groupby(["condition", "language", "protocol"])["seed"].nunique()
+        _write_legend(
+            figure, grid[0], with_seeds=seeds.max() > 1, with_reported=reported is not None
+        )
     return figure
 
 
@@ -237,9 +240,9 @@ def _finish_panel(axes: Axes, languages: Sequence[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _write_legend(figure: Figure, axes: Axes, *, with_reported: bool) -> None:
+def _write_legend(figure: Figure, axes: Axes, *, with_seeds: bool, with_reported: bool) -> None:
     handles, labels = axes.get_legend_handles_labels()
-    extra = {"one seed": ("o", 3.5, GROUP_COLOURS[0], 0.45)}
+    extra = {"one seed": ("o", 3.5, GROUP_COLOURS[0], 0.45)} if with_seeds else {}
     if with_reported:
         extra["reported by the paper"] = ("o", 8.5, "none", 1.0)
     for label, (marker, size, face, alpha) in extra.items():
