@@ -12,7 +12,8 @@ of another. Each claim says in which region its effect is to lie.
   there is no spread: the items alone make the interval, and the row says so.
 - **Items.** A score p on n items adds w² p (1 - p) / n for its weight w, p with two right and two
   wrong items more (Agresti and Coull 1998), so that 0 and 100 are not certain. This is right for
-  accuracy and an approximation for F1 and V-measure. Sides count as different items, which makes
+  accuracy, too wide for means of numbers between 0 and 1 such as reciprocal ranks and convert rates
+  of sentences, and an approximation for F1 and V-measure. Sides count as different items, which makes
   the interval too wide where they share a test set, unless the measurements have the paired
   interval of the two conditions (``<metric>_gain_low_vs_<condition>``): then that counts. A gain
   over the original is two scores at 50, of which the original's drops out where gains are compared.
@@ -93,8 +94,8 @@ RULE = (
 _NUMBERS = ("effect", "low", "high", "cells", "above", "below", "reported")
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05
-_PERCENT = re.compile(r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las)(_|$)")
-_SHARES = {"separation_auc": 1.0}
+_PERCENT = re.compile(r"(^|_)(accuracy(?!_drop)|f1|v_measure|ami|exact_match|las|mrr)(_|$)")
+_SHARES = {"separation_auc": 1.0, "convert_rate": 1.0}
 _Item = TypeVar("_Item")
 _WHERE = {"mean": "", "every": "everywhere", "most": "in most places", "some": "somewhere"}
 _METRIC, _CONDITION, _LAYERS = map(KEY.index, ("metric", "condition", "layers"))

@@ -209,6 +209,18 @@ def test_one_seed_leaves_the_items() -> None:
     assert found.basis == "1 seed: items alone"
 
 
+@pytest.mark.parametrize(("metric", "full"), [("accuracy", 100), ("mrr", 100), ("convert_rate", 1)])
+def test_means_between_0_and_1_have_items_too(metric: str, full: int) -> None:
+    name = key("original", metric=metric)
+    found = estimate({name: 1.0}, {name: measured(0.6 * full, n=400)})
+    assert found.high - found.effect == pytest.approx(full * 1.96 * 0.0245, rel=0.01)
+
+
+def test_a_relative_loss_of_accuracy_is_no_share() -> None:
+    name = key("original", metric="accuracy_drop_percent")
+    assert estimate({name: 1.0}, {name: measured(-20, n=400)}).basis == "1 seed, items unknown"
+
+
 def test_nothing_right_is_not_certain() -> None:
     found = estimate({key("original"): 1.0}, {key("original"): measured(0, n=96)})
     assert found.high == pytest.approx(1.96 * math.sqrt(1e4 * 0.02 * 0.98 / 96), abs=0.001)

@@ -62,7 +62,8 @@ def with_means(rows: Iterable[Row], mean: str = "avg", **fixed: Any) -> Iterator
             groups.setdefault(key, []).append(row)
     for key, members in groups.items():
         value = sum(row["value"] for row in members) / len(members)
-        yield dict(key) | fixed | {"target": mean, "value": value, "n": len(members)}
+        items = sum(row["n"] for row in members)
+        yield dict(key) | fixed | {"target": mean, "value": value, "n": items}
 
 
 def measure_inference(cells: Iterable[tuple[Cell, int]]) -> Iterator[Row]:

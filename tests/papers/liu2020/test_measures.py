@@ -51,7 +51,7 @@ def test_means_leave_english_out() -> None:
         for target, value in [("en", 90.0), ("de", 50.0), ("fr", 60.0)]
     ]
     found = list(with_means(rows, task="xnli"))
-    assert found[-1] == base | {"target": "avg", "value": 55.0, "n": 2, "task": "xnli"}
+    assert found[-1] == base | {"target": "avg", "value": 55.0, "n": 10, "task": "xnli"}
     assert len(found) == 4
 
 
