@@ -13,8 +13,8 @@ of another. Each claim says in which region its effect is to lie.
 - **Items.** A score p on n items adds w² p (1 - p) / n for its weight w, p with two right and two
   wrong items more (Agresti and Coull 1998), so that 0 and 100 are not certain. This is right for
   accuracy, too wide for means of numbers between 0 and 1 such as reciprocal ranks and convert rates
-  of sentences, and an approximation for F1 and V-measure. Sides count as different items, which makes
-  the interval too wide where they share a test set, unless the measurements have the paired
+  of sentences, and an approximation for F1 and V-measure. Sides count as different items, which
+  makes the interval too wide where they share a test set, unless the measurements have the paired
   interval of the two conditions (``<metric>_gain_low_vs_<condition>``): then that counts. A gain
   over the original is two scores at 50, of which the original's drops out where gains are compared.
   Test sets and languages count as different items. A metric that is no share of items (a ratio of
