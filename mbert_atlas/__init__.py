@@ -1,3 +1,3 @@
 """mbert-atlas: five papers on how multilingual BERT stores language, reproduced."""
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
