@@ -206,12 +206,15 @@ def test_odd_pretraining_texts_equal_transformers(tmp_path, tokenizer_dir):
 # that need it are listed, so that a new script is light or says that it is not.
 NEED_TORCH = {
     "adjust",
+    "classify_with_static_vectors",
     "collect_vectors",
     "extend_encoder",
     "extract_features",
     "finetune",
     "identify_languages",
+    "language_means",
     "pretrain",
+    "train_static_vectors",
     "word_pair_distances",
     "word_vectors",
 }
