@@ -292,6 +292,30 @@ def encoded(encoder, item):
     return f"<results>/tokens/{tokenised_by(encoder)}/examples/{item['encoding']}/{item['dataset']}"
 
 
+def static_examples(wildcards):
+    """The examples that a family of fine-tunings learns from and predicts, as static vectors see them."""
+    family, encoder = CONFIG.runs[wildcards.family], STATIC[wildcards.static]
+    return [
+        encoded(encoder, {"dataset": dataset, "encoding": family.encoding})
+        for dataset in [family.train, *family.evaluate]
+    ]
+
+
+def dictionary_tables(wildcards):
+    """The dictionaries that words of a language are taken from: all of them for English."""
+    languages = (
+        CONFIG.datasets[wildcards.dictionary].languages
+        if wildcards.language == "en"
+        else [wildcards.language]
+    )
+    return [table(wildcards.dictionary, language) for language in languages]
+
+
+def dictionary_side(wildcards):
+    """Parameter: the column of a dictionary that has the words of a language."""
+    return "source" if wildcards.language == "en" else "target"
+
+
 def unit_of(family):
     """What a family of fine-tuning runs predicts: texts, tokens, or trees."""
     task = CONFIG.encodings[CONFIG.runs[family].encoding].task

@@ -2,21 +2,6 @@
 # translations.
 
 
-def dictionary_tables(wildcards):
-    """The dictionaries that words of a language are taken from: all of them for English."""
-    languages = (
-        CONFIG.datasets[wildcards.dictionary].languages
-        if wildcards.language == "en"
-        else [wildcards.language]
-    )
-    return [table(wildcards.dictionary, language) for language in languages]
-
-
-def dictionary_side(wildcards):
-    """Parameter: the column of a dictionary that has the words of a language."""
-    return "source" if wildcards.language == "en" else "target"
-
-
 rule find_word_contexts:
     """Where the words of a dictionary stand in running texts, as token ids."""
     input:

@@ -60,12 +60,3 @@ rule classify_with_static_vectors:
         code=code("classify_with_static_vectors"),
     script:
         "../scripts/classify_with_static_vectors.py"
-
-
-def static_examples(wildcards):
-    """The examples that a family of fine-tunings learns from and predicts, as static vectors see them."""
-    family, encoder = CONFIG.runs[wildcards.family], STATIC[wildcards.static]
-    return [
-        encoded(encoder, {"dataset": dataset, "encoding": family.encoding})
-        for dataset in [family.train, *family.evaluate]
-    ]
