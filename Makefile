@@ -51,7 +51,7 @@ encoder: $(INSTALLED) ## train the encoders that the repository ships for the de
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders
 
 test: lint ## lint, then every test, with coverage
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --cov --cov-report= -m "not alone"
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal --cov --cov-report= -m "not alone"
 	$(VENV)/bin/python -m pytest -m alone \
 	  --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=85
 

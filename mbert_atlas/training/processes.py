@@ -1,8 +1,8 @@
 """One job on several GPUs of a node: a process for each, which accelerate finds by environment.
 
-    in_processes(4, "package.module:function", name="value")
+    in_processes(4, function, name="value")
 
-The function is imported and called in every process, with values that JSON can say.
+The function of a module is called in every process, with values that JSON can say.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -29,14 +29,16 @@ _PATIENCE = 60.0
 """Seconds that the others get to end once one process has failed."""
 
 
-def in_processes(gpus: int, function: str, *, on_cpu: bool = False, **arguments: Any) -> None:
+def in_processes(
+    gpus: int, function: Callable[..., None], *, on_cpu: bool = False, **arguments: Any
+) -> None:
     """Call a function in as many processes as there are GPUs for, or in this one.
 
     SIGTERM is passed on to all of them.
 
     Args:
         gpus: how many were asked for; those that are not there are not counted.
-        function: ``module:name``.
+        function: one that a module has by its name.
         on_cpu: count processes, whatever GPUs there are.
         arguments: of the function.
 
@@ -45,12 +47,13 @@ def in_processes(gpus: int, function: str, *, on_cpu: bool = False, **arguments:
     """
     count = gpus if on_cpu else min(gpus, torch.cuda.device_count())
     if count <= 1:
-        _called(function)(**arguments)
+        function(**arguments)
         return
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
-    command = [sys.executable, "-m", __name__, function, json.dumps(arguments)]
+    name = f"{function.__module__}:{function.__qualname__}"
+    command = [sys.executable, "-m", __name__, name, json.dumps(arguments)]
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
     common |= {"LOCAL_WORLD_SIZE": str(count)} | ({"ACCELERATE_USE_CPU": "1"} if on_cpu else {})
     common["PYTHONPATH"] = os.pathsep.join(sys.path)  # a job may run in another folder
@@ -126,25 +129,20 @@ def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[No
         signal.signal(signal.SIGTERM, before)
 
 
-def _called(function: str) -> Any:
-    module, _, name = function.partition(":")
-    return getattr(import_module(module), name)
-
-
 def _end_with_parent() -> None:
     os.read(0, 1)  # a parent that was killed closes the pipe
     os._exit(1)
 
 
 def _main() -> None:
-    function, arguments = sys.argv[1:]
+    name, arguments = sys.argv[1:]
     threading.Thread(target=_end_with_parent, daemon=True).start()
     level = logging.INFO if os.environ["RANK"] == "0" else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     backend = "gloo" if "ACCELERATE_USE_CPU" in os.environ else "cpu:gloo,cuda:nccl"
     try:
         torch.distributed.init_process_group(backend)
-        _called(function)(**json.loads(arguments))
+        resolve_name(name)(**json.loads(arguments))
     except AtlasError as error:
         print(f"{_MARK}{error}", file=sys.stderr, flush=True)
         sys.exit(1)

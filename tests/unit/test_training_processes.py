@@ -23,8 +23,6 @@ from mbert_atlas.training.loop import _Run
 from mbert_atlas.training.pretraining import make_encoder
 from mbert_atlas.training.processes import in_processes
 
-MAKE = "mbert_atlas.training.pretraining:make_encoder"
-
 
 def job(folder: Path, name: str, epochs: int = 3) -> dict[str, Any]:
     """An encoder with dropout, steps of eight rows in several micro-batches."""
@@ -72,9 +70,9 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 def test_two_processes_train_as_one_does(
     texts: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    in_processes(2, MAKE, on_cpu=True, **job(texts, "two"))
+    in_processes(2, make_encoder, on_cpu=True, **job(texts, "two"))
     with caplog.at_level(logging.INFO):
-        in_processes(1, MAKE, **job(texts, "one"))
+        in_processes(1, make_encoder, **job(texts, "one"))
     losses = [
         [line.partition("mean loss ")[2][:6] for line in said.splitlines() if "mean loss" in line]
         for said in (capfd.readouterr().err, caplog.text)
@@ -91,19 +89,20 @@ def test_a_mistake_is_one_sentence(texts: Path) -> None:
     encode_texts({"en": ["a b"]}, texts / "tokenizer", texts / "long", max_length=64)
     wrong["tokens"] = str(texts / "long")
     with pytest.raises(AtlasError, match="rows of 64 pieces exceed the 32 positions"):
-        in_processes(2, MAKE, on_cpu=True, **wrong)
+        in_processes(2, make_encoder, on_cpu=True, **wrong)
     assert not (texts / "wrong").exists()
 
 
 def test_a_stop_loses_nothing(texts: Path) -> None:
     long = job(texts, "stopped", epochs=30)
     program = (
-        "import json, sys\n"
+        "import json, pkgutil, sys\n"
         "from mbert_atlas.errors import AtlasError\n"
         "from mbert_atlas.training import processes\n"
         "processes._PATIENCE = 1\n"
         "try:\n"
-        "    processes.in_processes(2, sys.argv[1], on_cpu=True, **json.loads(sys.argv[2]))\n"
+        "    function = pkgutil.resolve_name(sys.argv[1])\n"
+        "    processes.in_processes(2, function, on_cpu=True, **json.loads(sys.argv[2]))\n"
         "except AtlasError as error:\n"
         "    print('stopped:', error)\n"
     )
@@ -124,8 +123,8 @@ def test_a_stop_loses_nothing(texts: Path) -> None:
     assert "goes on from there" in said
     (state,) = (texts / "stopped-state").glob("step-*")
     assert 10 <= int(state.name.removeprefix("step-")) < 150
-    in_processes(2, MAKE, on_cpu=True, **long)
-    in_processes(1, MAKE, **job(texts, "undisturbed", epochs=30))
+    in_processes(2, make_encoder, on_cpu=True, **long)
+    in_processes(1, make_encoder, **job(texts, "undisturbed", epochs=30))
     one, two = weights(texts / "undisturbed"), weights(texts / "stopped")
     for name, tensor in one.items():
         torch.testing.assert_close(two[name], tensor, rtol=1e-3, atol=1e-3)

@@ -4,12 +4,13 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.training.pretraining import make_encoder
     from mbert_atlas.training.processes import in_processes
 
     found, state = snakemake.input, snakemake.params.state
     in_processes(
         snakemake.resources.get("gpu", 0),
-        "mbert_atlas.training.pretraining:make_encoder",
+        make_encoder,
         scratch=snakemake.params.encoder["scratch"],
         changed=snakemake.params.encoder["changed"],
         tokenizer=str(found.tokenizer),
