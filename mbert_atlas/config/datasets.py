@@ -230,6 +230,7 @@ class Dictionary(_Dataset):
 
     one_file = True
     corpus: Literal["dictionary"] = _CORPUS
+    limit: int | None = _LIMIT
 
     @model_validator(mode="after")
     def _has_two_languages(self) -> Dictionary:

@@ -46,7 +46,13 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], int]:
 
 
 def read_dictionary(
-    path: Path, language: str, output: Path | str, card: Path | str, *, source: Source = None
+    path: Path,
+    language: str,
+    output: Path | str,
+    card: Path | str,
+    *,
+    limit: int | None = None,
+    source: Source = None,
 ) -> None:
     """Make a dictionary of English and one other language a table.
 
@@ -55,12 +61,14 @@ def read_dictionary(
         language: our code of the other language.
         output: Parquet file with the columns of ``schemas.DICTIONARY``, words as they stand.
         card: JSON file for the dataset card.
+        limit: keep the first pairs; those of MUSE are of the most frequent English words.
         source: dataset, licence and citation for the card.
 
     Raises:
         DataError: see :func:`read_pairs`.
     """
     pairs, malformed = read_pairs(path)
+    read, pairs = len(pairs), pairs[:limit]
     english, other = zip(*pairs, strict=True)
     write_card(
         card,
@@ -72,7 +80,7 @@ def read_dictionary(
             "English words": len(set(english)),
             "other words": len(set(other)),
         },
-        dropped={"not two words on a line": malformed},
+        dropped={"not two words on a line": malformed, "beyond the limit": read - len(pairs)},
         source=source,
     )
     write_parquet(table_of(pairs, DICTIONARY), output)

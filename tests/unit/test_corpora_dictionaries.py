@@ -18,10 +18,12 @@ from mbert_atlas.schemas import DICTIONARY
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 
 
-def read(folder: Path, text: str, name: str = "en-de") -> list[dict[str, str]]:
+def read(
+    folder: Path, text: str, name: str = "en-de", limit: int | None = None
+) -> list[dict[str, str]]:
     (folder / f"{name}.txt").write_text(text, "utf-8")
     output = folder / f"{name}.parquet"
-    read_dictionary(folder / f"{name}.txt", "de", output, folder / f"{name}.json")
+    read_dictionary(folder / f"{name}.txt", "de", output, folder / f"{name}.json", limit=limit)
     table = pq.read_table(output)
     assert table.schema.equals(DICTIONARY)
     rows: list[dict[str, str]] = table.to_pylist()
@@ -39,6 +41,12 @@ def test_pairs_as_they_stand(tmp_path: Path) -> None:
     assert card["language"] == "en-de"
     assert card["counts"] == {"pairs": 100, "English words": 2, "other words": 3}
     assert card["dropped"] == {"not two words on a line": 1}
+
+
+def test_a_limit_keeps_the_first_pairs(tmp_path: Path) -> None:
+    rows = read(tmp_path, "the die\nthe der\ndog hund\n", limit=2)
+    assert [row["target"] for row in rows] == ["die", "der"]
+    assert read_json(tmp_path / "en-de.json")["dropped"]["beyond the limit"] == 1
 
 
 def test_many_malformed_lines_are_refused(tmp_path: Path) -> None:

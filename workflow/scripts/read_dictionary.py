@@ -13,6 +13,7 @@ def main(snakemake):
         snakemake.wildcards.language,
         snakemake.output.table,
         snakemake.output.card,
+        limit=snakemake.params.dataset["limit"],
         source=origin(snakemake, path),
     )
 
