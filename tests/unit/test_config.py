@@ -94,7 +94,7 @@ def test_merge_goes_mapping_by_mapping_and_replaces_lists():
         (
             "datasets:\n  wikipedia: {limit: 9}\n",
             "line 2, key datasets.wikipedia.limit",
-            "there is no such key; bitext, dictionary, language_identification, named_entities, nli, ",
+            "there is no such key; bitext, dictionary, language_identification, named_entities, ",
         ),
         (
             "datasets: {xnli: {minimum_characters: 9}}\n",
