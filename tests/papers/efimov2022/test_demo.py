@@ -113,8 +113,9 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
     planned = left_to_do(demo, *DEMO, str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
-    # With and without replay: inference on each, two more tasks in Hindi; and translated questions.
-    assert planned["finetune"] == 4 * 2 + 2 * 2 * 2 + 1
+    # Two languages and two seeds of inference, two seeds of entities, one of answers and of
+    # translated questions; and with replay one seed of each but the last.
+    assert planned["finetune"] == 2 * 2 + 2 + 1 + 1 + 2 + 1 + 1
     assert "pretrain" not in planned
     assert "align" not in planned
 
