@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import numbered_lines
+from mbert_atlas.corpora.lines import ascii_words, numbered_lines
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
@@ -31,7 +31,7 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], int]:
         DataError: if the file is missing or damaged, or more than one line in a hundred is
             malformed; names the first.
     """
-    rows = [(number, line.split()) for number, line in numbered_lines(path)]
+    rows = [(number, ascii_words(line)) for number, line in numbered_lines(path)]
     pairs = [(row[0], row[1]) for _, row in rows if len(row) == 2]
     malformed = [(number, row) for number, row in rows if len(row) != 2]
     if malformed and len(malformed) > _MOST_MALFORMED * len(rows):

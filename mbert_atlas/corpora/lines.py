@@ -41,6 +41,15 @@ def decoded_lines(stream: Iterable[bytes], path: Path | str) -> Iterator[tuple[i
         yield number, text.removesuffix("\n").removesuffix("\r")
 
 
+def ascii_words(text: str) -> list[str]:
+    """Split a tokenised text at ASCII blanks only.
+
+    ``str.split`` would also split at U+3000 or U+00A0, which are tokens or parts of tokens in
+    tokenised corpora, so that every word after them would be counted wrongly.
+    """
+    return re.findall(r"[^ \t\n\r\f\v]+", text)
+
+
 @contextmanager
 def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
     """Open a file, or the member of a zip or of a gzipped tar whose path matches ``pattern``.

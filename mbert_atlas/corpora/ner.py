@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
+    ascii_words,
     decoded_lines,
     numbered_lines,
     open_member,
@@ -163,7 +164,7 @@ def _conll_lines(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator
     """
     before = OUTSIDE
     for number, line in lines:
-        columns = line.split()
+        columns = ascii_words(line)
         if not columns or columns[0] == "-DOCSTART-":
             before = OUTSIDE
             yield number, ""
