@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
     manythings,
@@ -78,7 +80,9 @@ def read_bitext(
 
     A source that holds more than is wanted gives its first pairs if it is WikiMatrix, whose lines
     are sorted by falling margin, and a random sample of all its pairs otherwise. Pairs with an
-    empty side, with two identical sides, and exact repetitions of a pair are dropped.
+    empty side, with two identical sides, and exact repetitions of a pair are dropped; so are bad
+    lines (not UTF-8, a wrong number of columns, a margin that is not a number) while they are few,
+    see :class:`BadRows`.
 
     Args:
         sources: taken in turn until ``maximum_sentences`` is reached.
@@ -90,12 +94,11 @@ def read_bitext(
         source: dataset, licence and citation for the card; one mapping for each source, or one.
 
     Raises:
-        DataError: for a wrong number of columns, a margin that is not a number, files of unequal
-            length, a missing member, an unknown format, or sources without a pair; names file and
-            line.
+        DataError: for too many bad lines, files of unequal length, a missing member, an unknown
+            format, or sources without a pair; names file and line.
     """
-    counts, dropped = Counter[str](), Counter[str]()
-    rows = _rows(sources, language, seed, maximum_sentences, counts, dropped)
+    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("lines")
+    rows = _rows(sources, language, seed, maximum_sentences, counts, dropped, bad)
     write_in_groups(rows, BITEXT, output)
     write_card(
         card,
@@ -104,6 +107,7 @@ def read_bitext(
         files=[file for one in sources for file in one.files],
         counts=counts,
         dropped=dropped,
+        bad=bad,
         source=source,
         notes=[f"seed {seed}"],
         tool=f"sacremoses {version('sacremoses')}",
@@ -117,12 +121,13 @@ def _rows(
     maximum: int | None,
     counts: Counter[str],
     dropped: Counter[str],
+    bad: BadRows,
 ) -> Generator[list[Mapping[str, Any]], None, None]:
     known: set[bytes] = set()
     for place, one in enumerate(sources):
         left = None if maximum is None else maximum - counts["pairs"]
         limit = min((most for most in (one.limit, left) if most is not None), default=None)
-        for pair, english, other in _pairs(one, language, limit, seed, known, counts, dropped):
+        for pair, english, other in _pairs(one, language, limit, seed, known, counts, dropped, bad):
             counts["pairs"] += 1
             counts[f"{one.path.name}: pairs"] += 1
             counts["English words"] += len(english)
@@ -134,6 +139,7 @@ def _rows(
                 "score": pair.score,
             }
             yield [row]
+    bad.require_few(counts["lines read"])
     if not counts["pairs"]:
         raise DataError(
             ", ".join(str(one.path) for one in sources) or "no source",
@@ -151,13 +157,14 @@ def _pairs(
     known: set[bytes],
     counts: Counter[str],
     dropped: Counter[str],
+    bad: BadRows,
 ) -> Iterator[tuple[_Pair, list[str], list[str]]]:
     """Yield at most ``limit`` pairs that pass, with the words of both sides."""
     if limit == 0:
         return
     taken = 0
     tokenizers = [WordTokenizer(code) for code in (ENGLISH, language)]
-    with closing(_raw_pairs(one, language, dropped)) as raw:
+    with closing(_raw_pairs(one, language, dropped, bad)) as raw:
         passing: Iterator[_Pair] = _different(raw, known, counts, dropped)
         if limit is not None and one.format != "wikimatrix":
             pairs = list(passing)
@@ -195,26 +202,26 @@ def _different(
 
 
 def _raw_pairs(
-    one: BitextSource, language: str, dropped: Counter[str]
+    one: BitextSource, language: str, dropped: Counter[str], bad: BadRows
 ) -> Generator[_Pair, None, None]:
     require_format(one.format, get_args(Format), one.path)
     if one.format == "wikimatrix":
-        yield from _wikimatrix(one.path, language)
+        yield from _wikimatrix(one.path, language, bad)
     elif one.format == "moses":
         members = (one.path, rf"[^/]+\.{ENGLISH}"), (one.path, rf"[^/]+\.{re.escape(language)}")
-        for number, english, other in parallel_lines(*members):
+        for number, english, other in parallel_lines(*members, bad):
             yield _Pair(number, english, other)
     elif one.format == "manythings":
-        for number, (english, other, *_) in manythings(one.path):
+        for number, (english, other, *_) in manythings(one.path, bad):
             yield _Pair(number, english, other)
     elif one.target_path is None:
         mend = "name the file of the other language"
         raise DataError(one.path, "target_path", "is missing", mend)
     else:
-        yield from _lines(one.path, one.target_path, dropped)
+        yield from _lines(one.path, one.target_path, dropped, bad)
 
 
-def _wikimatrix(path: Path, language: str) -> Iterator[_Pair]:
+def _wikimatrix(path: Path, language: str, bad: BadRows) -> Iterator[_Pair]:
     in_name = re.match(r"WikiMatrix\.([\w-]+?)-([\w]+)\.tsv", path.name)
     codes = list(in_name.groups()) if in_name else sorted((ENGLISH, language))
     if sorted(codes) != sorted((ENGLISH, language)):
@@ -225,22 +232,24 @@ def _wikimatrix(path: Path, language: str) -> Iterator[_Pair]:
             "correct the source's path",
         )
     english, other = codes.index(ENGLISH) + 1, codes.index(language) + 1
-    for number, columns in numbered_columns(path, least=3):
+    for number, columns in numbered_columns(path, least=3, bad=bad):
         try:
             margin = float(columns[0])
-        except ValueError as error:
-            raise DataError(
-                path,
-                f"line {number}",
-                f"margin {columns[0]!r} is not a number",
-                "check that the file is in the format wikimatrix",
-            ) from error
+        except ValueError:
+            margin = math.nan
+        if not math.isfinite(margin):
+            problem = f"margin {columns[0]!r} is not a number"
+            mend = "check that the file is in the format wikimatrix"
+            bad.drop(DataError(path, f"line {number}", problem, mend))
+            continue
         yield _Pair(number, columns[english], columns[other], margin)
 
 
-def _lines(english_path: Path, other_path: Path, dropped: Counter[str]) -> Iterator[_Pair]:
+def _lines(
+    english_path: Path, other_path: Path, dropped: Counter[str], bad: BadRows
+) -> Iterator[_Pair]:
     held: _Pair | None = None
-    for number, english, other in parallel_lines((english_path, None), (other_path, None)):
+    for number, english, other in parallel_lines((english_path, None), (other_path, None), bad):
         if _RANGE in (english.strip(), other.strip()):
             # One side tells this verse in an earlier line, which is then no translation either.
             dropped["verses told together on one side"] += 1 + (held is not None)

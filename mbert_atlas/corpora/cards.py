@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mbert_atlas import __version__
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.files import sha256_of, write_json
 
 Source = Mapping[str, str] | Sequence[Mapping[str, str]] | None
@@ -19,6 +20,7 @@ def write_card(
     files: Iterable[Path | str],
     counts: Mapping[str, int],
     dropped: Mapping[str, int],
+    bad: BadRows | None = None,
     source: Source = None,
     notes: Iterable[str] = (),
     tool: str = "",
@@ -32,6 +34,7 @@ def write_card(
         files: upstream files that were read; their checksums are taken here.
         counts: items by kind.
         dropped: items left out, by reason; reasons with nothing left out are not written.
+        bad: rows left out since they cannot be used; the first few are listed.
         source: ``dataset``, ``licence`` and ``citation`` as the source register states them; one
             mapping, or one for each source of a mixed dataset.
         notes: choices that a reader should know.
@@ -42,6 +45,7 @@ def write_card(
     def joined(key: str, otherwise: str) -> str:
         return "; ".join(dict.fromkeys(one[key] for one in stated if one.get(key))) or otherwise
 
+    left_out = {**dropped, **(bad.reasons if bad else {})}
     content = {
         "dataset": joined("dataset", dataset),
         "language": language,
@@ -49,7 +53,8 @@ def write_card(
         "licence": joined("licence", "not stated"),
         "citation": joined("citation", "not stated"),
         "counts": dict(counts),
-        "dropped": {reason: number for reason, number in dropped.items() if number},
+        "dropped": {reason: number for reason, number in left_out.items() if number},
+        "first_bad_rows": bad.first if bad else [],
         "notes": list(notes),
         "created_by": f"mbert-atlas {__version__}" + (f", {tool}" if tool else ""),
     }
