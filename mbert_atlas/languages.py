@@ -23,7 +23,10 @@ class Language(BaseModel):
     )
     name: str = Field(min_length=1, description="English name")
     iso639_3: str = Field(pattern=r"^[a-z]{3}$", description="ISO 639-3 code")
-    script: str = Field(pattern=r"^[A-Z][a-z]{3}$", description="main script, ISO 15924")
+    script: str = Field(
+        pattern=r"^[A-Z][a-z]{3}( [A-Z][a-z]{3})*$",
+        description="scripts that its texts may be in, ISO 15924, blanks between; main one first",
+    )
     family: str = Field(min_length=1, description="family as in WALS")
     genus: str = Field(min_length=1, description="genus as in WALS")
     wals_code: str = Field(

@@ -10,6 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,6 +22,7 @@ from mbert_atlas.corpora.lines import (
     parallel_lines,
     require_format,
 )
+from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_in_groups
@@ -75,6 +77,7 @@ def read_bitext(
     seed: int,
     maximum_sentences: int | None = None,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Read, filter and tokenise the bitext of English and one other language.
 
@@ -92,13 +95,16 @@ def read_bitext(
         seed: seed of the run, for the samples.
         maximum_sentences: most pairs to keep; all if none (Efimov et al. 2022: 250,000).
         source: dataset, licence and citation for the card; one mapping for each source, or one.
+        script: what the other language is written in; the beginnings of both sides are then held
+            against their scripts, see :func:`require_script`.
 
     Raises:
         DataError: for too many bad lines, files of unequal length, a missing member, an unknown
-            format, or sources without a pair; names file and line.
+            format, sources without a pair, or a side in another script, as when the two are
+            exchanged; names file and line.
     """
     counts, dropped, bad = Counter[str](), Counter[str](), BadRows("lines")
-    rows = _rows(sources, language, seed, maximum_sentences, counts, dropped, bad)
+    rows = _rows(sources, language, script, seed, maximum_sentences, counts, dropped, bad)
     write_in_groups(rows, BITEXT, output)
     write_card(
         card,
@@ -117,6 +123,7 @@ def read_bitext(
 def _rows(
     sources: Sequence[BitextSource],
     language: str,
+    script: str,
     seed: int,
     maximum: int | None,
     counts: Counter[str],
@@ -127,7 +134,8 @@ def _rows(
     for place, one in enumerate(sources):
         left = None if maximum is None else maximum - counts["pairs"]
         limit = min((most for most in (one.limit, left) if most is not None), default=None)
-        for pair, english, other in _pairs(one, language, limit, seed, known, counts, dropped, bad):
+        pairs = _pairs(one, language, limit, seed, known, counts, dropped, bad)
+        for pair, english, other in _in_script(pairs, one, language, script):
             counts["pairs"] += 1
             counts[f"{one.path.name}: pairs"] += 1
             counts["English words"] += len(english)
@@ -179,6 +187,22 @@ def _pairs(
                 taken += 1
                 if taken == limit:
                     return
+
+
+def _in_script(
+    pairs: Iterator[tuple[_Pair, list[str], list[str]]],
+    one: BitextSource,
+    language: str,
+    script: str,
+) -> Iterator[tuple[_Pair, list[str], list[str]]]:
+    """Yield all pairs once the first of them are known to be in the scripts of their languages."""
+    first = list(islice(pairs, TEXTS if script else 0))
+    mend = "are the sides exchanged? correct the source's path, format or language"
+    if script:
+        require_script((pair.english for pair, *_ in first), "Latn", one.path, ENGLISH, mend)
+        other = one.target_path or one.path
+        require_script((pair.other for pair, *_ in first), script, other, language, mend)
+    return chain(first, pairs)
 
 
 def _different(

@@ -21,6 +21,13 @@ def origin(snakemake, path):
     return {"dataset": found.dataset, "licence": found.licence, "citation": found.citation}
 
 
+def script_of(language):
+    """What a language is written in, from the table of languages."""
+    from mbert_atlas.languages import Languages
+
+    return Languages.read(ROOT / "resources/languages.csv")[language].script
+
+
 def read_languages(snakemake, read):
     """Call ``read(language, sources, dataset, output, card)`` for each language; join them."""
     import pyarrow as pa

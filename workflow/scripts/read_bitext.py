@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin
+from workflow.scripts.origins import origin, script_of
 
 
 def main(snakemake):
@@ -25,6 +25,7 @@ def main(snakemake):
         seed=dataset["seed"],
         maximum_sentences=dataset["limit"],
         source=[origin(snakemake, source["path"]) for source in sources],
+        script=script_of(snakemake.wildcards.language),
     )
 
 

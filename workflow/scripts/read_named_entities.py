@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin, read_languages
+from workflow.scripts.origins import origin, read_languages, script_of
 
 
 def main(snakemake):
@@ -17,6 +17,7 @@ def main(snakemake):
             limit=dataset["limit"],
             seed=dataset["sample_seed"],
             source=origin(snakemake, source["path"]),
+            script=script_of(language),
         )
 
     read_languages(snakemake, read)

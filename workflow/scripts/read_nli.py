@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin, read_languages
+from workflow.scripts.origins import origin, read_languages, script_of
 
 
 def main(snakemake):
@@ -16,6 +16,7 @@ def main(snakemake):
             card,
             labels_from=source["partners"][0] if source["partners"] else None,
             source=origin(snakemake, source["path"]),
+            script=script_of(language),
         )
 
     read_languages(snakemake, read)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin
+from workflow.scripts.origins import origin, script_of
 
 
 def main(snakemake):
@@ -16,6 +16,7 @@ def main(snakemake):
         snakemake.output.card,
         limit=dataset["limit"],
         source=[origin(snakemake, source["path"]) for source in sources],
+        script=script_of(snakemake.wildcards.language),
     )
 
 

@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin, read_languages
+from workflow.scripts.origins import origin, read_languages, script_of
 
 
 def main(snakemake):
@@ -23,6 +23,8 @@ def main(snakemake):
             limit=dataset["limit"],
             seed=dataset["sample_seed"],
             source=origin(snakemake, source["path"]),
+            script=script_of(context),
+            question_script=script_of(question or context),
         )
 
     read_languages(snakemake, read)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import ROOT, origin, read_languages
+from workflow.scripts.origins import ROOT, origin, read_languages, script_of
 
 
 def main(snakemake):
@@ -25,6 +25,7 @@ def main(snakemake):
             output,
             card,
             source=[origin(snakemake, source["path"]) for source in sources],
+            script=script_of(language),
         )
 
     read_languages(snakemake, read)
