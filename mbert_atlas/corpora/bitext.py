@@ -22,6 +22,7 @@ from mbert_atlas.corpora.lines import (
     parallel_lines,
     require_format,
 )
+from mbert_atlas.corpora.samples import shortfall
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
 from mbert_atlas.errors import DataError
@@ -115,7 +116,7 @@ def read_bitext(
         dropped=dropped,
         bad=bad,
         source=source,
-        notes=[f"seed {seed}"],
+        notes=[f"seed {seed}", *shortfall(maximum_sentences, counts["pairs"], "pairs")],
         tool=f"sacremoses {version('sacremoses')}",
     )
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import ascii_words, numbered_lines, require_text
-from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
@@ -90,6 +90,7 @@ def read_dictionary(
         },
         dropped={"beyond the limit": read - len(pairs)},
         bad=bad,
+        notes=shortfall(limit, len(pairs), "pairs"),
         source=source,
     )
     write_parquet(table_of(pairs, DICTIONARY), output)

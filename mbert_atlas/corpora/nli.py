@@ -313,6 +313,10 @@ def write_mixed_language(
     mixed = list(_mixed(rows, wanted, seed, pairs, counts, dropped))
     if not mixed:
         raise DataError(pairs, "", "no pair has an English one of its id", "use a parallel dataset")
+    for code in wanted:
+        if not any(row["language"] == code for row in mixed):
+            problem, mend = "no pair has an English one of its id", "drop it from the languages"
+            raise DataError(pairs, f"language {code}", problem, mend)
     counts["pairs"] = len(mixed)
     write_parquet(pa.Table.from_pylist(mixed, NLI_PAIRS), output)
     write_card(

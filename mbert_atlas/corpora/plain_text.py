@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format, require_text
-from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
@@ -156,6 +156,7 @@ def read_plain_text(
         counts={"texts": len(rows)},
         dropped={},
         bad=bad,
+        notes=shortfall(limit, len(rows), "texts"),
         source=source,
     )
     write_parquet(table_of(rows, PARAGRAPHS), output)

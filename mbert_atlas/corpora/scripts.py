@@ -49,7 +49,6 @@ _NAMES = {
     "Thai": {"THAI"},
 }
 """Script (ISO 15924) -> what the Unicode names of its letters begin with."""
-SCRIPTS = frozenset(_NAMES)
 
 
 @cache
@@ -72,7 +71,8 @@ def require_script(
 
     Args:
         texts: the first ``TEXTS`` of them are looked at.
-        scripts: those that the language is written in (ISO 15924), blanks between; none: whatever.
+        scripts: those that the language is written in (ISO 15924), blanks between; with none, or
+            one that is not known here, nothing is checked.
         path: the file that they come from, for the error.
         language: what they should be in, for the error.
         mend: what may be wrong.
@@ -81,9 +81,9 @@ def require_script(
         DataError: if less than ``LEAST_SHARE`` of the letters are in the script; names the script
             that most are in.
     """
-    wanted = {name for script in scripts.split() for name in _NAMES[script]}
-    if not wanted:
+    if not scripts or not _NAMES.keys() >= set(scripts.split()):
         return
+    wanted = {name for script in scripts.split() for name in _NAMES[script]}
     letters = Counter[str]()
     for text in islice(texts, TEXTS):
         letters.update(text)

@@ -41,6 +41,7 @@ def read_languages(snakemake, read):
     """Call ``read(language, sources, dataset, output, card)`` for each language; join them."""
     import pyarrow as pa
 
+    from mbert_atlas.corpora.samples import shortfall
     from mbert_atlas.files import read_json, read_parquet, write_json, write_parquet
     from mbert_atlas.progress import track
 
@@ -54,6 +55,9 @@ def read_languages(snakemake, read):
             kept = found.slice(0, dataset["limit"]) if dataset["limit"] else found
             tables.append(kept)
             cards[language] = read_json(card)
+            cards[language]["notes"] += shortfall(
+                dataset["limit"], len(kept), f"rows of {language}"
+            )
             if len(kept) < len(found):
                 cards[language]["counts"]["kept"] = len(kept)
                 cards[language]["dropped"]["beyond the limit"] = len(found) - len(kept)
