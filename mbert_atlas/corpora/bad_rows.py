@@ -18,7 +18,7 @@ or version, or one whose columns have shifted, is wrong in most of them. One in 
 from both, and too few to move a score visibly.
 """
 _SHOWN = 5
-_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|\d+")
+_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|(?<![\w-])\d+")
 
 
 class BadRows:

@@ -199,7 +199,7 @@ def _check_reported(
     languages: Collection[str],
     path: Path,
 ) -> None:
-    """Refuse a name that reported numbers do not use, such as a misspelt one; names its line."""
+    """Refuse a misspelt name or number among the reported ones; names its line."""
     known = {column: {*names, ""} for column, names in listed.items()}
     for column in ("source", "target"):
         if languages:
@@ -207,6 +207,7 @@ def _check_reported(
         else:
             known.pop(column, None)
     for line in lines:
+        line.number("value")
         for column, names in known.items():
             text = line.fields[column]
             for name in text.split("+") if column in ("source", "target") else [text]:
