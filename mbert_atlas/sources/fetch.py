@@ -77,6 +77,41 @@ def fetch(
     return destination
 
 
+def origin_of(
+    path: str, file: Path | str, *, register: Register, mirror: Path | str | None = None
+) -> dict[str, str]:
+    """Return what a dataset card states of an upstream file, and refuse it if it is another file.
+
+    Args:
+        path: path in the register.
+        file: where it lies.
+        register: where it comes from.
+        mirror: mirror folder, whose manifest may say more, and vouch for a copy that was cut short.
+
+    Returns:
+        ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read.
+
+    Raises:
+        DataError: if neither register nor mirror knows a file of its checksum although the register
+            states one, as of a file that was put there by hand; also see :class:`Mirror`.
+    """
+    source, file = register.locate(path), Path(file)
+    held = Mirror.read(mirror).origin(path, file) if mirror else None
+    if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
+        raise DataError(
+            file,
+            "",
+            f"its sha256 is {found} but the register says {source.sha256} for {path}",
+            f"delete {file} and start again, so that it is fetched",
+        )
+    return {
+        "dataset": source.dataset,
+        "licence": source.licence,
+        "citation": source.citation,
+        "read_from": f"{path}: {held or source.url or source.steps}",
+    }
+
+
 def _by_hand(source: SourceFile, destination: Path, copies: Mirror | None) -> DataError:
     where = f"{destination}"
     if copies:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import lzma
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_path, sha256_of
+from mbert_atlas.files import atomic_path, damage_in_one_sentence, sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
 
@@ -43,7 +42,8 @@ class Mirror:
     """
 
     folder: Path
-    sha256: dict[str, str] = field(repr=False)
+    rows: dict[str, dict[str, str]] = field(repr=False)
+    """By path: the cells of its line in the manifest by column."""
 
     @classmethod
     def read(cls, folder: Path | str) -> Mirror:
@@ -61,19 +61,36 @@ class Mirror:
             raise DataError(
                 path, "", "the mirror has no manifest", "list its files there (see write_manifest)"
             )
-        sums: dict[str, str] = {}
-        with open(path, encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if not {"path", "sha256"} <= set(reader.fieldnames or ()):
-                raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
-            for row in reader:
-                place, name, digest = f"line {reader.line_num}", row["path"], row["sha256"]
-                if re.fullmatch("[0-9a-f]{64}", digest or "") is None:
-                    raise DataError(path, place, f"{digest!r} is not a sha256", "correct the line")
-                if name in sums:
-                    raise DataError(path, place, f"{name} is listed twice", "delete one line")
-                sums[name] = digest
-        return cls(folder, sums)
+        rows: dict[str, dict[str, str]] = {}
+        header: list[str] = []
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            place = f"line {number}"
+            try:
+                cells = line.decode("utf-8-sig").split("\t")
+            except UnicodeDecodeError as error:
+                raise DataError(path, place, "not UTF-8", "convert the file to UTF-8") from error
+            if not header:
+                header = cells
+                if not {"path", "sha256"} <= set(header):
+                    raise DataError(
+                        path, place, "no columns path and sha256", "add the header line"
+                    )
+                continue
+            if not line.strip():
+                continue
+            if len(cells) > len(header):
+                problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
+                raise DataError(path, place, problem, "correct the line")
+            row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
+            name, digest = row["path"], row["sha256"]
+            if re.fullmatch("[0-9a-f]{64}", digest) is None:
+                raise DataError(path, place, f"{digest!r} is not a sha256", "correct the line")
+            if name in rows:
+                raise DataError(path, place, f"{name} is listed twice", "delete one line")
+            rows[name] = row
+        if not header:
+            raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
+        return cls(folder, rows)
 
     def holder(self, path: str) -> str | None:
         """Return the name under which the mirror holds ``path``: itself, with ``.xz``, or None.
@@ -83,7 +100,7 @@ class Mirror:
         """
         for name in (checked_path(path), path + ".xz"):
             if (self.folder / name).is_file():
-                if name not in self.sha256:
+                if name not in self.rows:
                     raise DataError(
                         self.folder / MANIFEST,
                         name,
@@ -92,6 +109,36 @@ class Mirror:
                     )
                 return name
         return None
+
+    def origin(self, path: str, file: Path) -> str | None:
+        """Return what the manifest states about a file that was taken from here.
+
+        Args:
+            path: its path.
+            file: where it lies now.
+
+        Returns:
+            Its source, commit and note; none if the mirror does not hold it or ``file`` is another.
+
+        Raises:
+            DataError: see :meth:`holder`; also if the mirror's own copy is damaged.
+        """
+        name = self.holder(path)
+        if name is None:
+            return None
+        with damage_in_one_sentence(self.folder / name):
+            if name == path:
+                same = sha256_of(file) == self.rows[name]["sha256"]
+            else:
+                with lzma.open(self.folder / name) as stream:
+                    held = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+                same = sha256_of(file) == held
+        if not same:
+            return None
+        row = self.rows[name]
+        commit = f"commit {row['commit']}" if row.get("commit") else ""
+        said = filter(None, (row.get("source"), commit, row.get("note")))
+        return ", ".join(said) or f"the mirror {self.folder}"
 
     def holds_folder(self, path: str) -> bool:
         """Say whether the mirror holds at least one file under the folder ``path``."""
@@ -138,12 +185,12 @@ class Mirror:
                     damage = error
                 while reader.read(_BLOCK):  # the checksum is of the whole file, damaged or not
                     pass
-            if reader.digest.hexdigest() != self.sha256[name]:
+            if reader.digest.hexdigest() != self.rows[name]["sha256"]:
                 raise DataError(
                     file,
                     "",
                     f"its sha256 is {reader.digest.hexdigest()} but {MANIFEST} says "
-                    f"{self.sha256[name]}",
+                    f"{self.rows[name]['sha256']}",
                     "copy the file into the mirror again",
                 )
             if damage is not None:

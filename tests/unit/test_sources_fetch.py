@@ -405,7 +405,8 @@ def test_a_truncated_xz_with_a_matching_checksum_is_damaged(tmp_path, register):
         (None, "the mirror has no manifest"),
         ("path\tsha\n", "line 1: no columns path and sha256"),
         ("path\tsha256\na\tabc\n", "line 2: 'abc' is not a sha256"),
-        ("path\tsha256\na\n", "line 2: None is not a sha256"),
+        ("path\tsha256\na\n", "line 2: '' is not a sha256"),
+        (f"path\tsha256\na\t{'0' * 64}\tb\n", "line 2: 3 tab-separated cells where the header"),
         (f"path\tsha256\na\t{'0' * 64}\na\t{'0' * 64}\n", "line 3: a is listed twice"),
     ],
 )
@@ -435,7 +436,7 @@ def test_a_folder_becomes_a_mirror_by_write_manifest(tmp_path, register):
     (path / "config.json").write_text("{}")
     assert write_manifest(folder, register) == 4
     mirror = Mirror.read(folder)
-    assert set(mirror.sha256) == {
+    assert set(mirror.rows) == {
         "data/known.bin",
         "data/text.txt.xz",
         "private/corpus.zip",

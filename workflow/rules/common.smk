@@ -60,7 +60,12 @@ try:
     if workflow.is_main_process:  # and not again in every job
         for name in CONFIG.papers:
             folder = Path(workflow.basedir)
-            read_claims(folder / claims_file(name), name, folder / f"resources/reported/{name}.csv")
+            read_claims(
+                folder / claims_file(name),
+                name,
+                folder / f"resources/reported/{name}.csv",
+                languages=[item.code for item in LANGUAGES],
+            )
     for name, encoder in CONFIG.encoders.items():
         if encoder.folder and not Path(encoder.folder).is_dir():
             place, mend = f"key encoders.{name}.folder", "correct the path"

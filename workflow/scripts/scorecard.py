@@ -4,6 +4,7 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.compare import compare, write_scorecard
     from mbert_atlas.scorecard.page import FigureLink, write_page
     from mbert_atlas.scorecard.replication import provenance
@@ -25,7 +26,7 @@ def main(snakemake):
         Path(snakemake.output.html),
         run_name=snakemake.params.run,
         comparable=snakemake.params.comparable,
-        provenance=provenance(),
+        provenance=provenance() | corpora_read(Path(snakemake.output.csv).parent / "data"),
         titles=snakemake.params.titles,
         contrasts=contrasts,
         names=snakemake.params.names,
