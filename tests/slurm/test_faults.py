@@ -161,7 +161,7 @@ def test_time_limit(run: _Site) -> None:
 
 
 def test_out_of_memory(run: _Site) -> None:
-    """Another process of the job takes all; the kernel has to kill, and begins with the training."""
+    """Another process of the job takes all, and the kernel begins with the training."""
     job = run.train()
     process = run.processes(job, ".snakemake/scripts/")[0]
     Path(f"/proc/{process}/oom_score_adj").write_text("1000")
