@@ -1,5 +1,10 @@
 # Snakemake's own work. docs/footguns.md tells more, benchmarks/workflow.py measures it.
 
+from workflow.slurm import install
+
+if workflow.is_main_process:
+    install()  # the SLURM executor that survives what clusters do
+
 
 onstart:
     # Its rate limiter leaves one more timer, a thread, with every job that ends, and each wakes the
