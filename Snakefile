@@ -5,6 +5,9 @@ snakemake --profile slurm all                                                   
 snakemake --profile slurm PAPER_figure1                                          # one artifact
 """
 
+import os
+from pathlib import Path
+
 from snakemake.utils import min_version
 
 from mbert_atlas import papers
@@ -12,12 +15,22 @@ from mbert_atlas import papers
 min_version("9.14")
 
 
-configfile: "config/config.yaml"
+# This folder as seen from where Snakemake runs, which is another one in a module of another workflow.
+HOME = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).resolve()
+HOME = Path(os.path.relpath(HOME))
 
 
-for file in papers.config_files(config):
+configfile: HOME / "config/config.yaml"
+
+
+for file in papers.config_files(config, HOME):
 
     configfile: file
+
+
+# With a config of its own, a module passes over the files above; here it is laid over them.
+if workflow.modifier.skip_configfile:
+    config = papers.completed(config, HOME)
 
 
 include: "workflow/rules/common.smk"

@@ -122,13 +122,19 @@ class Replay(ConfigModel):
     """Alignment replayed during fine-tuning, continual learning (Efimov et al. 2022, Eq. 2).
 
     What is pulled, and with which dropout, is the :class:`Adjustment`'s that precedes. The
-    defaults are those of the authors' code; Eq. 2 asks for ``scope: both``.
+    defaults are those of the authors' code; Eq. 2 asks for ``scope: both``. ``alpha`` is what they
+    tuned for means; for sums see :mod:`mbert_atlas.training.methods.replay`.
     """
 
     sentences: int = Field(
         16, ge=1, description="Parallel sentences drawn at each step, with replacement."
     )
-    alpha: float = Field(0.01, gt=0, description="Weight of the alignment beside the task's loss.")
+    alpha: float = Field(
+        0.01,
+        gt=0,
+        description="Weight of the alignment beside the task's loss: of a pull that is a mean over "
+        "pairs and dims, also where the adjustment's reduction is `sum`.",
+    )
     scope: Literal["pull", "both"] = Field(
         "pull",
         description="What `alpha` multiplies: the pull alone, the regulariser counting fully, or "

@@ -105,11 +105,20 @@ def load(
     above: dict[str, Any] = {}
     for path in overlays:
         above = laid_over(above, read_yaml(path))
+    merged = completed(above, root)
+    return read_config(merged, [root / BASE, *config_files(merged, root), *overlays], languages)
+
+
+def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:
+    """Return a config laid over the base file and the files of the papers that it selects.
+
+    Raises:
+        DataError: if one of these is missing or is not YAML.
+    """
     merged = laid_over(read_yaml(root / BASE), above)
-    files = config_files(merged, root)
-    for path in files:
+    for path in config_files(merged, root):
         merged = laid_over(laid_over(merged, read_yaml(path)), above)
-    return read_config(merged, [root / BASE, *files, *overlays], languages)
+    return merged
 
 
 def _selected(config: Mapping[str, Any]) -> list[str]:

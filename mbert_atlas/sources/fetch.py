@@ -36,11 +36,12 @@ def fetch(
     mirror: Path | str | None = None,
     offline: bool = False,
 ) -> Path:
-    """Put the file that the register knows as ``path`` at ``destination``.
+    """Put the file that a mirror or the register knows as ``path`` at ``destination``.
 
     The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
-    against its MANIFEST.tsv. Otherwise a file that is already at ``destination`` stays if its
-    checksum is the registered one or none is known. Otherwise it is downloaded.
+    against its MANIFEST.tsv; such a file needs no entry in the register. Otherwise a file that is
+    already at ``destination`` stays if its checksum is the registered one or none is known.
+    Otherwise it is downloaded.
 
     Args:
         path: path in the register, for example ``xnli/XNLI-1.0.zip``.
@@ -53,17 +54,18 @@ def fetch(
         ``destination``.
 
     Raises:
-        DataError: if the path is unknown, a checksum is wrong, the mirror's manifest does not list
-            the file, a person has to get it, the download fails, or it would need the network
+        DataError: if nothing knows the path, a checksum is wrong, the mirror's manifest does not
+            list the file, a person has to get it, the download fails, or it would need the network
             although ``offline``.
         AtlasError: if the disk is full.
     """
-    source, destination = register.locate(path), Path(destination)
+    destination = Path(destination)
     copies = Mirror.read(mirror) if mirror else None
     if copies and copies.holder(path):
         _logger.info("%s: from the mirror %s", path, copies.folder)
         copies.copy(path, destination)
         return destination
+    source = register.locate(path)
     if destination.is_file():
         if source.sha256 in (None, sha256_of(destination)):
             _logger.info("%s: is there already", path)
@@ -83,7 +85,7 @@ def origin_of(
     """Return what a dataset card states of an upstream file, and refuse it if it is another file.
 
     Args:
-        path: path in the register.
+        path: path in the register, or in the mirror's manifest.
         file: where it lies.
         register: where it comes from.
         mirror: mirror folder, whose manifest may say more, and vouch for a copy that was cut short.
@@ -95,8 +97,16 @@ def origin_of(
         DataError: if neither register nor mirror knows a file of its checksum although the register
             states one, as of a file that was put there by hand; also see :class:`Mirror`.
     """
-    source, file = register.locate(path), Path(file)
-    held = Mirror.read(mirror).origin(path, file) if mirror else None
+    file, copies = Path(file), Mirror.read(mirror) if mirror else None
+    held = copies.origin(path, file) if copies else None
+    source = register.find(path)
+    if source is None:  # a file of one's own: its line in the manifest says it all
+        if copies is None or held is None:
+            source = register.locate(path)
+        else:
+            line = copies.rows[copies.holder(path) or path]
+            said = {column: line.get(column, "") for column in ("dataset", "licence")}
+            return said | {"citation": held, "read_from": f"{path}: {held}"}
     if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
         raise DataError(
             file,
@@ -143,7 +153,8 @@ def require_available(
     With ``offline`` that is every file that is missing, else those that only a person can get.
 
     Args:
-        paths: paths in the register, or of hub snapshots (``hf/...``, see :func:`snapshot_path`).
+        paths: paths in the register or the mirror, or of hub snapshots (``hf/...``, see
+            :func:`snapshot_path`).
         register: where they come from.
         mirror: mirror folder.
         downloads: folder in which fetched files lie under their paths.
@@ -162,9 +173,11 @@ def require_available(
             hint = address if offline else ""
             is_held = bool(copies and copies.holds_folder(path))
         else:
+            is_held = bool(copies and copies.holder(path))
+            if is_held:  # it needs no entry
+                continue
             source = register.locate(path)
             hint = source.steps if source.url is None else source.url if offline else ""
-            is_held = bool(copies and copies.holder(path))
         is_there = downloads is not None and (Path(downloads) / path).exists()
         if hint and not is_held and not is_there:
             hints.append(f"{path} ({hint})")

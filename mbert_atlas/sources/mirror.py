@@ -158,6 +158,12 @@ class Mirror:
             self.holder(name)
         return [name.removesuffix(".xz") for name in names]
 
+    def _held(self, path: str) -> str:
+        name = self.holder(path)
+        if name is None:
+            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        return name
+
     def copy(self, path: str, destination: Path) -> None:
         """Copy ``path`` to ``destination`` whole, decompressing it if it is held as ``.xz``.
 
@@ -167,9 +173,7 @@ class Mirror:
             DataError: if the mirror does not hold it, its checksum is not the manifest's, or it is
                 damaged although its checksum agrees.
         """
-        name = self.holder(path)
-        if name is None:
-            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        name = self._held(path)
         file = self.folder / name
         with atomic_path(destination) as temporary:
             with open(file, "rb") as stream, open(temporary, "wb") as target:
@@ -207,7 +211,7 @@ def _visible_files(folder: Path) -> list[str]:
     ]
 
 
-def _origin(name: str, register: Register) -> tuple[str, str, str, str, str]:
+def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, ...]:
     """Return dataset, source, commit, licence and note of a file in a mirror folder."""
     if name.startswith(SNAPSHOT_FOLDER + "/"):
         snapshot = name.rsplit("/", 1)[0]
@@ -215,12 +219,12 @@ def _origin(name: str, register: Register) -> tuple[str, str, str, str, str]:
             if isinstance(entry, HubEntry) and snapshot == entry.path:
                 return entry.id, entry.repository, entry.revision, entry.licence, entry.title
         return "", snapshot, "", "", "not in the register"
-    try:
-        source = register.locate(name)
-    except DataError:
-        if not name.endswith(".xz"):
-            raise
-        source = register.locate(name.removesuffix(".xz"))
+    source = register.find(name) or register.find(name.removesuffix(".xz"))
+    if source is None:  # a file of one's own: what a person wrote stays
+        line = before.rows.get(name) if before else None
+        if line is None:
+            return "own", "", "", "", "not in the register"
+        return tuple(line.get(column, "") for column in _COLUMNS[3:])
     return source.dataset, source.url or source.access, "", source.licence, source.title
 
 
@@ -232,22 +236,24 @@ def write_manifest(folder: Path | str, register: Register) -> int:
 
     Args:
         folder: folder with files under their paths.
-        register: where dataset, address and licence of each are looked up; a file that it does not
-            know is an error, so that a misspelt path is found now and not on the cluster.
+        register: where dataset, address and licence of each are looked up. Of a file that it does
+            not know the manifest's older line is kept but for size and checksum; without one the
+            dataset is ``own``, and licence and source are left for a person to write.
 
     Returns:
         Number of files listed.
 
     Raises:
-        DataError: if a file's path is unknown to the register.
+        DataError: if there is a manifest with a wrong line.
         AtlasError: if there is no file.
     """
     folder = Path(folder)
+    before = Mirror.read(folder) if (folder / MANIFEST).is_file() else None
     names = [name for name in _visible_files(folder) if name not in {MANIFEST, "README.md"}]
     lines = ["\t".join(_COLUMNS)]
     for name in track(names, "hashing the mirror"):
         size = (folder / name).stat().st_size
-        cells = (name, str(size), sha256_of(folder / name), *_origin(name, register))
+        cells = (name, str(size), sha256_of(folder / name), *_origin(name, register, before))
         lines.append("\t".join(cells))
     if len(lines) == 1:
         raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")

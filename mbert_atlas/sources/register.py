@@ -231,13 +231,29 @@ class Register:
         return cls(path, tuple(content.sources), sums)
 
     def locate(self, path: str) -> SourceFile:
-        """Return where ``path`` comes from.
+        """Return where ``path`` comes from; see :meth:`find`.
+
+        Raises:
+            DataError: if no entry fits; names the nearest paths that the register knows.
+        """
+        if source := self.find(path):
+            return source
+        raise DataError(
+            self.path,
+            f"path {path}",
+            "no source is registered for it, and no mirror holds it",
+            f"correct the path{self._nearest(path)}, put the file into a mirror and list it there, "
+            "or add an entry for what is to be fetched",
+        )
+
+    def find(self, path: str) -> SourceFile | None:
+        """Return where ``path`` comes from, None if no entry fits.
 
         Of the entries whose folder starts the path and whose pattern matches the rest, the one
         with the longest folder is taken, and of several such the first.
 
         Raises:
-            DataError: if no entry fits; names the nearest paths that the register knows.
+            DataError: if it is no path of a file in a mirror folder.
         """
         checked_path(path)
         found: tuple[FileEntry, re.Match[str], str] | None = None
@@ -249,12 +265,7 @@ class Register:
             if match is not None and (found is None or len(entry.folder) > len(found[0].folder)):
                 found = entry, match, rest
         if found is None:
-            raise DataError(
-                self.path,
-                f"path {path}",
-                "no source is registered for it",
-                f"correct the path{self._nearest(path)} or add an entry",
-            )
+            return None
         entry, match, rest = found
         url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
         return SourceFile(

@@ -444,13 +444,41 @@ def test_a_folder_becomes_a_mirror_by_write_manifest(tmp_path, register):
     }
     fetch("private/corpus.zip", tmp_path / "c.zip", register=register, mirror=folder)
     assert (tmp_path / "c.zip").read_bytes() == b"corpus"
-    (folder / "data2").mkdir()
-    (folder / "data2/x").write_bytes(b"x")
-    with pytest.raises(DataError, match=r"path data2/x: no source is registered"):
-        write_manifest(folder, register)
     (tmp_path / "empty").mkdir()
     with pytest.raises(AtlasError, match="no files to list"):
         write_manifest(tmp_path / "empty", register)
+
+
+def test_a_file_of_ones_own_needs_only_a_line_in_the_manifest(tmp_path, register):
+    folder, path = tmp_path / "mirror", "mine/lines.txt"
+    (folder / "mine").mkdir(parents=True)
+    (folder / path).write_bytes(b"one\n")
+    assert write_manifest(folder, register) == 1
+    require_available([path], register=register, mirror=folder, offline=True)
+    fetch(path, tmp_path / "lines.txt", register=register, mirror=folder, offline=True)
+    assert (tmp_path / "lines.txt").read_bytes() == b"one\n"
+    assert Mirror.read(folder).origin(path)["dataset"] == "own"
+    # What a person writes into the line stays when the folder is listed again.
+    manifest = folder / "MANIFEST.tsv"
+    written = "own\tmy desk\t\tCC0\tfirst draft"
+    manifest.write_text(manifest.read_text().replace("own\t\t\t\tnot in the register", written))
+    (folder / path).write_bytes(b"one\ntwo\n")
+    assert write_manifest(folder, register) == 1
+    mirror = Mirror.read(folder)
+    assert mirror.sha256[path] == sha256(b"one\ntwo\n")
+    expected = {"dataset": "own", "licence": "CC0", "citation": "my desk, first draft"}
+    assert mirror.origin(path) == expected
+    for elsewhere in (None, tmp_path / "other"):
+        if elsewhere:
+            elsewhere.mkdir()
+            (elsewhere / "MANIFEST.tsv").write_text("path\tsha256\n")
+        options = {"register": register, "mirror": elsewhere}
+        for wanted in (
+            lambda: require_available([path], **options),  # noqa: B023
+            lambda: fetch(path, tmp_path / "x", **options),  # noqa: B023
+        ):
+            with pytest.raises(DataError, match=r"mine/lines\.txt.*no mirror holds.*into a mirror"):
+                wanted()
 
 
 # ------------------------------------------------------------------ offline and by hand

@@ -9,6 +9,7 @@ from snakemake.logging import logger
 
 from mbert_atlas import papers
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.reading import BASE
 from mbert_atlas.config.resources import Resources as Request  # Snakemake has Resources of its own
 from mbert_atlas.encoders import shipping
 from mbert_atlas.errors import AtlasError, DataError
@@ -20,9 +21,15 @@ from mbert_atlas.planning.runs import RunTable
 from mbert_atlas.scorecard.claims import read_claims
 from mbert_atlas.sources import snapshot_path
 
-RULE_FILES = (Path(workflow.basedir) / "workflow/rules").glob("*.smk")
+RULE_FILES = (HOME / "workflow/rules").glob("*.smk")
 ASKS = re.compile(r'request\("(\w+)"\)')
 """How a rule takes resources from the config; papers that are not read have such rules, too."""
+
+
+FILES_BELOW = (
+    [HOME / BASE, *papers.config_files(config, HOME)] if workflow.modifier.skip_configfile else []
+)
+"""What a module's own config is laid over; else Snakemake lists these files itself."""
 
 
 def shipped_encoders():
@@ -30,7 +37,7 @@ def shipped_encoders():
     found = {}
     for name, encoder in CONFIG.encoders.items():
         if CONFIG.use_shipped and encoder.scratch and encoder.scratch.shipped:
-            folder = Path(encoder.scratch.shipped)
+            folder = HOME / encoder.scratch.shipped
             reason = shipping.why_train(folder, shipping.specification(CONFIG, name))
             if not reason:
                 found[name] = shipping.require_whole(folder)
@@ -41,16 +48,26 @@ def shipped_encoders():
 
 def claims_file(paper):
     """What a paper claims in words."""
-    return f"mbert_atlas/papers/{paper}/claims.yaml"
+    return at_home(f"mbert_atlas/papers/{paper}/claims.yaml")
+
+
+def reported_file(paper):
+    """The numbers that a paper reports."""
+    return at_home(f"resources/reported/{paper}.csv")
+
+
+def at_home(path):
+    """The path of a file of the repository, for parameters."""
+    return str(HOME / path)
 
 
 try:
-    LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
+    LANGUAGES = Languages.read(HOME / "resources/languages.csv")
     # Snakemake lists the presets of the command line first, although they are laid over the others.
     presets = len(workflow.overwrite_configfiles)
     CONFIG = papers.read_config(
         config,
-        [*workflow.configfiles[presets:], *workflow.configfiles[:presets]],
+        [*FILES_BELOW, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
         languages=[item.code for item in LANGUAGES],
         rules={name for path in RULE_FILES for name in ASKS.findall(path.read_text())},
         typed=workflow.config_settings.config,
@@ -59,11 +76,10 @@ try:
     UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
     if workflow.is_main_process:  # and not again in every job
         for name in CONFIG.papers:
-            folder = Path(workflow.basedir)
             read_claims(
-                folder / claims_file(name),
+                Path(claims_file(name)),
                 name,
-                folder / f"resources/reported/{name}.csv",
+                Path(reported_file(name)),
                 languages=[item.code for item in LANGUAGES],
             )
     for name, encoder in CONFIG.encoders.items():
@@ -75,7 +91,7 @@ except AtlasError as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = f"results/{CONFIG.run}"
-SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+SCRIPTS = HOME.resolve() / "workflow/scripts"
 
 
 def request(rule_name):
@@ -445,7 +461,7 @@ def paper_of(wildcards):
 
 def reported(wildcards):
     """The numbers that the paper of a table reports."""
-    return f"resources/reported/{paper_of(wildcards)}.csv"
+    return reported_file(paper_of(wildcards))
 
 
 def headline(artifact):
@@ -517,7 +533,7 @@ def content(path):
 
     As a parameter it triggers by content; as an input, a fresh clone's file times would.
     """
-    return sha256_of(Path(workflow.basedir) / path)
+    return sha256_of(path)
 
 
 # What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.

@@ -99,8 +99,8 @@ rule scorecard:
         run=CONFIG.run,
         figures=shown_figures(""),
         comparable=CONFIG.comparable,
-        reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
-        reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
+        reported=[reported_file(paper) for paper in ARTIFACTS],
+        reported_content=[content(reported_file(paper)) for paper in ARTIFACTS],
         titles={paper: claims(paper).TITLE for paper in ARTIFACTS},
         contrasts={paper: list(map(list, claims(paper).CONTRASTS)) for paper in ARTIFACTS},
         names={language.code: language.name for language in LANGUAGES},
@@ -124,8 +124,8 @@ rule judge_claims:
         claims_content=lambda wildcards: [
             content(claims_file(paper)) for paper in in_scope(wildcards.scope)
         ],
-        reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
-        reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
+        reported=[reported_file(paper) for paper in ARTIFACTS],
+        reported_content=[content(reported_file(paper)) for paper in ARTIFACTS],
         code=code("judge_claims"),
     script:
         "../scripts/judge_claims.py"
@@ -191,10 +191,10 @@ rule write_replication:
         contrasts=lambda wildcards: list(map(list, claims(wildcards.paper).CONTRASTS)),
         artifacts=lambda wildcards: in_scope(wildcards.scope)[wildcards.paper]["artifacts"],
         figures=lambda wildcards: shown_figures(wildcards.scope, wildcards.paper),
-        reported=lambda wildcards: f"resources/reported/{wildcards.paper}.csv",
-        reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
-        prose=lambda wildcards: f"docs/papers/{wildcards.paper}.md",
-        prose_content=lambda wildcards: content(f"docs/papers/{wildcards.paper}.md"),
+        reported=lambda wildcards: reported_file(wildcards.paper),
+        reported_content=lambda wildcards: content(reported_file(wildcards.paper)),
+        prose=lambda wildcards: at_home(f"docs/papers/{wildcards.paper}.md"),
+        prose_content=lambda wildcards: content(at_home(f"docs/papers/{wildcards.paper}.md")),
         names={language.code: language.name for language in LANGUAGES},
         code=code("write_replication"),
     script:

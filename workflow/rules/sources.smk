@@ -10,7 +10,7 @@ if workflow.is_main_process and not CONFIG.miniature:
     try:
         require_available(
             [*UPSTREAM, *(encoder_path(name) for name in HUB)],
-            register=Register.read(Path(workflow.basedir) / "resources/sources.yaml"),
+            register=Register.read(HOME / "resources/sources.yaml"),
             mirror=CONFIG.mirror,
             downloads=CONFIG.downloads,
             offline=CONFIG.offline,
