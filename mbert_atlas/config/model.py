@@ -36,6 +36,9 @@ class Config(ConfigModel):
     mirror: str | None = Field(None, description="Folder that every fetch looks in first.")
     downloads: str = Field("resources/downloads", description="Where fetched files go.")
     offline: bool = Field(False, description="Never use the network; name all missing files.")
+    without_missing: bool = Field(
+        False, description="Go on without files that cannot be had; what needs them is not run."
+    )
     seeds: list[int] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
     papers: list[str] | None = Field(
         None, description="Papers that are read and whose artifacts `all` makes; none: all."
@@ -58,6 +61,10 @@ class Config(ConfigModel):
         default_factory=dict, description="Static vectors of word pieces by name."
     )
     encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
+    keep_models: bool = Field(
+        False,
+        description="Keep the weights of every run; false: `all` removes them once they are read.",
+    )
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
     resources: dict[str, Resources] = Field(
         default_factory=dict, description="What the jobs of a rule ask for."

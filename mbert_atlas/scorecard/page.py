@@ -67,6 +67,7 @@ def write_page(
     contrasts: Contrasts,
     names: Mapping[str, str],
     figures: Sequence[FigureLink] = (),
+    reasons: Mapping[tuple[str, str], str] | None = None,
     cost: pd.DataFrame | None = None,
 ) -> None:
     """Write the scorecard for readers.
@@ -81,6 +82,7 @@ def write_page(
         contrasts: the papers' claims, by key.
         names: language code to English name.
         figures: files to link; one with an artifact that has no cells gets a section of its own.
+        reasons: why artifacts were not run, by paper and artifact, as far as that is known.
         cost: what :func:`.cost.collect_cost` returns.
 
     Raises:
@@ -106,6 +108,7 @@ def write_page(
             papers=papers,
             protocols=PROTOCOLS,
             rule=rules.RULE,
+            reasons=reasons or {},
             cells=cells,
             columns=[
                 column

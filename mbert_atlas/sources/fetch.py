@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def fetch(
     The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
     against its MANIFEST.tsv; such a file needs no entry in the register. Otherwise a file that is
     already at ``destination`` stays if its checksum is the registered one or none is known.
-    Otherwise it is downloaded.
+    Otherwise it is downloaded, from the first of its addresses that gives it.
 
     Args:
         path: path in the register, for example ``xnli/XNLI-1.0.zip``.
@@ -75,7 +75,7 @@ def fetch(
         raise _by_hand(source, destination, copies)
     if offline:
         raise _offline(path, copies, source.url)
-    download(source.url, destination, sha256=source.sha256, name=path)
+    _download_from([source.url, *source.more_urls], destination, source)
     return destination
 
 
@@ -120,6 +120,25 @@ def origin_of(
         "citation": source.citation,
         "read_from": f"{path}: {held or source.url or source.steps}",
     }
+
+
+def _download_from(urls: Sequence[str], destination: Path, source: SourceFile) -> None:
+    """Try one address after the other."""
+    failures = []
+    for url in urls:
+        try:
+            return download(url, destination, sha256=source.sha256, name=source.path)
+        except DataError as error:
+            if len(urls) == 1:
+                raise
+            _logger.warning("%s", error)
+            failures.append(f"{url}: {error.problem}")
+    raise DataError(
+        source.path,
+        "",
+        f"none of its addresses gives it ({'; '.join(failures)})",
+        "correct its entry in resources/sources.yaml or put it into a mirror folder",
+    )
 
 
 def _by_hand(source: SourceFile, destination: Path, copies: Mirror | None) -> DataError:

@@ -56,6 +56,10 @@ class FileEntry(_Entry):
         description="address, with {path} for the rest of the path and {name} for a named group; "
         "left out if the file cannot be downloaded without a person",
     )
+    more_urls: list[Annotated[str, Field(pattern=r"^https?://")]] = Field(
+        default_factory=list,
+        description="further addresses, written as url, tried in this order where url fails",
+    )
     examples: list[str] = Field(min_length=1, description="rests of paths that match the pattern")
     sha256: dict[str, _Sha256] = Field(
         default_factory=dict, description="published checksums by rest of path"
@@ -78,8 +82,10 @@ class FileEntry(_Entry):
             raise ValueError("access is open, so it needs a url")
         if self.access != "open" and (self.url is not None or not self.steps):
             raise ValueError(f"access is {self.access}, so it needs steps and no url")
-        if self.url is not None:
-            wanted = {name for _, name, _, _ in Formatter().parse(self.url) if name is not None}
+        if self.more_urls and self.url is None:
+            raise ValueError("more_urls needs a url before it")
+        for url in [self.url, *self.more_urls] if self.url else []:
+            wanted = {name for _, name, _, _ in Formatter().parse(url) if name is not None}
             unknown = wanted - {"path", *compiled.groupindex}
             if unknown:
                 raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
@@ -126,6 +132,7 @@ class SourceFile:
         citation: what to cite.
         access: ``open``, ``registration`` or ``manual``.
         steps: how a person gets it; empty if access is open.
+        more_urls: further addresses, tried in this order.
     """
 
     path: str
@@ -137,6 +144,7 @@ class SourceFile:
     citation: str
     access: Literal["open", "registration", "manual"]
     steps: str
+    more_urls: tuple[str, ...] = ()
 
 
 def checked_path(path: str) -> str:
@@ -267,17 +275,18 @@ class Register:
         if found is None:
             return None
         entry, match, rest = found
-        url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
+        names = {**match.groupdict(), "path": rest}
         return SourceFile(
             path=path,
             dataset=entry.id,
             title=entry.title,
-            url=url,
+            url=entry.url and entry.url.format_map(names),
             sha256=entry.sha256.get(rest, self.checksums.get(path)),
             licence=entry.licence,
             citation=entry.citation,
             access=entry.access,
             steps=entry.steps,
+            more_urls=tuple(url.format_map(names) for url in entry.more_urls),
         )
 
     def files(self) -> list[FileEntry]:

@@ -50,7 +50,8 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
         fingerprint=f"{store_digest(job.train)} {settings}",
     )
     predictions = [_predict(run, name) for name in job.evaluate]
-    save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
+    if job.output_model:
+        save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
     table = pa.concat_tables(predictions or [run.task.prediction_schema.empty_table()])
     write_parquet(table, job.output_predictions)
     shutil.rmtree(job.state_dir, ignore_errors=True)

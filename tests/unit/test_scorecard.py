@@ -23,6 +23,7 @@ from mbert_atlas.scorecard.cells import KEY
 from mbert_atlas.scorecard.compare import COLUMNS, compare, write_scorecard
 from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_cost
 from mbert_atlas.scorecard.page import FigureLink, write_page
+from mbert_atlas.scorecard.reasons import read_reasons, write_reasons
 from mbert_atlas.scorecard.tables import artifact_name, language_name, lay_out, write_tables
 
 REPORTED = sorted((Path(__file__).parents[2] / "resources" / "reported").glob("*.csv"))
@@ -528,6 +529,15 @@ def render(frame: pd.DataFrame, tmp_path: Path, **more: Any) -> Page:
     }
     write_page(frame, output, **(options | more))
     return read(output)
+
+
+def test_the_page_says_why_an_artifact_was_not_run(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 74.0, 74.5))
+    paper, artifact = frame[frame["published_mean"].isna()][["paper", "artifact"]].iloc[-1]
+    path = tmp_path / "not_run.csv"
+    write_reasons([(paper, artifact, "XNLI is <gone>."), ("x", "y", "Why.")], path)
+    assert "XNLI is <gone>." in render(frame, tmp_path, reasons=read_reasons(path)).text
+    assert "XNLI is" not in render(frame, tmp_path).text
 
 
 def test_page_of_a_comparable_run(tmp_path: Path) -> None:

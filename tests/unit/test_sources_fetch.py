@@ -9,7 +9,7 @@ import lzma
 import os
 import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -506,6 +506,22 @@ def test_a_file_that_a_person_has_to_get_names_the_steps(tmp_path, register):
         fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
     (tmp_path / "corpus.zip").write_bytes(b"corpus")
     fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
+
+
+def test_addresses_are_tried_in_order(tmp_path, register, upstream):
+    entry = register.entries[0]
+
+    def fetched(*urls):
+        entries = (entry.model_copy(update={"url": urls[0], "more_urls": list(urls[1:])}),)
+        fetch("data/file.bin", tmp_path / "file.bin", register=replace(register, entries=entries))
+        return (tmp_path / "file.bin").read_bytes()
+
+    upstream.files["/file.bin"] = CONTENT
+    assert fetched(upstream.url + "/not-{path}", entry.url) == CONTENT
+    (tmp_path / "file.bin").unlink()
+    with pytest.raises(DataError, match=r"data/file\.bin: none of .*not-file\.bin: .*404.*no-file"):
+        fetched(upstream.url + "/not-{path}", upstream.url + "/no-{path}")
+    assert not (tmp_path / "file.bin").exists()
 
 
 def test_all_missing_files_are_named_at_once(tmp_path, register):

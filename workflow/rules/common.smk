@@ -19,7 +19,8 @@ from mbert_atlas.languages import Languages
 from mbert_atlas.planning import datasets
 from mbert_atlas.planning.runs import RunTable
 from mbert_atlas.scorecard.claims import read_claims
-from mbert_atlas.sources import snapshot_path
+from mbert_atlas.scorecard.reasons import write_reasons
+from mbert_atlas.sources import Register, require_available, snapshot_path
 
 RULE_FILES = (HOME / "workflow/rules").glob("*.smk")
 ASKS = re.compile(r'request\("(\w+)"\)')
@@ -91,6 +92,8 @@ except AtlasError as error:
     raise WorkflowError(str(error)) from None
 
 RESULTS = f"results/{CONFIG.run}"
+NOT_RUN = f"{RESULTS}/not_run.csv"
+"""What the last run that failed has not made, and why."""
 SCRIPTS = HOME.resolve() / "workflow/scripts"
 
 
@@ -228,6 +231,8 @@ def tokenised_by(name):
     return (scratch.tokenizer_of if scratch else None) or name
 
 
+DRAWS = {run for search in RUNS.searches() for run in RUNS.draws(search)}
+"""The runs of all searches: they leave predictions only."""
 STATIC = {name: item.encoder for name, item in CONFIG.static_vectors.items()}
 """Static vectors of word pieces: the encoder whose tokenizer and texts they share."""
 
@@ -235,6 +240,24 @@ STATIC = {name: item.encoder for name, item in CONFIG.static_vectors.items()}
 def model_folder(run, seed):
     """The model that a run leaves."""
     return f"<results>/runs/{run.id}/seed{seed}/model"
+
+
+def weights(path):
+    """The model that a run leaves, as an output: it goes when its last reader has run.
+
+    See :func:`keep_weights_of_single_targets`.
+    """
+    return directory(path) if CONFIG.keep_models else temp(directory(path))
+
+
+def keep_weights_of_single_targets():
+    """Let models stay unless `all` is made: another target may read what this one does not."""
+    targets = workflow.dag_settings.targets
+    if targets and "all" not in targets:
+        for job in workflow.dag.jobs:
+            if job.rule.name in ("adjust", "finetune"):
+                for path in job.output:
+                    path.flags.pop("temp", None)
 
 
 def start_folder(run, seed):
@@ -397,11 +420,20 @@ def choice_of(run):
 
 
 def features_folder(wildcards):
-    """The features under a run's model; a frozen encoder's are the same for every seed."""
+    """The features under a run's model."""
+    return f"<results>/features/{wildcards.features}/{model_of_features(wildcards)}"
+
+
+def points_folder(wildcards):
+    """The sample that is kept of them."""
+    return f"<results>/points/{wildcards.features}/{model_of_features(wildcards)}"
+
+
+def model_of_features(wildcards):
+    """The run and the seed; a frozen encoder's features are the same for all of them."""
     run = RUNS[wildcards.run]
     is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
-    model = run.base if is_frozen else f"{run.id}/seed{wildcards.seed}"
-    return f"<results>/features/{wildcards.features}/{model}"
+    return run.base if is_frozen else f"{run.id}/seed{wildcards.seed}"
 
 
 def distance_models(wildcards):
@@ -481,22 +513,45 @@ def artifacts(paper):
 
 
 def in_scope(scope):
-    """What pages show in a folder of the run: all, or in `highlights/` what is to be seen first.
+    """What pages show in a folder of the run: all; in `highlights/` what is to be seen first.
 
-    By paper `artifacts` and the `measurements` behind them.
+    In `available/` what is there. By paper `artifacts` and the `measurements` behind them.
     """
-    if scope:
+    if scope == "highlights/":
         return HIGHLIGHTS
-    return {
+    every = {
         paper: {"artifacts": list(ARTIFACTS[paper]), "measurements": MEASUREMENTS[paper]}
         for paper in ARTIFACTS
     }
+    if not scope:
+        return every
+    there = {
+        paper: {
+            "artifacts": [
+                name for name, paths in ARTIFACTS[paper].items() if all(map(made, paths))
+            ],
+            "measurements": list(filter(made, item["measurements"])),
+        }
+        for paper, item in every.items()
+    }
+    return {paper: item for paper, item in there.items() if item["measurements"]}
+
+
+def made(path):
+    """The absolute path of a result that is there, or nothing."""
+    found = Path(path.replace("<results>", RESULTS)).absolute()
+    return str(found) if found.exists() else ""
+
+
+def as_input(scope, path):
+    """What is there is taken as it is: no rule makes an absolute path."""
+    return made(path) if scope == "available/" else path
 
 
 def shown_measurements(scope, *papers):
     """The measurements behind what a scope shows, of all papers or of some."""
     return [
-        path
+        as_input(scope, path)
         for paper, item in in_scope(scope).items()
         if not papers or paper in papers
         for path in item["measurements"]
@@ -516,7 +571,7 @@ def shown_files(scope, *papers):
 
 def shown_paths(scope, *papers):
     """The paths of these files."""
-    return [item["path"] for item in shown_files(scope, *papers)]
+    return [as_input(scope, item["path"]) for item in shown_files(scope, *papers)]
 
 
 def shown_figures(scope, *papers):
@@ -526,6 +581,62 @@ def shown_figures(scope, *papers):
         for item in shown_files(scope, *papers)
         if item["path"].endswith(".svg")
     ]
+
+
+def require_sources():
+    """Say at once what the jobs to come need and cannot get, not file by file as they fail."""
+    wanted = [
+        str(Path(path).relative_to(CONFIG.downloads))
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name in ("fetch_file", "fetch_encoder")
+        for path in job.output
+    ]
+    try:
+        require_available(
+            wanted,
+            register=Register.read(HOME / "resources/sources.yaml"),
+            mirror=CONFIG.mirror,
+            downloads=CONFIG.downloads,
+            offline=CONFIG.offline,
+        )
+    except AtlasError as error:
+        if not CONFIG.without_missing:
+            raise WorkflowError(str(error)) from None
+        logger.warning(f"{error} Going on without what needs them.")
+
+
+def tell_what_was_not_made():
+    """Name what failed and the artifacts that it kept from being made, there and in a file."""
+    lost = {}  # by job: the jobs that failed before it
+    for failed in workflow.scheduler.failed:
+        behind = [failed]
+        for job in behind:
+            if failed not in lost.setdefault(job, []):
+                lost[job].append(failed)
+                behind += [one for one in workflow.dag.depending[job] if one.rule.name != "all"]
+    without = {str(path): failures for job, failures in lost.items() for path in job.output}
+    rows = {
+        (paper, artifact, reason_of(job))
+        for paper, artifacts in ARTIFACTS.items()
+        for artifact, paths in artifacts.items()
+        for path in paths
+        for job in without.get(path.replace("<results>", RESULTS), [])
+    }
+    for reason in sorted({reason for *_, reason in rows}):
+        names = sorted(f"{paper} {artifact}" for paper, artifact, why in rows if why == reason)
+        logger.error(f"Not made: {', '.join(names)}. {reason}")
+    if rows:
+        write_reasons(sorted(rows), NOT_RUN)
+        logger.error(f"{NOT_RUN} lists this; the target `available` makes pages of what is there.")
+
+
+def reason_of(job):
+    """The sentence with which a job failed, from its log."""
+    log = Path(str(job.log[0])) if job.log else None
+    lines = log.read_text(errors="replace").splitlines() if log and log.exists() else []
+    said = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
+    # The name of the logger comes first.
+    return said[-1].partition(": ")[2] if said else f"{job.rule.name} failed, see {log}"
 
 
 def content(path):

@@ -124,12 +124,14 @@ rule classify_in_subspaces:
     wildcard_constraints:
         model=any_of(LIANG.encoders),
         task=any_of(LIANG.removal.datasets),
+    priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("classify_in_subspaces").threads
     resources:
         mem_mb=memory("classify_in_subspaces"),
         runtime=minutes("classify_in_subspaces"),
+        features=1,
     params:
         methods=METHODS,
         firsts=LIANG.removal.firsts,

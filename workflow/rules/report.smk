@@ -5,6 +5,7 @@
 localrules:
     plot_transfer,
     lay_out_table,
+    available,
     scorecard,
     judge_claims,
     cost,
@@ -13,7 +14,7 @@ localrules:
 
 
 wildcard_constraints:
-    scope="|highlights/",
+    scope="|highlights/|available/",
 
 
 rule plot_transfer:
@@ -82,22 +83,23 @@ rule lay_out_table:
 rule scorecard:
     """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
     input:
-        [path for paper in ARTIFACTS for path in MEASUREMENTS[paper]],
+        measurements=lambda wildcards: shown_measurements(wildcards.scope),
+        reasons=lambda wildcards: made(NOT_RUN) or [] if wildcards.scope else [],
     output:
-        csv="<results>/scorecard.csv",
+        csv="<results>/{scope}scorecard.csv",
         html=report(
-            "<results>/scorecard.html",
+            "<results>/{scope}scorecard.html",
             caption="../report/scorecard.rst",
             category="Scorecard",
             labels={"language": "all", "protocol": "both", "kind": "table"},
         ),
     log:
-        "<results>/logs/scorecard.log",
+        "<results>/logs/{scope}scorecard.log",
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
         run=CONFIG.run,
-        figures=shown_figures(""),
+        figures=lambda wildcards: shown_figures(wildcards.scope),
         comparable=CONFIG.comparable,
         reported=[reported_file(paper) for paper in ARTIFACTS],
         reported_content=[content(reported_file(paper)) for paper in ARTIFACTS],
@@ -210,7 +212,11 @@ rule write_index:
             f"<results>/{wildcards.scope}papers/{paper}.html"
             for paper in in_scope(wildcards.scope)
         ],
-        scorecard=lambda wildcards: [] if wildcards.scope else "<results>/scorecard.html",
+        scorecard=lambda wildcards: (
+            []
+            if wildcards.scope == "highlights/"
+            else f"<results>/{wildcards.scope}scorecard.html"
+        ),
     output:
         "<results>/{scope}index.html",
     log:
@@ -226,6 +232,12 @@ rule write_index:
         code=code("write_index"),
     script:
         "../scripts/write_index.py"
+
+
+rule available:
+    """Pages of what is there, after a run that could not be finished; runs nothing else."""
+    input:
+        "<results>/available/index.html",
 
 
 for paper in ARTIFACTS:

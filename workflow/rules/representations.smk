@@ -13,6 +13,8 @@ rule extract_features:
             store["folder"] for store in FEATURES[wildcards.features]["stores"].values()
         ],
     output:
+        # Each takes gigabytes. What writes and what reads them shares the resource `features`, and readers go first, so that
+        # no more folders lie there than the profile allows such jobs.
         temp(directory("<results>/features/{features}/{model}")),
     log:
         "<results>/logs/extract_features/{features}/{model}.log",
@@ -28,6 +30,7 @@ rule extract_features:
         mem_mb=memory("extract_features"),
         runtime=minutes("extract_features"),
         gpu=request("extract_features").gpu,
+        features=1,
     params:
         stores=lambda wildcards: {
             name: {key: value for key, value in store.items() if key != "folder"}

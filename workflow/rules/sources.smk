@@ -1,22 +1,6 @@
 # Needs: the network, a mirror folder, or nothing (miniature). Makes: the upstream files as they are.
 
-from mbert_atlas.sources import Register, require_available
-
 HUB = {name: item.hub for name, item in CONFIG.encoders.items() if item.hub}
-
-
-if workflow.is_main_process and not CONFIG.miniature:
-    # Say at once what cannot be had, before hours of work, not file by file as jobs fail.
-    try:
-        require_available(
-            [*UPSTREAM, *(encoder_path(name) for name in HUB)],
-            register=Register.read(HOME / "resources/sources.yaml"),
-            mirror=CONFIG.mirror,
-            downloads=CONFIG.downloads,
-            offline=CONFIG.offline,
-        )
-    except AtlasError as error:
-        raise WorkflowError(str(error)) from None
 
 
 if CONFIG.miniature:

@@ -7,6 +7,7 @@ def main(snakemake):
     from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.compare import compare, write_scorecard
     from mbert_atlas.scorecard.page import FigureLink, write_page
+    from mbert_atlas.scorecard.reasons import read_reasons
     from mbert_atlas.scorecard.replication import provenance
     from mbert_atlas.scorecard.rules import Contrast
 
@@ -15,7 +16,7 @@ def main(snakemake):
         for paper, declared in snakemake.params.contrasts.items()
     }
     frame = compare(
-        list(map(Path, snakemake.input)),
+        list(map(Path, snakemake.input.measurements)),
         list(map(Path, snakemake.params.reported)),
         contrasts=contrasts,
         comparable=snakemake.params.comparable,
@@ -30,6 +31,7 @@ def main(snakemake):
         titles=snakemake.params.titles,
         contrasts=contrasts,
         names=snakemake.params.names,
+        reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
         figures=[
             FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
             for item in snakemake.params.figures

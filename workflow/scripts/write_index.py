@@ -28,7 +28,7 @@ def main(snakemake):
         figures=[
             drawing(item["paper"], item["artifact"], Path(item["path"])) for item in params.figures
         ],
-        links=_HIGHLIGHTS if scope else _LINKS,
+        links=_HIGHLIGHTS if scope == "highlights/" else _LINKS,
         part=scope.rstrip("/"),
     )
 
