@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import damage_in_one_sentence, open_bytes
+from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -36,7 +36,7 @@ def decoded_lines(stream: Iterable[bytes], path: Path | str) -> Iterator[tuple[i
                 path,
                 f"line {number}",
                 f"not UTF-8 (byte 0x{line[error.start]:02x})",
-                "convert the file to UTF-8 or fetch it again",
+                f"convert it to UTF-8, or {AGAIN}",
             ) from error
         yield number, text.removesuffix("\n").removesuffix("\r")
 

@@ -25,7 +25,7 @@ from mbert_atlas.corpora.lines import (
 )
 from mbert_atlas.corpora.samples import limited, sample_note, table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
 Format = Literal["rahimi", "panx", "conll2003"]
@@ -136,7 +136,7 @@ def _sentences(path: Path, format: Format, language: str, split: str) -> list[Ta
     else:
         sentences = list(parse_tagged(numbered_lines(path), path))
     if not sentences:
-        mend = "fetch it again or correct the format"
+        mend = f"correct the format, or {AGAIN}"
         raise DataError(path, "", "there is no sentence in it", mend)
     return sentences
 

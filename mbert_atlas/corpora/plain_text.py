@@ -17,7 +17,7 @@ from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import PARAGRAPHS
 
@@ -129,7 +129,7 @@ def read_plain_text(
     )
     rows = list(islice(found, limit))
     if not rows:
-        raise DataError(files[0][0], "", "there is no text in it", "fetch it again or drop it")
+        raise DataError(files[0][0], "", "there is no text in it", f"drop it, or {AGAIN}")
     write_card(
         card,
         dataset="plain text",

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_text, write_parquet
+from mbert_atlas.files import AGAIN, open_text, write_parquet
 from mbert_atlas.languages import Language
 from mbert_atlas.schemas import TYPOLOGY
 
@@ -77,7 +77,7 @@ def read_typology(
         for code in wanted.get(row["Language_ID"], [])
     ]
     if not found:
-        raise DataError(tables["values"], "", "no language has a feature", "fetch it again")
+        raise DataError(tables["values"], "", "no language has a feature", AGAIN)
     found.sort()
     columns = [pa.array(values, pa.string()) for values in zip(*found, strict=True)]
     write_parquet(pa.Table.from_arrays(columns, schema=TYPOLOGY), output)
