@@ -38,7 +38,13 @@ rule job:
     shell:
         "sleep {seconds}; : > {{output}}"
 """
-SCHEDULER = f'include: "{ROOT}/workflow/rules/scheduler.smk"\n'
+SCHEDULER = f"""
+import sys
+
+sys.path.insert(0, "{ROOT}")
+RESULTS = "results"
+include: "{ROOT}/workflow/rules/scheduler.smk"
+"""
 # Fields of /proc/<pid>/stat after the name of the program, which may hold blanks.
 USER, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, THREADS = 11, 12, 13, 14, 17
 

@@ -9,6 +9,14 @@ class AtlasError(Exception):
     """A problem whose message is meant for the user; programs print it without a traceback."""
 
 
+class PassingError(AtlasError):
+    """A problem that may be gone at the next attempt: a full disk, a process that died."""
+
+
+class StoppedError(PassingError):
+    """The process was asked to end (SIGTERM, SIGINT)."""
+
+
 class DataError(AtlasError):
     """Input that cannot be used.
 

@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import damage_in_one_sentence, open_bytes
+from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -56,7 +56,7 @@ def require_text(line: str, path: Path | str, number: int) -> None:
             path,
             f"line {number}",
             f"not UTF-8 (byte 0x{ord(line[error.start]) & 0xFF:02x})",
-            "convert the file to UTF-8 or fetch it again",
+            f"convert it to UTF-8, or {AGAIN}",
         ) from None
 
 

@@ -31,7 +31,7 @@ from mbert_atlas.corpora.lines import (
 from mbert_atlas.corpora.samples import limited, sample_note, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
 Format = Literal["rahimi", "panx", "conll2003"]
@@ -156,7 +156,7 @@ def _sentences(
         sentences = list(parse_tagged(numbered_lines(path, strict=False), path, bad=bad))
     bad.require_few(len(sentences))
     if not sentences:
-        mend = "fetch it again or correct the format"
+        mend = f"correct the format, or {AGAIN}"
         raise DataError(path, "", "there is no sentence in it", mend)
     return sentences
 

@@ -19,7 +19,7 @@ from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import PARAGRAPHS
 
@@ -145,7 +145,7 @@ def read_plain_text(
     rows = list(islice(found, limit))
     bad.require_few(len(rows))
     if not rows:
-        raise DataError(files[0][0], "", "there is no text in it", "fetch it again or drop it")
+        raise DataError(files[0][0], "", "there is no text in it", f"drop it, or {AGAIN}")
     for number, (path, _) in enumerate(files):
         require_script((row[4] for row in rows if row[2] == number), script, path, language)
     write_card(

@@ -11,7 +11,7 @@ import pyarrow as pa
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_text, write_parquet
+from mbert_atlas.files import AGAIN, open_text, write_parquet
 from mbert_atlas.languages import Language
 from mbert_atlas.schemas import TYPOLOGY
 
@@ -83,7 +83,7 @@ def read_typology(
         found += [(code, row["Parameter_ID"], value) for code in wanted.get(row["Language_ID"], [])]
     bad.require_few(len(rows["values"]) - bad.reasons.total())
     if not found:
-        raise DataError(tables["values"], "", "no language has a feature", "fetch it again")
+        raise DataError(tables["values"], "", "no language has a feature", AGAIN)
     found.sort()
     columns = [pa.array(values, pa.string()) for values in zip(*found, strict=True)]
     write_parquet(pa.Table.from_arrays(columns, schema=TYPOLOGY), output)

@@ -306,5 +306,8 @@ def _require_whole(names: Collection[str], folder: Path) -> None:
         missing.append("tokenizer.json or vocab.txt or *.model")
     if missing:
         raise DataError(
-            folder, "", f"not a whole encoder, without {' and '.join(missing)}", "fetch it again"
+            folder,
+            "",
+            f"not a whole encoder, without {' and '.join(missing)}",
+            "delete this folder, and the next start fetches it again",
         )

@@ -41,7 +41,7 @@ class FinetuningJob:
         output_model: gets the encoder in the usual layout and, beside it, the head; none: it is
             not stored.
         output_predictions: Parquet file with the predictions of all evaluation sets.
-        state_dir: folder of the resumable state; removed at the end.
+        state_dir: folder of the resumable state; removed by whoever has accepted the result.
         head: the classifier.
         trained_layers: see :func:`train_only`.
         reinitialised_layers: parts of the encoder that the run's seed draws anew, see

@@ -6,6 +6,10 @@ from clone import ROOT, snakemake
 
 pytestmark = pytest.mark.workflow
 SNAKEFILE = f"""
+import sys
+
+sys.path.insert(0, "{ROOT}")
+RESULTS = "results"
 include: "{ROOT}/workflow/rules/scheduler.smk"
 import threading
 

@@ -21,6 +21,7 @@ from mbert_atlas.planning.runs import RunTable
 from mbert_atlas.scorecard.claims import read_claims
 from mbert_atlas.scorecard.reasons import write_reasons
 from mbert_atlas.sources import Register, require_available, snapshot_path
+from workflow.supervision import growth
 
 RULE_FILES = (HOME / "workflow/rules").glob("*.smk")
 ASKS = re.compile(r'request\("(\w+)"\)')
@@ -103,13 +104,17 @@ def request(rule_name):
 
 
 def memory(rule_name):
-    """Memory in MB, more on every attempt: SLURM reports running out of it as a plain failure."""
-    return lambda wildcards, attempt: request(rule_name).mem_mb * attempt
+    """Memory in MB, more after an attempt that may have been short of it."""
+    return lambda wildcards, attempt, rulename: (
+        request(rule_name).mem_mb * growth("memory", rulename, wildcards, attempt)
+    )
 
 
 def minutes(rule_name):
-    """Time limit in minutes, more on every attempt."""
-    return lambda wildcards, attempt: request(rule_name).runtime * attempt
+    """Time limit in minutes, more after an attempt that ran into it."""
+    return lambda wildcards, attempt, rulename: (
+        request(rule_name).runtime * growth("time", rulename, wildcards, attempt)
+    )
 
 
 def code(script):

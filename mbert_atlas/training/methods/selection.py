@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,6 +74,10 @@ class BestEpoch(Method):
             )
         self._examples = run.examples(rows)
         run.rows = np.setdiff1d(run.rows, rows)
+
+    def files(self) -> Iterable[Path]:
+        """Return the weights that scored best so far."""
+        return [self._path(self.state.index(max(self.state)))] if self.state else []
 
     def start(self, model: nn.Module) -> None:
         """Score the model that training starts from; forget what another run left."""
