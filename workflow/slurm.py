@@ -18,16 +18,15 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from snakemake.api import ExecutorPluginRegistry
 from snakemake.exceptions import WorkflowError
-from snakemake_executor_plugin_slurm import Executor
+from snakemake_executor_plugin_slurm import Executor, SubmittedJobInfo
 from snakemake_executor_plugin_slurm.job_status_query import (
     query_job_status,
     query_job_status_sacct,
     query_job_status_squeue,
 )
 from snakemake_executor_plugin_slurm.utils import get_job_wildcards
-from snakemake_interface_executor_plugins.executors.base import SubmittedJobInfo
-from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
 CHECKED_WITH = "2.8.0"
 PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)

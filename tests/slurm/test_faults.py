@@ -81,6 +81,7 @@ class _Site(Workflow):
         subprocess.run([SCRIPT, "up", "site"], env=self.environment, check=True)
 
     def forget_seed1(self) -> None:
+        (self.folder / TARGET).unlink(missing_ok=True)  # else nothing needs the predictions
         for name in ("results/tiny/runs/nli/seed1", _STATE):
             shutil.rmtree(self.folder / name, ignore_errors=True)
 
