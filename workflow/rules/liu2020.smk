@@ -126,6 +126,7 @@ rule classify_shifted:
         "<results>/logs/classify_shifted/{run}/seed{seed}.{protocol}.log",
     benchmark:
         "<results>/benchmarks/classify_shifted/{run}/seed{seed}.{protocol}.tsv"
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("classify_shifted").threads

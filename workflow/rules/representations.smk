@@ -14,7 +14,7 @@ rule extract_features:
         ],
     output:
         # Each takes gigabytes. What writes and what reads them shares the resource `features`, and readers go first, so that
-        # no more folders lie there than the profile allows such jobs.
+        # few of them lie there at once.
         temp(directory("<results>/features/{features}/{model}")),
     log:
         "<results>/logs/extract_features/{features}/{model}.log",
@@ -23,6 +23,7 @@ rule extract_features:
     wildcard_constraints:
         features=any_of(FEATURES),
         model=r"[^/]+(/seed\d+)?",
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("extract_features").threads
@@ -154,6 +155,7 @@ rule word_pair_distances:
         "<results>/benchmarks/word_pair_distances/{distances}/{language}/seed{seed}.tsv"
     wildcard_constraints:
         distances=any_of(DISTANCES),
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("word_pair_distances").threads

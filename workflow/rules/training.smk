@@ -41,7 +41,8 @@ rule adjust:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
         run=any_of(run.id for run in RUNS if run.kind == "adjustment"),
-    priority: 1
+    # Later than what reads its weights: else those of all adjustments lie there at once.
+    priority: -1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("adjust").threads
