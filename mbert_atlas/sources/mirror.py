@@ -131,7 +131,7 @@ class Mirror:
                 same = sha256_of(file) == self.rows[name]["sha256"]
             else:
                 with lzma.open(self.folder / name) as stream:
-                    held = hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+                    held = hashlib.file_digest(stream, "sha256").hexdigest()
                 same = sha256_of(file) == held
         if not same:
             return None
