@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,10 +11,11 @@ import pandas as pd
 from mbert_atlas.planning.schedule import Job, Limits, simulate
 from mbert_atlas.planning.timing import Rate, fit, hours
 
-MEASURED, ELSEWHERE, OPERATIONS, LIMIT = (
+MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
     "measured in this run",
     "measured elsewhere, by work",
-    "operations, assumed speed",
+    "operations at an assumed speed",
+    "measured elsewhere on less than a tenth of the work, a guess",
     "half of the time limit, a guess",
 )
 """Where the time of a job comes from, the best first."""
@@ -21,6 +23,8 @@ ASSUMED_GPU = Rate(start=60.0, per_unit=1 / 40e12, cores=1.0)
 """A GPU that sustains 40 TFLOP/s, and a minute until it computes: nobody has measured it."""
 ASSUMED_CPU = Rate(start=8.0, per_unit=1 / 20e9, cores=1.0)
 """A core that sustains 20 GFLOP/s."""
+USUAL_START = {False: 0.6, True: 4.0}
+"""Seconds until a job does something, by whether it runs a model: what imports take."""
 SUBMISSION_SECONDS = 10.0
 """What a job takes through an empty queue of a cluster beside its own time."""
 
@@ -67,7 +71,8 @@ def learn(
             [item.work for item in items],
             [item.seconds or 0.0 for item in items],
             [item.cpu_seconds for item in items],
-            elsewhere.get(key),
+            usual_start=USUAL_START[items[0].runs_model],
+            before=elsewhere.get(key),
         )
         for key, items in read.items()
     }
@@ -84,7 +89,11 @@ def rate_of(
     if key in measured:
         return measured[key], MEASURED
     if key in elsewhere:
-        return elsewhere[key], ELSEWHERE
+        rate = elsewhere[key]
+        if item.work <= 10 * rate.most_work:
+            return rate, ELSEWHERE
+        seconds = min(rate.seconds(item.work), item.limit or math.inf)
+        return Rate(seconds, cores=rate.cores), FAR
     if item.runs_model:
         return (ASSUMED_GPU if device == "gpu" else ASSUMED_CPU), OPERATIONS
     return Rate(item.limit / 2 if item.limit else 5.0), LIMIT
@@ -137,7 +146,7 @@ def predict(
                 "gpu_hours": seconds / 3600 * (job.gpus if device == "gpu" else 0),
                 "cpu_hours": seconds / 3600 * rate.cores,
                 "wall_hours": seconds / 3600,
-                "guessed_hours": seconds / 3600 * (source == LIMIT),
+                "guessed_hours": seconds / 3600 * (source in (FAR, LIMIT)),
             }
         )
     numbers = ["jobs", "gpu_hours", "cpu_hours", "wall_hours", "guessed_hours"]

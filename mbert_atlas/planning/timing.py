@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, open_text
 
-_COLUMNS = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs")
+_COLUMNS = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs", "most_work")
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,14 @@ class Rate:
         per_unit: seconds for each unit of work.
         cores: CPU seconds for each second.
         jobs: how many readings stand behind it.
+        most_work: the largest work among them.
     """
 
     start: float
     per_unit: float = 0.0
     cores: float = 1.0
     jobs: int = 0
+    most_work: float = math.inf
 
     def seconds(self, work: float) -> float:
         """Return the time of a job with that work."""
@@ -39,7 +41,12 @@ class Rate:
 
 
 def fit(
-    work: Sequence[float], seconds: Sequence[float], cpu: Sequence[float], before: Rate | None
+    work: Sequence[float],
+    seconds: Sequence[float],
+    cpu: Sequence[float],
+    *,
+    usual_start: float,
+    before: Rate | None = None,
 ) -> Rate:
     """Fit a rate to readings; predictions of all of them add up to what was read.
 
@@ -47,21 +54,28 @@ def fit(
         work: units of each job.
         seconds: time of each job.
         cpu: its CPU seconds, NaN where there is no reading.
-        before: a rate from elsewhere. Readings of much the same work do not tell its share in the
-            time; the share is then this rate's.
+        usual_start: seconds that imports take. Readings of much the same work do not tell its
+            share in the time: what is beyond that start is then taken for work, and so it is if
+            times do not grow with the work, which is then too little to be seen.
+        before: a rate from elsewhere, whose shares such readings take instead.
     """
     units, times, used = (np.asarray(values, float) for values in (work, seconds, cpu))
     read = ~np.isnan(used)
     cores = used[read].sum() / times[read].sum() if read.any() else before.cores if before else 1.0
-    start, per_unit = (before.start, before.per_unit) if before else (1.0, 0.0)
+    start = min(usual_start, float(times.min()))
+    per_unit = (times.mean() - start) / units.mean() if units.any() else 0.0
+    if before:
+        start, per_unit = before.start, before.per_unit
     if len(set(units)) > 2 and units.max() > 1.5 * units.min():
         # Relative errors count: a job of seconds must not vanish beside one of hours.
         scale = units.max()
         columns = np.stack([np.ones_like(units), units / scale], axis=1) / times[:, None]
-        (start, per_unit), _ = nnls(columns, np.ones_like(times))
-        per_unit /= scale
+        (constant, slope), _ = nnls(columns, np.ones_like(times))
+        if slope:
+            start, per_unit = constant, slope / scale
     factor = times.sum() / (start + per_unit * units).sum()
-    return Rate(float(start * factor), float(per_unit * factor), float(cores), len(times))
+    start, per_unit = float(start * factor), float(per_unit * factor)
+    return Rate(start, per_unit, float(cores), len(times), float(units.max()))
 
 
 def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
@@ -79,6 +93,7 @@ def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
                     float(row["seconds_per_unit"]),
                     float(row["cores"]),
                     int(row["jobs"]),
+                    float(row["most_work"]),
                 )
                 for row in table
             }
@@ -101,7 +116,7 @@ def write_rates(rates: Mapping[tuple[str, str], Rate], path: Path | str) -> None
         table.writerow(_COLUMNS)
         for (rule, device), rate in sorted(rates.items()):
             numbers = (f"{value:.4g}" for value in (rate.start, rate.per_unit, rate.cores))
-            table.writerow([rule, device, *numbers, rate.jobs])
+            table.writerow([rule, device, *numbers, rate.jobs, f"{rate.most_work:.4g}"])
 
 
 def hours(seconds: float) -> str:

@@ -261,7 +261,7 @@ class Volumes:
     def _finetuning(self, run: Run) -> float:
         item, own = run.specification, run.specification["hyperparameters"]
         shape = self.encoder(run.base)
-        epochs = own["optimisation"]["epochs"]
+        epochs = float(own["optimisation"]["epochs"])
         train = self._examples(run, item["train"], item.get("train_languages"))
         one = shape.forwards(train)
         passes = 1.0 if own["trained_layers"] == "none" else 3.0
@@ -271,12 +271,12 @@ class Volumes:
             passes += 1  # the encoder that pieces are held to
         total = one * passes * epochs
         if own.get("replay"):
-            steps = train.examples / own["optimisation"]["batch_size"] * epochs
+            steps = train.examples / float(own["optimisation"]["batch_size"]) * epochs
             pairs = self.dataset(item["replay"]["bitext"], [item["replay"]["language"]])
             drawn = pairs * (own["replay"]["sentences"] / max(pairs.examples, 1) * steps * 2)
             total += shape.forwards(drawn) * 3.5  # the original encodes the English side
         if own.get("selection"):
-            total += one * own["selection"]["fraction"] * epochs
+            total += one * float(own["selection"]["fraction"]) * epochs
         return total + sum(
             shape.forwards(self._examples(run, name, codes))
             for name, codes in item["evaluate"].items()
@@ -293,12 +293,8 @@ class Volumes:
 
     def _adjustment(self, run: Run) -> float:
         item, own = run.specification, run.specification["hyperparameters"]
-        pairs = self.store(
-            str(
-                self._results / "tokens" / run.base / "pairs" / item["bitext"] / str(run.language)
-                / "train"
-            )
-        )  # fmt: skip
+        folder = self._results / "tokens" / run.base / "pairs" / item["bitext"]
+        pairs = self.store(str(folder / str(run.language) / "train"))
         share = min(own["sentences"], pairs.examples) / max(pairs.examples, 1)
         drawn = pairs * (share * 2 * own["optimisation"]["epochs"])  # two sides
         return self.encoder(run.base).forwards(drawn) * 3.5
@@ -312,18 +308,20 @@ class Volumes:
             seen = texts * (budget / max(texts.pieces, 1))
         else:
             seen = texts * own.optimisation.epochs
-        head = 2.0 * shape.width * shape.vocabulary * own.masking_probability * seen.pieces
+        masked = float(own.masking_probability) * seen.pieces
+        head = 2 * shape.width * shape.vocabulary * masked
         return 3 * (shape.forwards(seen) + head)
 
     def _pretraining_texts(self, name: str) -> Volume:
         item = self._config.encoders[name]
         scratch, changed = item.scratch, item.changed
         if changed:
-            texts, languages, own = changed.texts, changed.languages, changed.training
+            texts, own = changed.texts, changed.training
         elif scratch:
-            texts, languages, own = scratch.texts, scratch.languages, scratch.pretraining
+            texts, own = scratch.texts, scratch.pretraining
         else:
             return Volume(0, 0)
+        languages = changed.languages if changed else scratch.languages if scratch else None
         examples = pieces = 0.0
         codes = {
             code

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.planning.prediction import LIMIT, MEASURED, OPERATIONS, Planned, as_text, predict
+from mbert_atlas.planning.prediction import (
+    ELSEWHERE,
+    FAR,
+    LIMIT,
+    MEASURED,
+    OPERATIONS,
+    Planned,
+    as_text,
+    predict,
+)
 from mbert_atlas.planning.schedule import Job, Limits, Output, simulate
 from mbert_atlas.planning.timing import Rate, fit, hours, read_rates, write_rates
 from mbert_atlas.planning.volumes import Shape, Volume
@@ -83,16 +92,24 @@ def test_a_circle_is_named() -> None:
 
 def test_a_fit_finds_the_start_and_the_speed() -> None:
     work = [1e9, 5e9, 2e10, 1e11]
-    found = fit(work, [4 + 2e-10 * units for units in work], [math.nan] * 4, None)
+    found = fit(work, [4 + 2e-10 * units for units in work], [math.nan] * 4, usual_start=1)
     assert found.start == pytest.approx(4)
     assert found.per_unit == pytest.approx(2e-10)
     assert found.jobs == 4
 
 
 def test_the_same_work_says_nothing_of_the_start() -> None:
-    found = fit([100, 100], [22, 22], [33, math.nan], Rate(1, 0.1))
+    found = fit([100, 100], [22, 22], [33, math.nan], usual_start=4)
+    assert (found.start, found.per_unit) == pytest.approx((4, 0.18))
+    assert (found.cores, found.most_work) == (1.5, 100)
+    found = fit([100, 100], [22, 22], [33, 33], usual_start=4, before=Rate(1, 0.1))
     assert (found.start, found.per_unit) == pytest.approx((2, 0.2))
-    assert found.cores == 1.5
+
+
+def test_work_too_little_to_be_seen_still_counts() -> None:
+    found = fit([1, 2, 3], [1.1, 1.0, 0.9], [math.nan] * 3, usual_start=0.5)
+    assert found.start + 2 * found.per_unit == pytest.approx(1)
+    assert found.seconds(1000) > 100
 
 
 def test_what_is_measured_comes_before_what_is_assumed() -> None:
@@ -106,15 +123,18 @@ def test_what_is_measured_comes_before_what_is_assumed() -> None:
         planned("train", runs_model=True, gpus=1),
         planned("draw", limit=60.0),
         planned("known", limit=60.0),
+        planned("far", limit=60.0),
     ]
-    found = predict(jobs, {("known", "cpu"): Rate(2.0)}, [limits(1)])
+    elsewhere = {
+        ("known", "cpu"): Rate(2.0, most_work=8e12),
+        ("far", "cpu"): Rate(2.0, 1e-12, most_work=7e12),
+    }
+    found = predict(jobs, elsewhere, [limits(1)])
     seconds = dict(zip(found.sources["source"], found.sources["wall_hours"] * 3600, strict=True))
-    assert seconds == pytest.approx(
-        {MEASURED: 7, OPERATIONS: 62, LIMIT: 30, "measured elsewhere, by work": 2}
-    )
-    assert found.costs["jobs"].sum() == 4
+    assert seconds == pytest.approx({MEASURED: 7, OPERATIONS: 62, LIMIT: 30, ELSEWHERE: 2, FAR: 60})
+    assert found.costs["jobs"].sum() == 5
     assert found.costs["gpu_hours"].sum() * 3600 == pytest.approx(62)
-    assert found.costs["cpu_hours"].sum() * 3600 == pytest.approx(14 + 62 + 30 + 2)
+    assert found.costs["cpu_hours"].sum() * 3600 == pytest.approx(14 + 62 + 30 + 2 + 60)
     assert found.times["wall_hours"].iloc[0] * 3600 == pytest.approx(62)
     assert "half of the time limit, a guess (draw)" in as_text(found)
 
@@ -131,7 +151,7 @@ def test_operations_of_bert_base() -> None:
 
 
 def test_rates_come_back(tmp_path: Path) -> None:
-    rates = {("train", "gpu"): Rate(60, 2.5e-14, 1.25, 3), ("draw", "cpu"): Rate(2, 0, 1, 1)}
+    rates = {("train", "gpu"): Rate(60, 2.5e-14, 1.25, 3, 5), ("draw", "cpu"): Rate(2)}
     write_rates(rates, tmp_path / "rates.csv")
     assert read_rates(tmp_path / "rates.csv") == rates
     (tmp_path / "rates.csv").write_text("rule,device\ntrain,gpu\n")
