@@ -100,27 +100,31 @@ def simulate(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> S
                 unread[number, place] = len(output.readers)
                 for reader in output.readers:
                     deleted_after[reader].append((number, place))
-    ready = sorted((-job.priority, number) for number, job in enumerate(jobs) if not job.needs)
-    free = {"gpus": limits.gpus, "cores": limits.cores, "jobs": limits.jobs}
-    free["local"] = limits.local_cores
+    free = [limits.gpus, limits.cores, limits.jobs, limits.local_cores]
+    asks = [_asks(job, limits) for job in jobs]
+    # Those that are ready, by what they ask for: of thousands only the first of each kind count.
+    ready: dict[tuple[int, ...], list[tuple[int, int]]] = {ask: [] for ask in set(asks)}
+    for number, job in enumerate(jobs):
+        if not job.needs:
+            heapq.heappush(ready[asks[number]], (-job.priority, number))
     running: list[tuple[float, int]] = []
     now = disk = highest = 0.0
     ended = 0
-    while ready or running:
-        left = []
-        for item in ready:
-            asks = _asks(jobs[item[1]], limits)
-            if all(free[name] >= count for name, count in asks.items()):
-                for name, count in asks.items():
-                    free[name] -= count
-                heapq.heappush(running, (now + seconds[item[1]], item[1]))
-            else:
-                left.append(item)
-        ready = left
+    while True:
+        while fitting := [
+            kind
+            for kind, items in ready.items()
+            if items and all(left >= count for left, count in zip(free, kind, strict=True))
+        ]:
+            kind = min(fitting, key=lambda kind: ready[kind][0])
+            _, number = heapq.heappop(ready[kind])
+            free = [left - count for left, count in zip(free, kind, strict=True)]
+            heapq.heappush(running, (now + seconds[number], number))
+        if not running:
+            break
         now, number = heapq.heappop(running)
         ended += 1
-        for name, count in _asks(jobs[number], limits).items():
-            free[name] += count
+        free = [left + count for left, count in zip(free, asks[number], strict=True)]
         disk += sum(output.size for output in jobs[number].outputs)
         highest = max(highest, disk)
         disk -= sum(o.size for o in jobs[number].outputs if o.readers == ())
@@ -131,19 +135,14 @@ def simulate(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> S
         for reader in readers[number]:
             waiting[reader] -= 1
             if not waiting[reader]:
-                heapq.heappush(ready, (-jobs[reader].priority, reader))
-        ready.sort()
+                heapq.heappush(ready[asks[reader]], (-jobs[reader].priority, reader))
     if ended < len(jobs):
         raise AtlasError(f"{len(jobs) - ended} of {len(jobs)} jobs wait for each other.")
     return Schedule(now, highest)
 
 
-def _asks(job: Job, limits: Limits) -> dict[str, int]:
-    """Return what a job takes of what there is."""
+def _asks(job: Job, limits: Limits) -> tuple[int, ...]:
+    """Return what a job takes of the GPUs, the cores, the jobs submitted and the local cores."""
     if job.is_local:
-        return {"local": min(job.threads, limits.local_cores)}
-    return {
-        "jobs": 1,
-        "cores": min(job.threads, limits.cores),
-        "gpus": min(job.gpus, limits.gpus),
-    }
+        return 0, 0, 0, min(job.threads, limits.local_cores)
+    return min(job.gpus, limits.gpus), min(job.threads, limits.cores), 1, 0
