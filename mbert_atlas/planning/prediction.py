@@ -153,14 +153,14 @@ def predict(
     frame = pd.DataFrame(rows, columns=["paper", "stage", "rule", "source", *numbers])
     times = []
     for limit in limits:
-        seconds = [
+        spans = [
             rate_of(
                 item, "gpu" if job.gpus and limit.gpus else "cpu", measured, elsewhere
             )[0].seconds(item.work)
             + (0.0 if job.is_local else overhead)
             for item, job in todo
         ]  # fmt: skip
-        found = simulate([job for _, job in todo], seconds, limit)
+        found = simulate([job for _, job in todo], spans, limit)
         times.append(
             {
                 "gpus": limit.gpus,
@@ -196,15 +196,20 @@ def as_text(found: Prediction) -> str:
     ]
     lines += ["", f"{'GPUs':>6}{'cores':>7}{'wall time':>14}{'disk at its highest':>22}"]
     lines += [
-        f"{row.gpus or 'none':>6}{row.cores:7}{hours(row.wall_hours * 3600):>14}"
-        f"{row.disk_gb:19.1f} GB"
-        for row in found.times.itertuples()
+        f"{gpus or 'none':>6}{cores:7}{hours(wall * 3600):>14}{disk:19.1f} GB"
+        for gpus, cores, wall, disk in zip(
+            *(found.times[name].tolist() for name in found.times.columns), strict=True
+        )
     ]
     lines += ["", "Times come from:"]
-    whole = max(found.sources["wall_hours"].sum(), 1e-9)
+    shares = found.sources["wall_hours"] / max(found.sources["wall_hours"].sum(), 1e-9)
     lines += [
-        f"  {row.wall_hours / whole:4.0%}  {row.jobs:5} jobs  {row.source} ({_first(row.rules)})"
-        for row in found.sources.itertuples()
+        f"  {share:4.0%}  {jobs:5} jobs  {source} ({_first(rules)})"
+        for share, jobs, source, rules in zip(
+            shares.tolist(),
+            *(found.sources[name].tolist() for name in ("jobs", "source", "rules")),
+            strict=True,
+        )
     ]
     return "\n".join(lines)
 

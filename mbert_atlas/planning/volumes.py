@@ -308,7 +308,7 @@ class Volumes:
             seen = texts * (budget / max(texts.pieces, 1))
         else:
             seen = texts * own.optimisation.epochs
-        masked = float(own.masking_probability) * seen.pieces
+        masked: float = own.masking_probability * seen.pieces
         head = 2 * shape.width * shape.vocabulary * masked
         return 3 * (shape.forwards(seen) + head)
 
