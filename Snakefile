@@ -2,6 +2,7 @@
 
 snakemake --profile local --cores 2 --configfile config/demo.yaml -- highlights  # a first look
 snakemake --profile slurm all                                                    # paper scale
+snakemake --profile slurm predict                                                # what that costs
 snakemake --profile slurm PAPER_figure1                                          # one artifact
 """
 
@@ -57,6 +58,7 @@ include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/scheduler.smk"
+include: "workflow/rules/prediction.smk"
 
 
 rule all:

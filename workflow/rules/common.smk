@@ -644,6 +644,32 @@ def reason_of(job):
     return said[-1].partition(": ")[2] if said else f"{job.rule.name} failed, see {log}"
 
 
+def stages():
+    """How the jobs of each rule that is measured are booked: their stage, and who pays if no path says."""
+    return {
+        item.name: (
+            {"stage": "analysis", "paper": Path(item.snakefile).stem}
+            if Path(item.snakefile).stem in ARTIFACTS
+            else {"stage": Path(item.snakefile).stem}
+        )
+        for item in workflow.rules
+        if item.benchmark
+    }
+
+
+def payers():
+    """The paper that pays for a job by a part of its path."""
+    return {
+        **{paper: paper for paper in ARTIFACTS},
+        **{
+            f"{name}.{protocol}": family.paper
+            for name, family in CONFIG.runs.items()
+            for protocol in PROTOCOLS
+        },
+        **{run.id: run.paper for run in RUNS},
+    }
+
+
 def content(path):
     """Hash of a file of the repository.
 

@@ -147,24 +147,8 @@ rule cost:
     params:
         benchmarks=f"{RESULTS}/benchmarks",
         logs=f"{RESULTS}/logs",
-        rules=lambda wildcards: {
-            item.name: (
-                {"stage": "analysis", "paper": Path(item.snakefile).stem}
-                if Path(item.snakefile).stem in ARTIFACTS
-                else {"stage": Path(item.snakefile).stem}
-            )
-            for item in workflow.rules
-            if item.benchmark
-        },
-        papers={
-            **{paper: paper for paper in ARTIFACTS},
-            **{
-                f"{name}.{protocol}": family.paper
-                for name, family in CONFIG.runs.items()
-                for protocol in PROTOCOLS
-            },
-            **{run.id: run.paper for run in RUNS},
-        },
+        rules=lambda wildcards: stages(),
+        papers=payers(),
         code=code("cost"),
     script:
         "../scripts/cost.py"
