@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from mbert_atlas import papers
 from mbert_atlas.labels import label, language, listed, places
+from mbert_atlas.languages import Languages
 
-REPORTED = sorted((Path(__file__).parents[2] / "resources" / "reported").glob("*.csv"))
+ROOT = Path(__file__).parents[2]
+REPORTED = sorted((ROOT / "resources/reported").glob("*.csv"))
 NAMES = {"en": "English", "hi": "Hindi"}
 
 
@@ -56,3 +60,12 @@ def test_places_follow_the_name_and_not_what_else_is_drawn() -> None:
     order = ["original", "adjusted", "continual"]
     assert places(["continual", "original"], order) == {"original": 0, "continual": 2}
     assert places(["z", "adjusted", "a"], order) == {"adjusted": 1, "a": 3, "z": 4}
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_titles_leave_languages_and_sizes_to_the_config(paper: str) -> None:
+    titles = import_module(f"mbert_atlas.papers.{paper}.claims").FIGURES.values()
+    languages = [item.name for item in Languages.read(ROOT / "resources/languages.csv")]
+    for title in titles:
+        assert not re.search(r"\d+[kK]\b", title)
+        assert not [name for name in languages if re.search(rf"\b{name}\b", title)]

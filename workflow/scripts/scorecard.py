@@ -29,6 +29,7 @@ def main(snakemake):
         titles=snakemake.params.titles,
         contrasts=contrasts,
         names=snakemake.params.names,
+        conditions=snakemake.params.conditions,
         figures=[
             FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
             for item in snakemake.params.figures
