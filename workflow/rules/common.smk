@@ -1,5 +1,6 @@
 # What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
+import csv
 import re
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ from mbert_atlas.encoders import shipping
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
+from mbert_atlas.labels import listed
 from mbert_atlas.languages import Languages
 from mbert_atlas.planning import datasets
 from mbert_atlas.planning.runs import RunTable
@@ -512,6 +514,26 @@ def claims(paper):
     return import_module(f"mbert_atlas.papers.{paper}.claims")
 
 
+def figure_title(paper, artifact, **words):
+    """The title of a figure, with words of the config where it has places for them."""
+    return claims(paper).FIGURES[artifact].format(**words)
+
+
+def language_names(codes):
+    """Languages by their English names: a, b and c."""
+    return listed([LANGUAGES[code].name for code in codes])
+
+
+def condition_order(paper):
+    """The conditions of a paper as it reports them, then those of its figures alone.
+
+    It decides what a condition looks like in a figure, whatever else is drawn.
+    """
+    with open(Path(workflow.basedir) / f"resources/reported/{paper}.csv") as stream:
+        stated = [row["condition"] for row in csv.DictReader(stream)]
+    return list(dict.fromkeys([*filter(None, stated), *ORDER.get(paper, [])]))
+
+
 def artifacts(paper):
     """The files that a paper's target makes."""
     return [path for paths in ARTIFACTS[paper].values() for path in paths]
@@ -687,6 +709,8 @@ TABLES = (
 )  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers, or a file with them
 TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
 PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
+ORDER = {}  # by paper: conditions of its figures that no number is reported of, for their colours
+CONDITION_NAMES = {}  # of tables: what conditions are called where the config decides it
 FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`
 PROBES = {}  # of some of these FEATURES: language identification as `corrected`
 SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made

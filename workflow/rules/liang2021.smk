@@ -251,7 +251,8 @@ rule plot_curves:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        title=lambda wildcards: claims("liang2021").FIGURES[wildcards.artifact],
+        title=lambda wildcards: figure_title("liang2021", wildcards.artifact),
+        sets=list(LIANG.pairs.sets),
         code=code("liang2021/plot_curves"),
     script:
         "../scripts/liang2021/plot_curves.py"

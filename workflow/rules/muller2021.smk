@@ -170,12 +170,21 @@ rule plot_similarities:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        title=lambda wildcards: claims("muller2021").FIGURES[wildcards.artifact],
+        title=lambda wildcards: figure_title(
+            "muller2021",
+            wildcards.artifact,
+            source=language_names([ALIKE.source]),
+            target=language_names([ALIKE.figure1]),
+        ),
         names={
             **{language.code: language.name for language in LANGUAGES},
             **{"pos": "parts of speech", "ner": "named entities", "fine_tuned": "fine-tuned"},
             **{f"random_init_{layers}": f"layers {layers} drawn anew" for layers in ALIKE.layers},
         },
+        order=[
+            *("pretrained", "fine_tuned", *ALIKE.runs),
+            *(f"random_init_{layers}" for layers in ALIKE.layers),
+        ],
         code=code("muller2021/plot_similarities"),
     script:
         "../scripts/muller2021/plot_similarities.py"

@@ -42,6 +42,8 @@ rule plot_transfer:
         comparable=CONFIG.comparable,
         title=lambda wildcards: PLOTS[wildcards.table],
         names={language.code: language.name for language in LANGUAGES},
+        conditions=lambda wildcards: CONDITION_NAMES.get(wildcards.table, {}),
+        order=lambda wildcards: condition_order(paper_of(wildcards)),
         code=code("plot_transfer"),
     script:
         "../scripts/plot_transfer.py"
@@ -75,6 +77,7 @@ rule lay_out_table:
         paper=lambda wildcards: claims(paper_of(wildcards)).TITLE,
         contrasts=lambda wildcards: list(map(list, claims(paper_of(wildcards)).CONTRASTS)),
         facts=lambda wildcards: TABLES[wildcards.table].get("facts", []),
+        conditions=lambda wildcards: CONDITION_NAMES.get(wildcards.table, {}),
         code=code("lay_out_table"),
     script:
         "../scripts/lay_out_table.py"
@@ -106,6 +109,7 @@ rule scorecard:
         titles={paper: claims(paper).TITLE for paper in ARTIFACTS},
         contrasts={paper: list(map(list, claims(paper).CONTRASTS)) for paper in ARTIFACTS},
         names={language.code: language.name for language in LANGUAGES},
+        conditions=CONDITION_NAMES,
         code=code("scorecard"),
     script:
         "../scripts/scorecard.py"
@@ -182,6 +186,7 @@ rule write_replication:
         prose=lambda wildcards: at_home(f"docs/papers/{wildcards.paper}.md"),
         prose_content=lambda wildcards: content(at_home(f"docs/papers/{wildcards.paper}.md")),
         names={language.code: language.name for language in LANGUAGES},
+        conditions=CONDITION_NAMES,
         code=code("write_replication"),
     script:
         "../scripts/write_replication.py"

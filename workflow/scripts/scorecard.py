@@ -32,6 +32,7 @@ def main(snakemake):
         contrasts=contrasts,
         names=snakemake.params.names,
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
+        conditions=snakemake.params.conditions,
         figures=[
             FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
             for item in snakemake.params.figures
