@@ -59,7 +59,7 @@ def ask(*command: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def jobs_of(folder: str, prefix: str) -> list[tuple[str, str]]:
+def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
     """Name and state of this user's jobs in the queue that an earlier run in the folder submitted.
 
     Raises:
@@ -69,6 +69,7 @@ def jobs_of(folder: str, prefix: str) -> list[tuple[str, str]]:
         listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")
         if listing is not None or pause is None:
             break
+        logger.warning(f"SLURM does not answer squeue; it is asked again in {pause} s.")
         time.sleep(pause)
     if listing is None:
         raise WorkflowError("SLURM has not answered squeue for half an hour; start again later.")
@@ -90,7 +91,7 @@ def refuse_beside_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
     """
     end = time.monotonic() + ENDING_LIMIT
     told = False
-    while found := jobs_of(folder, prefix):
+    while found := jobs_of(folder, prefix, logger):
         if {state for _, state in found} != {"COMPLETING"} or time.monotonic() > end:
             cancel = " && ".join(f"scancel --name={name}" for name in sorted({*dict(found)}))
             raise WorkflowError(
