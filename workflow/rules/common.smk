@@ -612,12 +612,12 @@ def shown_figures(scope, *papers):
 
 def require_sources():
     """Say at once what the jobs to come need and cannot get, not file by file as they fail."""
-    wanted = [
+    wanted = sorted(
         str(Path(path).relative_to(CONFIG.downloads))
         for job in workflow.dag.needrun_jobs()
         if job.rule.name in ("fetch_file", "fetch_encoder")
         for path in job.output
-    ]
+    )
     try:
         require_available(
             wanted,
