@@ -127,8 +127,8 @@ def read_question_answering(
         (identifier, language, asked_in, split, context, question, *answers)
         for context, identifier, question, *answers in usable
     ]
-    require_script((row[4] for row in rows), script, place, language)
-    require_script((row[5] for row in rows), question_script, place, asked_in)
+    require_script((str(row[4]) for row in rows), script, place, language)
+    require_script((str(row[5]) for row in rows), question_script, place, asked_in)
     table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
     notes = _notes(language, asked_in)
     if table.num_rows < len(rows):
