@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clone import ROOT, jobs, snakemake
+from clone import DEMO, ROOT, jobs, snakemake
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.sources import Register, write_manifest
 
@@ -45,7 +45,7 @@ def test_a_preset_as_a_module_plans_the_same_and_takes_what_is_shipped(repositor
         f'module atlas:\n    snakefile: "{repository}/Snakefile"\n    config: config\n'
         "use rule * from atlas\n"
     )
-    planned = jobs(snakemake(tmp_path, "all", "-n"))
+    planned = jobs(snakemake(tmp_path, "all", "-n", timeout=600))
     expected = snakemake(repository, "all", "-n", "--forceall", "--configfile", "config/demo.yaml")
     assert planned == jobs(expected)
     path = "results/demo/encoders/mbert/shipped"
