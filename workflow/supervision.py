@@ -106,8 +106,9 @@ def _learn(job, workflow, logger):
     note = _read(job)
     what = short_of(note, job.resources.get("runtime"))
     _ENDS[job.rule.name, str(job.wildcards)].append(what)
-    if note.get("sentence") and not (workflow.local_exec or job.is_local):
-        logger.error(f"{job.rule.name}: {note['sentence']}")
+    if note and not (workflow.local_exec or job.is_local):  # those speak on this terminal
+        killed = f"killed after {note['seconds']:.0f} s, for lack of {what} or with its node"
+        logger.error(f"{job.rule.name}: {note['sentence'] or killed}")
     if note.get("ended") == "final" and job.restart_times >= job.attempt:
         logger.error(f"{job.rule.name}: it is not tried again, as that would change nothing.")
         job.attempt = job.restart_times + 1
