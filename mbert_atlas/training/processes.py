@@ -43,7 +43,8 @@ def in_processes(
         arguments: of the function.
 
     Raises:
-        AtlasError: the first that a process raised, or if one ended otherwise.
+        AtlasError: the first that a process raised.
+        PassingError: if one ended otherwise; StoppedError, if that was by such a signal.
     """
     count = gpus if on_cpu else min(gpus, torch.cuda.device_count())
     if count <= 1:
@@ -72,7 +73,7 @@ def in_processes(
         threading.Thread(target=_listen, args=(process, lines))
         for process, lines in zip(running, said, strict=True)
     ]
-    with _passing_on_termination(running):
+    with _passing_on_termination(running) as passed_on:
         for listener in listeners:
             listener.start()
         _wait(running)
@@ -84,7 +85,7 @@ def in_processes(
             kind, _, sentence = line.partition(": ")
             if kind in _KINDS:
                 raise _KINDS[kind](sentence.strip())
-        raise PassingError(_end(running, failed[0]))
+        raise (StoppedError if passed_on else PassingError)(_end(running, failed[0]))
 
 
 _KINDS = {kind.__name__: kind for kind in (AtlasError, PassingError, StoppedError)}
@@ -116,18 +117,21 @@ def _wait(running: list[subprocess.Popen[str]]) -> None:
 
 
 @contextmanager
-def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[None]:
+def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[list[int]]:
+    passed_on: list[int] = []
+
     def pass_on(number: int, _: Any) -> None:
+        passed_on.append(number)
         for process in running:
             process.send_signal(number)
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield passed_on
         return
     both = (signal.SIGTERM, signal.SIGINT)
     before = [signal.signal(number, pass_on) for number in both]
     try:
-        yield
+        yield passed_on
     finally:
         for number, handler in zip(both, before, strict=True):
             signal.signal(number, handler)

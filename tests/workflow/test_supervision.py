@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
 from clone import ROOT
-from workflow.supervision import short_of
+from workflow import supervision
+from workflow.supervision import growth, short_of
 
 pytestmark = pytest.mark.workflow
 SNAKEFILE = f"""
@@ -186,3 +188,14 @@ def test_a_job_whose_log_cannot_be_written_speaks_on_the_terminal(folder) -> Non
 )
 def test_what_an_attempt_was_short_of(note, expected) -> None:
     assert short_of(note, 60) == expected
+
+
+def test_an_attempt_asks_for_what_the_ones_before_were_short_of(monkeypatch) -> None:
+    monkeypatch.setattr(supervision, "_ENDS", defaultdict(list))
+    supervision._ENDS["job", "a"] = ["time", "memory", "nothing", None]
+    asked = [
+        (growth("time", "job", "a", attempt), growth("memory", "job", "a", attempt))
+        for attempt in range(1, 6)
+    ]
+    assert asked == [(1, 1), (2, 1), (2, 2), (2, 2), (3, 3)]
+    assert growth("time", "job", "b", 3) == 3  # inside a job nothing is known of those before
