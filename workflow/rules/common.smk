@@ -529,7 +529,7 @@ def condition_order(paper):
 
     It decides what a condition looks like in a figure, whatever else is drawn.
     """
-    with open(Path(workflow.basedir) / f"resources/reported/{paper}.csv") as stream:
+    with open(reported_file(paper)) as stream:
         stated = [row["condition"] for row in csv.DictReader(stream)]
     return list(dict.fromkeys([*filter(None, stated), *ORDER.get(paper, [])]))
 
