@@ -12,6 +12,9 @@ from mbert_atlas import papers
 min_version("9.14")
 
 
+include: "workflow/rules/start.smk"
+
+
 configfile: "config/config.yaml"
 
 
@@ -58,3 +61,6 @@ rule highlights:
     input:
         shown_paths("highlights/"),
         "<results>/highlights/index.html",
+
+
+check_targets()

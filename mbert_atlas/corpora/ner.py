@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal, cast, get_args
+from typing import IO, cast, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas.config.datasets import NamedEntitiesFormat
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
     decoded_lines,
@@ -28,7 +29,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
-Format = Literal["rahimi", "panx", "conll2003"]
+Format = NamedEntitiesFormat
 """How sentences are laid out in files.
 
 ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or the file
