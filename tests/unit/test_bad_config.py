@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from configs import CODES, ROOT, config, refused, values
+from configs import CODES, ROOT, refused, values
 
 from mbert_atlas import papers, strict_yaml
 from mbert_atlas.config.reading import read_yaml
@@ -312,14 +312,20 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
         papers.read_config({**values(), "offline": "no"}, typed=["offline"])
 
 
-def test_null_takes_out_what_is_inherited_and_what_cannot_be_without_it():
-    before, after = config(papers=[]), config(papers=[], datasets={"multinli": None})
-    assert set(before.datasets) - set(after.datasets) == {"multinli"}
-    tables = dict.fromkeys(("table2", "table5"))
-    alone = values(papers=[papers.names()[0]])
-    found = papers.read_config({**alone, "runs": {**alone["runs"], "nli-*": None}})
-    assert not any(name.startswith("nli-mbert") for name in found.runs)
-    assert tables.keys() == {"table2", "table5"}
+def test_null_takes_out_a_dataset_and_one_of_several_families():
+    family = {
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
+        **{"train": "multinli", "evaluate": {"xnli": ["en"]}, "variants": {"a": {}, "b": {}}},
+    }
+    base = values(papers=[])
+    before = papers.read_config({**base, "runs": {"mine-*": family}})
+    assert set(before.runs) == {"mine-a", "mine-b"}
+    after = papers.read_config({**base, "runs": {"mine-*": family, "mine-b": None}})
+    assert set(after.runs) == {"mine-a"}
+    none = {**base, "datasets": {**base["datasets"], "multinli": None}}
+    found = papers.read_config({**none, "runs": {"mine-*": family}})
+    assert set(before.datasets) - set(found.datasets) == {"multinli"}
+    assert found.runs == {}
 
 
 def test_null_takes_a_dataset_from_what_families_predict():
