@@ -21,6 +21,9 @@ HOME = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).resolve
 HOME = Path(os.path.relpath(HOME))
 
 
+include: "workflow/rules/start.smk"
+
+
 configfile: HOME / "config/config.yaml"
 
 
@@ -73,3 +76,6 @@ rule highlights:
     input:
         shown_paths("highlights/"),
         "<results>/highlights/index.html",
+
+
+check_targets()

@@ -12,8 +12,9 @@ from hashlib import blake2b
 from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from mbert_atlas.config.datasets import BitextFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
@@ -31,7 +32,7 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import BITEXT
 
-Format = Literal["wikimatrix", "moses", "manythings", "lines"]
+Format = BitextFormat
 ENGLISH = "en"
 _RANGE = "<range>"  # eBible: this verse is told in the line before
 

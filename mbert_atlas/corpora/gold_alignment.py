@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
+from mbert_atlas.config.datasets import GoldAlignmentFormat
 from mbert_atlas.corpora.lines import (
     ascii_words,
     numbered_lines,
@@ -19,7 +20,7 @@ from mbert_atlas.errors import DataError
 
 _logger = logging.getLogger(__name__)
 
-Format = Literal["xlwa", "naacl", "awesome"]
+Format = GoldAlignmentFormat
 Link = tuple[int, int]
 _FILES = {"xlwa": 1, "naacl": 3, "awesome": 2}
 _LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")

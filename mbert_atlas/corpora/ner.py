@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Literal, cast, get_args
+from typing import IO, cast, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas.config.datasets import NamedEntitiesFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
@@ -34,7 +35,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
-Format = Literal["rahimi", "panx", "conll2003"]
+Format = NamedEntitiesFormat
 """How sentences are laid out in files.
 
 ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or the file

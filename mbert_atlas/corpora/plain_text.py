@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mbert_atlas.config.datasets import PlainTextFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format, require_text
@@ -23,7 +24,7 @@ from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import PARAGRAPHS
 
-Format = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+Format = PlainTextFormat
 _RANGE = "<range>"
 
 

@@ -10,12 +10,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from mbert_atlas.config.datasets import QuestionAnsweringFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import open_member, require_format
@@ -25,7 +26,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
-Format = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"]
+Format = QuestionAnsweringFormat
 """How questions are laid out in files.
 
 ``squad``: SQuAD 1.1 and XQuAD; a zip holds ``<split>-v1.1.json``. ``mlqa``: a file

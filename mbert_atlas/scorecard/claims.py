@@ -280,7 +280,9 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
     for name, claim in read.claims.items():
         at = f"claims.{name}"
-        check_name(f"{at}.artifact", claim.artifact, artifacts, f" as an artifact of {paper}")
+        own = f" as an artifact of {paper}"
+        if not check_name(f"{at}.artifact", claim.artifact, artifacts, own):
+            continue
         for difference in claim.effect:
             for _, names in claim.sides(difference):
                 for column, values in names.items():

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from string import Formatter
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from mbert_atlas import strict_yaml
 from mbert_atlas.errors import DataError
 
 SNAPSHOT_FOLDER = "hf"
@@ -211,15 +211,7 @@ class Register:
                 the entry and the key.
         """
         path = Path(path)
-        try:
-            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise DataError(path, "", "no such file", "correct the path") from error
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            place = f"line {mark.line + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or "unreadable"
-            raise DataError(path, place, f"not YAML ({problem})", "correct it") from error
+        raw = strict_yaml.read(path)
         try:
             content = _RegisterFile.model_validate(raw)
         except ValidationError as error:

@@ -13,6 +13,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.reading import BASE
 from mbert_atlas.config.resources import Resources as Request  # Snakemake has Resources of its own
 from mbert_atlas.encoders import shipping
+from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
@@ -86,13 +87,24 @@ try:
                 Path(reported_file(name)),
                 languages=[item.code for item in LANGUAGES],
             )
-    for name, encoder in CONFIG.encoders.items():
-        if encoder.folder and not Path(encoder.folder).is_dir():
-            place, mend = f"key encoders.{name}.folder", "correct the path"
-            raise DataError("config", place, f"{encoder.folder} is not a folder", mend)
+        for encoder in CONFIG.encoders.values():
+            if encoder.folder:
+                check_folder(Path(encoder.folder))
+        if CONFIG.mirror and not Path(CONFIG.mirror).is_dir():
+            raise DataError(
+                "config", "key mirror", f"there is no folder {CONFIG.mirror}", "correct the path"
+            )
     SHIPPED = shipped_encoders()
 except AtlasError as error:
     raise WorkflowError(str(error)) from None
+
+# Scripts that fetch read these as they were checked, not as they were typed.
+config |= CONFIG.model_dump(include={"downloads", "mirror", "offline"})
+if workflow.is_main_process and not (workflow.overwrite_configfiles or CONFIG.preset):
+    logger.info(
+        "No preset is given: this is the papers' own scale, with all their data and days of GPU time. "
+        "For a first look: --configfile config/demo.yaml."
+    )
 
 RESULTS = f"results/{CONFIG.run}"
 NOT_RUN = f"{RESULTS}/not_run.csv"
@@ -269,6 +281,11 @@ def keep_weights_of_single_targets():
 
 def start_folder(run, seed):
     """The model that a run starts from."""
+    # A run that starts from this one may have other seeds, as draws of a search have.
+    seeds = {number for item in RUNS if run.id in (item.id, item.start) for number in item.seeds}
+    if int(seed) not in seeds:
+        known = ", ".join(map(str, sorted(seeds)))
+        raise WorkflowError(f"The run {run.id} has no seed {seed}; its seeds are {known}.")
     if run.start:
         return model_folder(RUNS[run.start], seed)
     return encoder_folder(run.base)
@@ -724,7 +741,7 @@ DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels
 
 
 wildcard_constraints:
-    seed=r"\d+",
+    seed=any_of(sorted({str(seed) for run in RUNS for seed in run.seeds})),
     language=r"[a-z_-]+",
     protocol="published|corrected",
     encoder=any_of(CONFIG.encoders),
