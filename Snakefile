@@ -20,6 +20,9 @@ for file in papers.config_files(config):
     configfile: file
 
 
+report: "workflow/report/workflow.rst"
+
+
 include: "workflow/rules/common.smk"
 
 
