@@ -30,10 +30,7 @@ def in_order_of(values: Mapping[str, Any], like: Mapping[str, Any]) -> dict[str,
         key: in_order_of(values[key], like[key])
         if isinstance(values[key], Mapping) and isinstance(like.get(key), Mapping)
         else values[key]
-        for key in [
-            *(key for key in like if key in values),
-            *(key for key in values if key not in like),
-        ]
+        for key in dict.fromkeys([*known, *values])
     }
 
 
