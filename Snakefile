@@ -32,6 +32,9 @@ for file in papers.config_files(config, HOME):
     configfile: file
 
 
+report: "workflow/report/workflow.rst"
+
+
 # With a config of its own, a module passes over the files above; here it is laid over them.
 if workflow.modifier.skip_configfile:
     config = papers.completed(config, HOME)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from PIL import Image
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
@@ -72,7 +74,11 @@ def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
                 metadata={"Date": None, "Creator": None},
             )
         with atomic_path(png) as temporary:
-            figure.savefig(temporary, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
+            drawn = BytesIO()
+            figure.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
+            # 256 colours are enough for a drawing, and a third of the bytes
+            image = Image.open(drawn).convert("RGB").quantize(256, Image.Quantize.MEDIANCUT)
+            image.save(temporary, format="png", optimize=True)
     return svg, png
 
 

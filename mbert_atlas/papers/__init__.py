@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, create_model
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.checks import check_config
-from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.merging import in_order_of, laid_over
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.reading import BASE, located, read_yaml, validate
@@ -90,6 +90,8 @@ def read_config(
             raise located([mistake], files, typed) from mistake
     if idle := _idle_nulls(values, files):
         raise located(idle, files, typed)
+    for path in reversed(files):  # the lowest file's order comes first
+        values = in_order_of(values, read_yaml(Path(path)))
     left_out = set(names()) - set(papers)
     kept = {key: value for key, value in values.items() if key not in left_out}
     return validate(

@@ -24,6 +24,7 @@ def _listed(value: Any) -> Any:
 
 
 Names = Annotated[list[str], BeforeValidator(_listed)]
+_NamesOrNone = Annotated[list[str], Field(min_length=0), BeforeValidator(_listed)]
 
 
 class Cells(ConfigModel):
@@ -123,12 +124,10 @@ class Claim(ConfigModel):
 class Claims(ConfigModel):
     """The claims of a paper."""
 
-    reported: dict[str, Annotated[list[str], Field(min_length=0), BeforeValidator(_listed)]] = (
-        Field(
-            default_factory=dict,
-            description="By column: the names that the reported numbers use, so that a misspelt one is "
-            "noticed; of `source` and `target` those that are no languages.",
-        )
+    reported: dict[str, _NamesOrNone] = Field(
+        default_factory=dict,
+        description="By column: the names that the reported numbers use, so that a misspelt one is "
+        "noticed; of `source` and `target` those that are no languages.",
     )
     unreported: dict[str, Names] = Field(
         default_factory=dict,

@@ -100,7 +100,7 @@ class Table:
     def protocols(self) -> list[str]:
         """Those that any cell has a number of; the first alone where they agree in all numbers."""
         cells = [cell for _, row in self.rows for cell in row if cell]
-        found = [protocol for protocol in PROTOCOLS if any(protocol in cell.ours for cell in cells)]
+        found: list[str] = [name for name in PROTOCOLS if any(name in cell.ours for cell in cells)]
         return found[:1] if self.agrees else found
 
     @property
@@ -247,7 +247,7 @@ def _cell(record: Mapping[str, Any], contrasts: Sequence[rules.Contrast]) -> Cel
     mark = rules.star(contrasts, record["artifact"], condition)
     star = mark if record["reported_significant"] is True else ""
     reported = rules.printed(record["reported"], metric, condition) + star
-    ours = {
+    ours: dict[str, Ours] = {
         protocol: _ours(record, protocol, mark)
         for protocol in PROTOCOLS
         if not math.isnan(record[f"{protocol}_mean"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mbert_atlas import papers
+from mbert_atlas.config.merging import in_order_of
 from mbert_atlas.labels import label, language, listed, places
 from mbert_atlas.languages import Languages
 
@@ -69,3 +70,12 @@ def test_titles_leave_languages_and_sizes_to_the_config(paper: str) -> None:
     for title in titles:
         assert not re.search(r"\d+[kK]\b", title)
         assert not [name for name in languages if re.search(rf"\b{name}\b", title)]
+
+
+def test_panels_come_in_the_order_of_the_lowest_file() -> None:
+    """Snakemake lists first what a preset names."""
+    values = {"figures": {"panels": {"nli": "x", "original": "y", "adjusted": "z", "own": "w"}}}
+    like = {"figures": {"panels": {"original": "a", "adjusted": "b", "nli": "c", "gone": "d"}}}
+    found = in_order_of(values, like)
+    assert found == values
+    assert list(found["figures"]["panels"]) == ["original", "adjusted", "nli", "own"]

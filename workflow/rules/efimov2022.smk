@@ -127,13 +127,13 @@ rule plot_distances:
         ),
     output:
         report(
-            "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
+            "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
             caption="../scripts/efimov2022/figure1.rst",
             category="efimov2022",
             subcategory="Figure 1",
             labels={"language": "{language}", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
+        "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
     log:
         "<results>/logs/plot_distances/{language}.{protocol}.log",
     conda:
@@ -156,13 +156,13 @@ rule plot_distance_grid:
         ),
     output:
         report(
-            "<results>/figures/efimov2022/figure2.{protocol}.svg",
+            "<results>/figures/efimov2022/figure2.{protocol}.png",
             caption="../scripts/efimov2022/figure2.rst",
             category="efimov2022",
             subcategory="Figure 2",
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/efimov2022/figure2.{protocol}.png",
+        "<results>/figures/efimov2022/figure2.{protocol}.svg",
     log:
         "<results>/logs/plot_distance_grid/{protocol}.log",
     conda:

@@ -237,13 +237,13 @@ rule plot_curves:
         "<results>/measurements/liang2021/{artifact}.csv",
     output:
         report(
-            "<results>/figures/liang2021/{artifact}.{protocol}.svg",
+            "<results>/figures/liang2021/{artifact}.{protocol}.png",
             caption="../scripts/liang2021/curves.rst",
             category="liang2021",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/liang2021/{artifact}.{protocol}.png",
+        "<results>/figures/liang2021/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_curves/{artifact}.{protocol}.log",
     wildcard_constraints:

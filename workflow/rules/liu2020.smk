@@ -279,13 +279,13 @@ rule plot_weights:
         "<results>/measurements/liu2020/{artifact}.csv",
     output:
         report(
-            "<results>/figures/liu2020/{artifact}.{protocol}.svg",
+            "<results>/figures/liu2020/{artifact}.{protocol}.png",
             caption="../scripts/liu2020/weights.rst",
             category="liu2020",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/liu2020/{artifact}.{protocol}.png",
+        "<results>/figures/liu2020/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_weights/{artifact}.{protocol}.log",
     wildcard_constraints:

@@ -156,13 +156,13 @@ rule plot_similarities:
         "<results>/measurements/muller2021/{artifact}.csv",
     output:
         report(
-            "<results>/figures/muller2021/{artifact}.{protocol}.svg",
+            "<results>/figures/muller2021/{artifact}.{protocol}.png",
             caption="../scripts/muller2021/similarities.rst",
             category="muller2021",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/muller2021/{artifact}.{protocol}.png",
+        "<results>/figures/muller2021/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_similarities/{artifact}.{protocol}.log",
     wildcard_constraints:

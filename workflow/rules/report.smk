@@ -11,6 +11,16 @@ localrules:
     cost,
     write_replication,
     write_index,
+    write_alignment_scores,
+
+
+ALIGNED = sorted(
+    {
+        *((run.specification["bitext"], run.language) for run in RUNS if run.kind == "adjustment"),
+        *((item["bitext"], code) for item in DISTANCES.values() for code in item["panels"]),
+    }
+)
+"""The bitexts and languages whose words are aligned."""
 
 
 wildcard_constraints:
@@ -23,13 +33,13 @@ rule plot_transfer:
         "<results>/measurements/{table}.csv",
     output:
         report(
-            "<results>/figures/{table}.svg",
+            "<results>/figures/{table}.png",
             caption="../report/transfer.rst",
             category=paper_of,
             subcategory=lambda wildcards: headline(wildcards.table),
             labels={"language": "all", "protocol": "both", "kind": "figure"},
         ),
-        "<results>/figures/{table}.png",
+        "<results>/figures/{table}.svg",
     log:
         "<results>/logs/plot_transfer/{table}.log",
     wildcard_constraints:
@@ -206,6 +216,9 @@ rule write_index:
             if wildcards.scope == "highlights/"
             else f"<results>/{wildcards.scope}scorecard.html"
         ),
+        alignment=lambda wildcards: (
+            "<results>/alignment.html" if ALIGNED and not wildcards.scope else []
+        ),
     output:
         "<results>/{scope}index.html",
     log:
@@ -221,6 +234,29 @@ rule write_index:
         code=code("write_index"),
     script:
         "../scripts/write_index.py"
+
+
+rule write_alignment_scores:
+    """The alignment error rate (AER) of the word links against gold links."""
+    input:
+        [f"<results>/alignment/{bitext}/{language}.scores.json" for bitext, language in ALIGNED],
+    output:
+        report(
+            "<results>/alignment.html",
+            caption="../report/alignment.rst",
+            category="Word alignment",
+            labels={"language": "all", "protocol": "both", "kind": "table"},
+        ),
+    log:
+        "<results>/logs/write_alignment_scores.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        pairs=[list(pair) for pair in ALIGNED],
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("write_alignment_scores"),
+    script:
+        "../scripts/write_alignment_scores.py"
 
 
 rule available:

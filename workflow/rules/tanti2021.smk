@@ -212,13 +212,13 @@ rule plot_projections:
         ),
     output:
         report(
-            "<results>/figures/tanti2021/{artifact}.{protocol}.svg",
+            "<results>/figures/tanti2021/{artifact}.{protocol}.png",
             caption="../scripts/tanti2021/projections.rst",
             category="tanti2021",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/tanti2021/{artifact}.{protocol}.png",
+        "<results>/figures/tanti2021/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_projections/{artifact}.{protocol}.log",
     wildcard_constraints:
