@@ -16,7 +16,7 @@ MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
     "measured elsewhere, by work",
     "operations at an assumed speed",
     "measured elsewhere on less than a tenth of the work, a guess",
-    "half of the time limit, a guess",
+    "a share of the time limit, a guess",
 )
 """Where the time of a job comes from, the best first."""
 ASSUMED_GPU = Rate(start=60.0, per_unit=1 / 40e12, cores=1.0)
@@ -83,8 +83,12 @@ def rate_of(
     device: str,
     measured: Mapping[tuple[str, str], Rate],
     elsewhere: Mapping[tuple[str, str], Rate],
+    share: float = 0.5,
 ) -> tuple[Rate, str]:
-    """Return how long a job takes on a device, and where that is known from."""
+    """Return how long a job takes on a device, and where that is known from.
+
+    Of a job that nothing is known of it is a ``share`` of the time limit.
+    """
     key = (item.rule, device)
     if key in measured:
         return measured[key], MEASURED
@@ -96,7 +100,7 @@ def rate_of(
         return Rate(seconds, cores=rate.cores), FAR
     if item.runs_model:
         return (ASSUMED_GPU if device == "gpu" else ASSUMED_CPU), OPERATIONS
-    return Rate(item.limit / 2 if item.limit else 5.0), LIMIT
+    return Rate(item.limit * share if item.limit else 5.0), LIMIT
 
 
 @dataclass(frozen=True)
@@ -130,11 +134,13 @@ def predict(
         overhead: seconds that a job which is not local takes beside its own time.
     """
     measured = learn(planned, elsewhere)
+    read = [(item.seconds, item.limit) for item in planned if item.seconds and item.limit]
+    share = sum(took for took, _ in read) / sum(limit for _, limit in read) if read else 0.5
     todo = [(item, item.job) for item in planned if item.job]
     rows = []
     for item, job in todo:
         device = "gpu" if job.gpus and any(limit.gpus for limit in limits) else "cpu"
-        rate, source = rate_of(item, device, measured, elsewhere)
+        rate, source = rate_of(item, device, measured, elsewhere, share)
         seconds = rate.seconds(item.work)
         rows.append(
             {
@@ -155,7 +161,7 @@ def predict(
     for limit in limits:
         spans = [
             rate_of(
-                item, "gpu" if job.gpus and limit.gpus else "cpu", measured, elsewhere
+                item, "gpu" if job.gpus and limit.gpus else "cpu", measured, elsewhere, share
             )[0].seconds(item.work)
             + (0.0 if job.is_local else overhead)
             for item, job in todo

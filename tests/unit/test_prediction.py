@@ -118,7 +118,7 @@ def test_what_is_measured_comes_before_what_is_assumed() -> None:
         return Planned(rule, "p", "s", job, 8e13, runs_model, **more)  # type: ignore[arg-type]
 
     jobs = [
-        planned("probe", seconds=7.0, cpu_seconds=14.0),
+        planned("probe", seconds=7.0, cpu_seconds=14.0, limit=28.0),
         planned("probe"),
         planned("train", runs_model=True, gpus=1),
         planned("draw", limit=60.0),
@@ -131,12 +131,12 @@ def test_what_is_measured_comes_before_what_is_assumed() -> None:
     }
     found = predict(jobs, elsewhere, [limits(1)])
     seconds = dict(zip(found.sources["source"], found.sources["wall_hours"] * 3600, strict=True))
-    assert seconds == pytest.approx({MEASURED: 7, OPERATIONS: 62, LIMIT: 30, ELSEWHERE: 2, FAR: 60})
+    assert seconds == pytest.approx({MEASURED: 7, OPERATIONS: 62, LIMIT: 15, ELSEWHERE: 2, FAR: 60})
     assert found.costs["jobs"].sum() == 5
     assert found.costs["gpu_hours"].sum() * 3600 == pytest.approx(62)
-    assert found.costs["cpu_hours"].sum() * 3600 == pytest.approx(14 + 62 + 30 + 2 + 60)
+    assert found.costs["cpu_hours"].sum() * 3600 == pytest.approx(14 + 62 + 15 + 2 + 60)
     assert found.times["wall_hours"].iloc[0] * 3600 == pytest.approx(62)
-    assert "half of the time limit, a guess (draw)" in as_text(found)
+    assert "a share of the time limit, a guess (draw)" in as_text(found)
 
 
 def test_nothing_left() -> None:
