@@ -46,7 +46,7 @@ def test_a_preset_as_a_module_plans_the_same_and_takes_what_is_shipped(repositor
         "use rule * from atlas\n"
     )
     planned = jobs(snakemake(tmp_path, "all", "-n", timeout=600))
-    expected = snakemake(repository, "all", "-n", "--forceall", "--configfile", "config/demo.yaml")
+    expected = snakemake(repository, "all", "-n", "--forceall", *DEMO, timeout=600)
     assert planned == jobs(expected)
     path = "results/demo/encoders/mbert/shipped"
     done = snakemake(tmp_path, "--cores", "1", path, timeout=600)

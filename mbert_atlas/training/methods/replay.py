@@ -99,13 +99,12 @@ class AlignmentReplay(Method):
         """Return the tensors of drawn sentences, weighted as one step of their own."""
         batch, dims = self.examples.collate(indices), self.examples.hidden_size
         pairs, tokens = self.examples.pair_counts[indices], self.examples.start.lengths[indices]
-        if self._adjustment.reduction == "mean":
-            size = self._replay.group_size
-            shares = group_shares(pairs, size, dims), group_shares(tokens, size, dims)
-        else:  # one divisor for both terms
-            shares = (group_shares(pairs, len(indices), dims),) * 2
-        batch["pair_weight"] = torch.from_numpy(np.repeat(shares[0], pairs))
-        batch["token_weight"] = torch.from_numpy(np.repeat(shares[1], tokens))
+        is_mean = self._adjustment.reduction == "mean"
+        size = self._replay.group_size if is_mean else len(indices)
+        of_pairs = group_shares(pairs, size, dims)
+        of_tokens = group_shares(tokens, size, dims) if is_mean else of_pairs  # one divisor
+        batch["pair_weight"] = torch.from_numpy(np.repeat(of_pairs, pairs))
+        batch["token_weight"] = torch.from_numpy(np.repeat(of_tokens, tokens))
         return batch
 
     def loss(self, encoder: nn.Module, step: int) -> torch.Tensor:
