@@ -79,10 +79,11 @@ def plan(
         stages, payers = names["stages"](), names["payers"]()
         found = []
         for job in [*todo, *(job for job in dag.jobs if job not in todo)]:
-            booking = stages.get(job.rule.name, {"stage": "pages"})
+            rule = job.rule.name.removesuffix("_draw")  # draws of a search train as other runs do
+            booking = stages.get(rule, {"stage": "pages"})
             paths = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
             parts = [part for path in paths for part in Path(path).with_suffix("").parts]
-            operations = volumes.operations(job.rule.name, job.wildcards_dict, map(str, job.input))
+            operations = volumes.operations(rule, job.wildcards_dict, map(str, job.input))
             place = None
             if job in todo:
                 place = Job(
@@ -107,7 +108,7 @@ def plan(
                 )
             found.append(
                 Planned(
-                    rule=job.rule.name,
+                    rule=rule,
                     paper=next(
                         (payers[part] for part in parts if part in payers),
                         booking.get("paper", "shared"),
