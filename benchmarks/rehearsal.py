@@ -87,7 +87,7 @@ open(snakemake.log[0], "w").close()
 sys.exit(not make(list(snakemake.output)))
 """
 SLURM = '''#!{python} -SE
-"""Stand-in for sbatch, squeue, sacct, scancel and scontrol: a job is done when it has been submitted."""
+"""Stand-in for the programs of SLURM: a job is done when it has been submitted."""
 
 import json
 import os
