@@ -6,7 +6,7 @@ at random at the rate asked for. The plan is the real one, at paper scale unless
 It runs
 
 - locally on many cores (``--profile local``), and
-- through the profile ``slurm``, with stand-ins for sbatch, squeue, scancel and scontrol first on
+- through the profile ``slurm``, with stand-ins for sbatch, squeue, scancel and others first on
   PATH. A job that is submitted is done, or has failed, when sbatch returns: no inner Snakemake
   starts, which on a cluster takes seconds on the nodes. What is rehearsed is the main process.
 
@@ -87,7 +87,7 @@ open(snakemake.log[0], "w").close()
 sys.exit(not make(list(snakemake.output)))
 """
 SLURM = '''#!{python} -SE
-"""Stand-in for sbatch, squeue, scancel and scontrol: a job is done when it has been submitted."""
+"""Stand-in for the programs of SLURM: a job is done when it has been submitted."""
 
 import json
 import os
@@ -111,14 +111,14 @@ if name == "sbatch":
     run = sys.argv[sys.argv.index("--job-name") + 1]
     with open(jobs + "." + run, "a") as stream:
         stream.write(f"{{number}}|{{state}}\\n")
-elif name == "squeue":
+elif name in ("squeue", "sacct"):
     run = sys.argv[sys.argv.index("--name") + 1] if "--name" in sys.argv else ""
     if os.path.exists(jobs + "." + run):
         sys.stdout.write(open(jobs + "." + run).read())
 elif name == "scontrol":
     print("MinJobAge = 300 sec")
 '''
-SLURM_PROGRAMS = ("sbatch", "squeue", "scancel", "scontrol", "sinfo")
+SLURM_PROGRAMS = ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo")
 
 
 class Cost(NamedTuple):

@@ -83,7 +83,10 @@ def plan(
             booking = stages.get(rule, {"stage": "pages"})
             paths = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
             parts = [part for path in paths for part in Path(path).with_suffix("").parts]
-            operations = volumes.operations(rule, job.wildcards_dict, map(str, job.input))
+            # A folder that is there for its tokenizer alone says nothing of a model that runs.
+            spelt = job.input.get("tokenizer")
+            read = [str(path) for path in job.input if path != spelt]
+            operations = volumes.operations(rule, job.wildcards_dict, read)
             place = None
             if job in todo:
                 place = Job(

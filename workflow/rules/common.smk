@@ -1,7 +1,10 @@
 # What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
 
 import csv
+import json
 import re
+import shlex
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -684,7 +687,7 @@ def reason_of(job):
 
 
 def stages():
-    """How the jobs of each rule that is measured are booked: their stage, and who pays if no path says."""
+    """The stage of each rule that is measured, and the paper that pays if no path says."""
     return {
         item.name: (
             {"stage": "analysis", "paper": Path(item.snakefile).stem}
@@ -707,6 +710,21 @@ def payers():
         },
         **{run.id: run.paper for run in RUNS},
     }
+
+
+def prediction():
+    """The command that predicts `all` for the presets and the settings of this command line."""
+    words = [sys.executable, at_home("workflow/predict.py"), "all"]
+    for path in workflow.overwrite_configfiles:
+        words += ["--configfile", str(path)]
+    for key, value in workflow.config_settings.config.items():
+        words += ["--config", f"{key}={json.dumps(value)}"]
+    if workflow.local_exec:
+        there = {name: item.value for name, item in workflow.global_resources.items()}
+        words += ["--local", "--cores", str(there["_cores"]), "--gpus", str(there.get("gpu", 0))]
+    else:
+        words += ["--jobs", str(workflow.nodes)]
+    return shlex.join(words)
 
 
 def content(path):

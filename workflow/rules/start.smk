@@ -64,7 +64,7 @@ def check_targets():
         rules = {rule.name for rule in workflow.rules}
         if target in rules or Path(target).exists():
             continue
-        if any(rule.is_producer(str(Path(target))) for rule in workflow.rules):
+        if any(one.is_producer(str(Path(target))) for one in workflow.rules):
             continue
         near = get_close_matches(target, [*known, *made], 3)
         seeds = sorted({seed for run in RUNS for seed in run.seeds})
