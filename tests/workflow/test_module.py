@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clone import ROOT, jobs, snakemake
+from clone import DEMO, ROOT, jobs, snakemake
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.sources import Register, write_manifest
 
