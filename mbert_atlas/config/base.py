@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
 
 
 def _whole_path(path: str) -> str:
@@ -34,13 +33,19 @@ def _strict(schema: Any, model: type) -> Any:
         case "int" | "bool":
             return {**schema, "strict": True}
         case "float":
-            return core_schema.no_info_before_validator_function(_number, schema)
+            return _called("before", _number, schema)
         case "list":
             schema.setdefault("min_length", 1)
-            return core_schema.no_info_after_validator_function(_distinct, schema)
+            return _called("after", _distinct, schema)
         case "dict" if schema.get("values_schema", {}).get("type") != "nullable":
-            return core_schema.no_info_before_validator_function(without_nulls, schema)
+            return _called("before", without_nulls, schema)
     return schema
+
+
+def _called(when: str, function: Callable[[Any], Any], schema: Any) -> dict[str, Any]:
+    """Return a core schema with a function that is called before or after it."""
+    called = {"type": "no-info", "function": function}
+    return {"type": f"function-{when}", "function": called, "schema": schema}
 
 
 def _number(value: Any) -> Any:
@@ -77,7 +82,6 @@ class ConfigModel(BaseModel):
     """Keys that count only if another key has one value (``...``: any); else they are refused."""
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:
         """Return pydantic's schema with these rules in every field."""
-        schema: CoreSchema = _strict(handler(source), source)
-        return schema
+        return _strict(handler(source), source)

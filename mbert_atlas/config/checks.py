@@ -264,9 +264,8 @@ def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
             own = ["en", *config.miniature.languages]
             check_name(f"{at}.languages", code, own, " in the miniature")
         if dataset.files is None and code not in (dataset.files_by_language or {}):
-            problem = f"there is no file for {code!r}"
-            mend = "name one in `files_by_language` or leave the language out"
-            report(Mistake(f"{at}.languages", problem, mend))
+            mend = "name one in `files_by_language`, or leave out the language or the dataset"
+            report(Mistake(f"{at}.languages", f"{code!r} has no file", mend, code))
 
 
 def _parent(config: Config, name: str) -> str | None:

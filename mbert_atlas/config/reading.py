@@ -90,7 +90,7 @@ def located(
         problem = mistake.problem
         if len(names) > 1:
             others = [repr(name) for name in names if name != mistake.name]
-            problem += f" (nor are {', '.join(others)})"
+            problem += f" (nor {', '.join(others)})"
         errors.append(DataError(path, where, problem, mistake.mend))
     return joined(errors)
 

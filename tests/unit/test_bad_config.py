@@ -224,7 +224,7 @@ CASES = {
     ),
     "no file": (
         f"datasets: {{xnli: {{files: null, files_by_language: {{de: {DE}}}}}}}\n",
-        "datasets.xnli.languages: there is no file for 'ar'; name one in `files_by_language`",
+        "datasets.xnli.languages: 'ar' has no file (nor 'bg', 'el'",
     ),
     "dataset of itself": (
         "datasets: {xnli: {split: null, files: null, format: null, made_from: xnli-mixed}}\n",
