@@ -71,7 +71,7 @@ def run(main, snakemake):
     except PassingError as error:
         fail("failed", str(error))
     except AtlasError as error:  # a network may answer at the next attempt
-        fail("failed" if snakemake.rule.startswith("fetch") else "final", str(error))
+        fail("failed" if "fetch_" in snakemake.rule else "final", str(error))
     except Exception as error:
         sentence = f"{type(error).__name__}: {error} (traceback in {snakemake.log[0]})"
         fail("failed", sentence, traceback.format_exc())
