@@ -6,6 +6,7 @@
 - It reads the note that an attempt has left (`scripts/atlas_job.py`): an error that no retry can
   mend gets none, and the next attempt gets more of what was short.
 - It locks the folder of results.
+- It takes Snakemake's rate limiter out, whose timers pile up (docs/footguns.md).
 """
 
 import json
@@ -35,6 +36,9 @@ def supervise(workflow, logger, results):
     Raises:
         WorkflowError: if another Snakemake makes results in this folder.
     """
+    # Its rate limiter leaves one more timer, a thread, with every job that ends, and each wakes
+    # the whole schedule once a second. No option switches it off.
+    workflow.scheduler.job_rate_limiter = None
     # Where jobs run elsewhere, a main process that is terminated waits for all of them.
     signals = {signal.SIGINT} | ({signal.SIGTERM} if workflow.local_exec else set())
     if threading.current_thread() is threading.main_thread():

@@ -9,8 +9,10 @@ SNAKEFILE = f"""
 import sys
 
 sys.path.insert(0, "{ROOT}")
-RESULTS = "results"
-include: "{ROOT}/workflow/rules/scheduler.smk"
+from workflow.supervision import supervise
+
+onstart:
+    supervise(workflow, logger, "results")
 import threading
 
 onsuccess:

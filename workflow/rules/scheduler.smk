@@ -8,9 +8,6 @@ if workflow.is_main_process:
 
 
 onstart:
-    # Its rate limiter leaves one more timer, a thread, with every job that ends, and each wakes the
-    # whole schedule once a second. No option switches it off; without a limiter there are no timers.
-    workflow.scheduler.job_rate_limiter = None
     supervise(workflow, logger, RESULTS)
     keep_weights_of_single_targets()
     require_sources()
