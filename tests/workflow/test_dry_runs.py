@@ -76,7 +76,7 @@ def test_a_mistake_is_found_in_the_preset_and_not_in_the_file_below(repository, 
     mine.write_text("run: mine\nseeds: [1, 1]\n")
     done = snakemake(repository, "all", "-n", *DEMO, str(mine))
     assert done.returncode != 0
-    assert f"{mine}, line 2, key seeds: the same seed twice" in done.stderr + done.stdout
+    assert f"{mine}, line 2, key seeds: the same twice: 1" in done.stderr + done.stdout
 
 
 def test_lint(repository):

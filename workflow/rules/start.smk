@@ -58,15 +58,15 @@ def check_targets():
     if not workflow.modifier.is_main_snakefile():
         return  # the targets are another workflow's
     given = command_line()
-    known = [rule.name for rule in workflow.rules if not rule.has_wildcards()]
+    known = [item.name for item in workflow.rules if not item.has_wildcards()]
     made = [
-        str(path) for rule in workflow.rules for path in rule.output if not rule.has_wildcards()
+        str(path) for item in workflow.rules for path in item.output if not item.has_wildcards()
     ]
     for target in given.targets if given else ():
-        rules = {rule.name for rule in workflow.rules}
+        rules = {item.name for item in workflow.rules}
         if target in rules or Path(target).exists():
             continue
-        if any(one.is_producer(str(Path(target))) for one in workflow.rules):
+        if any(item.is_producer(str(Path(target))) for item in workflow.rules):
             continue
         near = get_close_matches(target, [*known, *made], 3)
         seeds = sorted({seed for run in RUNS for seed in run.seeds})
