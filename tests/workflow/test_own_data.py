@@ -42,7 +42,7 @@ def test_the_worked_example(tmp_path):
     folder = copy_repository(tmp_path / "repository")
     own_mirror(folder / "my-mirror")
     (folder / "config/mine.yaml").write_text(config, "utf-8")
-    done = snakemake(folder, *command, timeout=1200)
+    done = snakemake(folder, *command, timeout=2400)
     assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
     found = pd.read_csv(folder / command[-1], keep_default_na=False)
     assert set(found.target) == {"de"}
