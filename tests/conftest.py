@@ -39,7 +39,7 @@ def demo(repository, pytestconfig):
     for target in ("highlights", "all"):
         started = time.monotonic()
         options = ["--profile", "local", "--cores", cores, *DEMO]
-        done = snakemake(repository, target, *options, timeout=1500)
+        done = snakemake(repository, target, *options, timeout=3000)
         assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
         minutes[target] = (time.monotonic() - started) / 60
     return repository
