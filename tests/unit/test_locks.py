@@ -21,8 +21,7 @@ from pathlib import Path
 from mbert_atlas.locks import take_lock
 take_lock(Path(sys.argv[1]), "the folder")
 if os.fork() == 0:
-    time.sleep(600)
-print("held", flush=True)
+    print("held", flush=True)
 time.sleep(600)
 """
 

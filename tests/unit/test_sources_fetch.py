@@ -24,6 +24,7 @@ from mbert_atlas.sources import (
     Register,
     fetch,
     fetch_snapshot,
+    origin_of,
     require_available,
     snapshot_path,
     write_manifest,
@@ -457,17 +458,22 @@ def test_a_file_of_ones_own_needs_only_a_line_in_the_manifest(tmp_path, register
     require_available([path], register=register, mirror=folder, offline=True)
     fetch(path, tmp_path / "lines.txt", register=register, mirror=folder, offline=True)
     assert (tmp_path / "lines.txt").read_bytes() == b"one\n"
-    assert Mirror.read(folder).origin(path)["dataset"] == "own"
+    stated = {"register": register, "mirror": folder}
+    assert origin_of(path, folder / path, **stated)["dataset"] == "own"
     # What a person writes into the line stays when the folder is listed again.
     manifest = folder / "MANIFEST.tsv"
     written = "own\tmy desk\t\tCC0\tfirst draft"
     manifest.write_text(manifest.read_text().replace("own\t\t\t\tnot in the register", written))
     (folder / path).write_bytes(b"one\ntwo\n")
     assert write_manifest(folder, register) == 1
-    mirror = Mirror.read(folder)
-    assert mirror.sha256[path] == sha256(b"one\ntwo\n")
-    expected = {"dataset": "own", "licence": "CC0", "citation": "my desk, first draft"}
-    assert mirror.origin(path) == expected
+    assert Mirror.read(folder).rows[path]["sha256"] == sha256(b"one\ntwo\n")
+    found = origin_of(path, folder / path, **stated)
+    assert found == {
+        "dataset": "own",
+        "licence": "CC0",
+        "citation": "my desk, first draft",
+        "read_from": f"{path}: my desk, first draft",
+    }
     for elsewhere in (None, tmp_path / "other"):
         if elsewhere:
             elsewhere.mkdir()

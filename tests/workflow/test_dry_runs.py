@@ -58,7 +58,8 @@ def test_highlights_are_a_part_of_all(repository):
 
 
 def test_a_bad_claim_ends_in_one_sentence(repository):
-    path = repository / f"mbert_atlas/papers/{names()[0]}/claims.yaml"
+    name = f"mbert_atlas/papers/{names()[0]}/claims.yaml"
+    path = repository / name
     before = path.read_text()
     try:
         path.write_text(re.sub(r"(?m)^    artifact: .*$", "    artifact: table99", before, count=1))
@@ -67,7 +68,7 @@ def test_a_bad_claim_ends_in_one_sentence(repository):
         path.write_text(before)
     assert done.returncode != 0
     output = done.stderr + done.stdout
-    assert re.search(rf"{path}, line \d+, key claims\.\S+\.artifact: 'table99' is not", output)
+    assert re.search(rf"{name}, line \d+, key claims\.\S+\.artifact: 'table99' is not", output)
     assert "Traceback" not in output
 
 

@@ -28,7 +28,7 @@ encoders:
   mbert:
     scratch:
       shipped: resources/encoders/tiny
-      pretraining: {vocabulary_size: 600, hidden_size: 16, layers: 1, heads: 2}
+      pretraining: {vocabulary_size: 600, alphabet_size: 300, hidden_size: 16, layers: 1, heads: 2}
 """
 TRAINED = "results/tiny/encoders/mbert/model"
 TAKEN = "results/tiny/encoders/mbert/shipped"
