@@ -18,6 +18,7 @@ run: tiny
 papers: []
 miniature:
   languages: [en, ru]
+  lending: [en, ru]
   sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
 datasets:
   xnli: {languages: [en, ru]}
