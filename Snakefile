@@ -41,6 +41,8 @@ if workflow.modifier.skip_configfile:
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/paths.smk"
+include: "workflow/rules/shown.smk"
 
 
 pathvars:
