@@ -19,6 +19,8 @@ from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import Contrasts
 from mbert_atlas.scorecard.tables import Table, environment, lay_out, was_run
 
+_MOST_OWN_CELLS = 150
+"""Of numbers that the paper does not have, a larger table is left to the figure and the CSV file."""
 _NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
 
 
@@ -45,6 +47,7 @@ class _Artifact:
     run: int
     cells: int
     tables: list[Table]
+    left_out: int
     not_run: list[Table]
     figures: list[tuple[str, str]]
 
@@ -92,7 +95,7 @@ def write_page(
         AtlasError: if the disk is full.
     """
     measured = was_run(scorecard)
-    cells = _list(scorecard[measured], names)
+    cells = _list(scorecard[measured & scorecard["reported"].notna()], names)
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
         links: dict[str, list[tuple[str, str]]] = {}
@@ -138,12 +141,15 @@ def _paper(
     for artifact in dict.fromkeys([*scorecard["artifact"], *links]):
         rows = scorecard[scorecard["artifact"] == artifact]
         run, own = was_run(rows), conditions.get(f"{key}/{artifact}")
+        tables = lay_out(rows[run], names, contrasts, rows, own)
+        shown = [one for one in tables if one.kind != "extra" or one.size <= _MOST_OWN_CELLS]
         artifacts.append(
             _Artifact(
                 artifact,
                 int(run.sum()),
                 len(rows),
-                lay_out(rows[run], names, contrasts, rows, own),
+                shown,
+                sum(one.size for one in tables if one not in shown),
                 lay_out(rows[~run], names, contrasts, rows, own),
                 links.get(artifact, []),
             )

@@ -113,6 +113,11 @@ class Table:
         )
 
     @property
+    def size(self) -> int:
+        """The number of its cells."""
+        return sum(cell is not None for _, row in self.rows for cell in row)
+
+    @property
     def has_reported(self) -> bool:
         """Whether any cell has a number of the paper's."""
         return any(cell.reported for _, row in self.rows for cell in row if cell)
@@ -259,7 +264,8 @@ def _ours(record: Mapping[str, Any], protocol: str, mark: str) -> Ours:
     metric, condition = record["metric"], record["condition"]
     std, difference = record[f"{protocol}_std"], record[f"{protocol}_difference"]
     seeds, items = record[f"{protocol}_n_seeds"], record[f"{protocol}_n_items"]
-    details = [f"{protocol}: {record[f'{protocol}_verdict']}"]
+    verdict = record[f"{protocol}_verdict"]
+    details = [protocol if verdict == rules.NO_REPORTED_VALUE else f"{protocol}: {verdict}"]
     if seeds:
         details.append(f"{seeds} seed{'s' if seeds > 1 else ''}")
     if not pd.isna(items):
@@ -270,7 +276,7 @@ def _ours(record: Mapping[str, Any], protocol: str, mark: str) -> Ours:
         mark if record[f"{protocol}_significant"] is True else "",
         "" if math.isnan(std) else f"± {rules.printed_spread(std, metric, condition)}",
         f"{'-' if difference < 0 else '+'}{size}" if size else "",
-        record[f"{protocol}_verdict"],
+        verdict,
         ", ".join(details),
     )
 

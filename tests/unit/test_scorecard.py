@@ -656,7 +656,9 @@ def test_page_needs_no_network_and_demo_says_so_plainly(tmp_path: Path) -> None:
     assert "These numbers are not comparable to the papers'." in page.text
     assert "not comparable to the papers" not in page.folded
     assert not page.sources
-    assert all(link.startswith(("#", "index.html", "papers/")) for link in page.links)
+    assert all(
+        link.startswith(("#", "index.html", "papers/", "scorecard.csv")) for link in page.links
+    )
     assert "≁ not comparable" in page.text
     again = render(frame, tmp_path, comparable=False)
     assert again.text == page.text

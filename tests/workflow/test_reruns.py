@@ -11,7 +11,8 @@ import pytest
 from clone import copy_repository, snakemake
 
 pytestmark = pytest.mark.workflow
-OPTIONS = ["--profile", "local", "--configfile", "config/demo.yaml", "--config", "seeds=[1]"]
+OPTIONS = ["--profile", "local", "--configfile", "config/demo.yaml"]
+OPTIONS += ["--config", "seeds=[1]", "keep_models=false"]
 TRAINING = {"pretrain", "adjust", "finetune"}
 # Snakemake's own --touch, without its pause of 0.1 s for every job.
 TOUCH = """
