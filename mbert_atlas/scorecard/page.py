@@ -20,7 +20,7 @@ from mbert_atlas.scorecard.compare import Contrasts
 from mbert_atlas.scorecard.tables import Table, environment, lay_out, was_run
 
 _MOST_OWN_CELLS = 150
-"""Of numbers that the paper does not have, a larger table is left to the figure and the CSV file."""
+"""Of numbers that the paper does not have: larger tables are left to figure and CSV file."""
 _NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
 
 
