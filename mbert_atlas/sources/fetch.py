@@ -7,14 +7,16 @@ import shutil
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypedDict
 
-from mbert_atlas.errors import DataError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import (
     atomic_directory,
     full_disk_in_one_sentence,
     replace_directory,
     sha256_of,
 )
+from mbert_atlas.progress import track
 from mbert_atlas.sources.download import download
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
@@ -26,6 +28,11 @@ from mbert_atlas.sources.register import (
 )
 
 _logger = logging.getLogger(__name__)
+
+
+class _Where(TypedDict):
+    mirror: Path | str | None
+    offline: bool
 
 
 def fetch(
@@ -77,6 +84,54 @@ def fetch(
         raise _offline(path, copies, source.url)
     _download_from([source.url, *source.more_urls], destination, source)
     return destination
+
+
+def fetch_all(
+    paths: Iterable[str],
+    snapshots: Iterable[tuple[str, str]],
+    downloads: Path | str,
+    *,
+    register: Register,
+    mirror: Path | str | None = None,
+    offline: bool = False,
+) -> None:
+    """Put files and hub snapshots into the downloads folder, one source after the other.
+
+    What cannot be had keeps nothing else from being fetched.
+
+    Args:
+        paths: paths in the register or the mirror.
+        snapshots: repository and revision of each; what is there stays.
+        downloads: the folder; each file goes under its path.
+        register: where files come from.
+        mirror: mirror folder.
+        offline: never use the network.
+
+    Raises:
+        AtlasError: if some cannot be had; names each with its reason.
+    """
+    by_source: dict[str, list[str]] = {}
+    for path in paths:
+        source = register.find(path)
+        by_source.setdefault(source.dataset if source else "own files", []).append(path)
+    where: _Where = {"mirror": mirror, "offline": offline}
+    failures = []
+    for name, members in by_source.items():
+        _logger.info("%s: %d files", name, len(members))
+        for path in track(members, name):
+            try:
+                fetch(path, Path(downloads) / path, register=register, **where)
+            except AtlasError as error:
+                failures.append(str(error))
+    for repository, revision in snapshots:
+        destination = Path(downloads) / snapshot_path(repository, revision)
+        try:
+            if not destination.exists():
+                fetch_snapshot(repository, revision, destination, **where)
+        except AtlasError as error:
+            failures.append(str(error))
+    if failures:
+        raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures))
 
 
 def origin_of(

@@ -23,6 +23,7 @@ from mbert_atlas.sources import (
     Mirror,
     Register,
     fetch,
+    fetch_all,
     fetch_snapshot,
     origin_of,
     require_available,
@@ -275,6 +276,16 @@ def test_a_missing_file_is_not_asked_for_again(tmp_path, upstream, register):
         fetch("data/gone.zip", tmp_path / "gone.zip", register=register)
     assert len(upstream.asked) == 1
     assert not [name for name in left_in(tmp_path) if "gone" in name]
+
+
+def test_what_cannot_be_had_keeps_nothing_else_from_being_fetched(tmp_path, upstream, register):
+    upstream.files["/known.bin"] = CONTENT
+    paths = ["data/gone.zip", "private/corpus.zip", "data/known.bin"]
+    with pytest.raises(AtlasError, match="2 could not be fetched:") as caught:
+        fetch_all(paths, [], tmp_path, register=register)
+    assert "404 Not Found, so data/gone.zip" in str(caught.value)
+    assert "private/corpus.zip" in str(caught.value)
+    assert (tmp_path / "data/known.bin").read_bytes() == CONTENT
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path, upstream):

@@ -21,13 +21,13 @@ SIMILARITIES["muller2021/parallel"] = {
     "pivots": [ALIKE.source],
     "stores": {protocol: protocol for protocol in ALIKE.encodings},
 }
-SEARCHED = {
+GRID_SEARCHES = {
     task: f"{family}-{ALIKE.source}"
     for task, family in ALIKE.runs.items()
     if f"{family}-{ALIKE.source}" in RUNS.searches()
 }
 ALL = [
-    *(f"table{n}" for n in range(1, 9) if SEARCHED or n != 3),
+    *(f"table{n}" for n in range(1, 9) if GRID_SEARCHES or n != 3),
     *(f"figure{n}" for n in range(1, 9)),
 ]
 TABLES |= {
@@ -107,7 +107,7 @@ rule measure_means:
 rule list_hyperparameters:
     """Table 3: what the grid search chooses in the first language of training."""
     input:
-        [f"<results>/search/{search}.published.json" for search in SEARCHED.values()],
+        [f"<results>/search/{search}.published.json" for search in GRID_SEARCHES.values()],
     output:
         "<results>/measurements/muller2021/table3.csv",
     log:
@@ -115,7 +115,7 @@ rule list_hyperparameters:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        tasks=list(SEARCHED),
+        tasks=list(GRID_SEARCHES),
         protocols=PROTOCOLS,
         model=MULLER.model,
         code=code("muller2021/list_hyperparameters"),

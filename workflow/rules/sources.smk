@@ -85,7 +85,14 @@ rule fetch_encoder:
 
 
 rule fetch:
-    """Everything that needs the internet; run it on a login node."""
-    input:
-        [] if CONFIG.miniature else [upstream(path) for path in UPSTREAM],
-        [encoder_folder(name) for name in HUB],
+    """Everything that needs the internet, in one job, so that `all` finds it; run it on a login node."""
+    log:
+        "<results>/logs/fetch.log",
+    retries: 2
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        paths=[] if CONFIG.miniature else sorted(UPSTREAM),
+        snapshots=[(item.repository, item.revision) for item in HUB.values()],
+    script:
+        "../scripts/fetch_all.py"

@@ -38,7 +38,8 @@ def run(main, snakemake):
     os.environ["TOKENIZERS_PARALLELISM"] = "true"
     # Idle OpenMP threads that spin bring jobs on shared cores down to a fraction of their speed.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if "fetch_" not in snakemake.rule:  # a module may put a prefix before it
+    fetches = "fetch" in snakemake.rule  # a module may put a prefix before it
+    if not fetches:
         os.environ["HF_HUB_OFFLINE"] = "1"
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # training saves its state instead
     terminal = os.fdopen(os.dup(2), "w")
@@ -50,6 +51,8 @@ def run(main, snakemake):
         level=logging.INFO, stream=log, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     logging.captureWarnings(True)
+    if snakemake.rule.endswith("fetch"):  # all there is to see, for hours
+        logging.getLogger("mbert_atlas").addHandler(logging.StreamHandler(terminal))
     note = _Note(note_of(snakemake.log[0]))
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
     from mbert_atlas.errors import AtlasError, PassingError, StoppedError
@@ -71,7 +74,7 @@ def run(main, snakemake):
     except PassingError as error:
         fail("failed", str(error))
     except AtlasError as error:  # a network may answer at the next attempt
-        fail("failed" if "fetch_" in snakemake.rule else "final", str(error))
+        fail("failed" if fetches else "final", str(error))
     except Exception as error:
         sentence = f"{type(error).__name__}: {error} (traceback in {snakemake.log[0]})"
         fail("failed", sentence, traceback.format_exc())
