@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-fast lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-fast test-slurm lint format lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -52,11 +52,15 @@ encoder: $(INSTALLED) ## train the encoders that the repository ships for the de
 
 test: lint ## lint, then every test, with coverage
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal --cov --cov-report= -m "not alone"
-	$(VENV)/bin/python -m pytest -m alone \
+	$(VENV)/bin/python -m pytest -m "alone and not slow" \
 	  --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=85
 
 test-fast: $(INSTALLED) ## the unit tests only
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) tests/unit
+
+test-slurm: $(INSTALLED) ## faults on a SLURM cluster of its own: an hour (root, Debian 12)
+	tests/slurm/dev_cluster.sh install
+	$(VENV)/bin/python -m pytest -m slow tests/slurm
 
 lint: $(INSTALLED) ## ruff, snakefmt, mypy, snakemake --lint
 	$(VENV)/bin/ruff check .

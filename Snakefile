@@ -2,8 +2,12 @@
 
 snakemake --profile local --cores 2 --configfile config/demo.yaml -- highlights  # a first look
 snakemake --profile slurm all                                                    # paper scale
+snakemake --profile slurm predict                                                # what that costs
 snakemake --profile slurm PAPER_figure1                                          # one artifact
 """
+
+import os
+from pathlib import Path
 
 from snakemake.utils import min_version
 
@@ -12,15 +16,33 @@ from mbert_atlas import papers
 min_version("9.14")
 
 
-configfile: "config/config.yaml"
+# This folder as seen from where Snakemake runs, which is another one in a module of another workflow.
+HOME = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).resolve()
+HOME = Path(os.path.relpath(HOME))
 
 
-for file in papers.config_files(config):
+include: "workflow/rules/start.smk"
+
+
+configfile: HOME / "config/config.yaml"
+
+
+for file in papers.config_files(config, HOME):
 
     configfile: file
 
 
+report: "workflow/report/workflow.rst"
+
+
+# With a config of its own, a module passes over the files above; here it is laid over them.
+if workflow.modifier.skip_configfile:
+    config = papers.completed(config, HOME)
+
+
 include: "workflow/rules/common.smk"
+include: "workflow/rules/paths.smk"
+include: "workflow/rules/shown.smk"
 
 
 pathvars:
@@ -44,6 +66,7 @@ include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/scheduler.smk"
+include: "workflow/rules/prediction.smk"
 
 
 rule all:
@@ -58,3 +81,6 @@ rule highlights:
     input:
         shown_paths("highlights/"),
         "<results>/highlights/index.html",
+
+
+check_targets()

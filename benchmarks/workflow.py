@@ -2,7 +2,7 @@
 
 A generated workflow of many jobs without inputs, each of which sleeps a second and touches a file,
 runs twice, from scratch: as Snakemake does it unasked, and with the profile `local` and
-`workflow/rules/scheduler.smk`, as in this project. Printed are, for the process that schedules and
+`workflow/supervision.py`, as in this project. Printed are, for the process that schedules and
 without the jobs that it starts: its CPU seconds (user and system, from /proc, when it has ended),
 the most threads it held (looked at ten times a second), and the wall time from its start to its
 exit, beside the wall time that the jobs' sleep alone takes. CPU seconds of its children, that is
@@ -38,7 +38,15 @@ rule job:
     shell:
         "sleep {seconds}; : > {{output}}"
 """
-SCHEDULER = f'include: "{ROOT}/workflow/rules/scheduler.smk"\n'
+SCHEDULER = f"""
+import sys
+
+sys.path.insert(0, "{ROOT}")
+from workflow.supervision import supervise
+
+onstart:
+    supervise(workflow, logger, "results")
+"""
 # Fields of /proc/<pid>/stat after the name of the program, which may hold blanks.
 USER, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, THREADS = 11, 12, 13, 14, 17
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 
 class AtlasError(Exception):
     """A problem whose message is meant for the user; programs print it without a traceback."""
+
+
+class PassingError(AtlasError):
+    """A problem that may be gone at the next attempt: a full disk, a process that died."""
+
+
+class StoppedError(PassingError):
+    """The process was asked to end (SIGTERM, SIGINT)."""
 
 
 class DataError(AtlasError):
@@ -27,3 +37,27 @@ class DataError(AtlasError):
     def __reduce__(self) -> tuple[type[DataError], tuple[str, str, str, str]]:
         """Survive the trip back from a worker process."""
         return type(self), (self.path, self.where, self.problem, self.mend)
+
+
+class DataErrors(DataError):
+    """Several of them, each in a line of its own, those of a file together.
+
+    Args:
+        errors: two or more; those of a file stay in their order.
+    """
+
+    def __init__(self, errors: Iterable[DataError]) -> None:
+        self.errors = sorted(errors, key=lambda error: error.path)
+        first = self.errors[0]
+        super().__init__(first.path, first.where, first.problem, first.mend)
+        self.args = ("\n".join([f"{len(self.errors)} mistakes:", *map(str, self.errors)]),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Survive the trip back from a worker process."""
+        return type(self), (self.errors,)
+
+
+def joined(errors: Iterable[DataError]) -> DataError:
+    """Return one error for all of them, one or more; the same ones count once."""
+    found = list({str(error): error for error in errors}.values())
+    return found[0] if len(found) == 1 else DataErrors(found)

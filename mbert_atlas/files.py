@@ -23,8 +23,9 @@ from typing import Any, BinaryIO, TextIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError, PassingError
 
+AGAIN = "delete this file, and the next start fetches it again"
 _DAY = 86400.0  # seconds
 _ROWS_PER_GROUP = 16_384  # small: a sample of a big wiki then decodes little at a time
 
@@ -40,12 +41,12 @@ def _temporary_name(path: Path) -> Path:
 
 @contextmanager
 def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
-    """Turn the system's error for a full disk, while ``path`` is written, into an AtlasError."""
+    """Turn the system's error for a full disk, while ``path`` is written, into a PassingError."""
     try:
         yield
     except OSError as error:
         if error.errno in (28, 122):  # ENOSPC, EDQUOT
-            raise AtlasError(
+            raise PassingError(
                 f"{path}: no space left while writing ({error.strerror}); "
                 "free space or point the run at another disk, then start again."
             ) from error
@@ -57,7 +58,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling of ``path`` that replaces it on success and vanishes on failure.
 
     Raises:
-        AtlasError: if the disk is full.
+        PassingError: if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,7 +76,7 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Like :func:`atomic_path` for a folder; an older folder of that name is replaced whole.
 
     Raises:
-        AtlasError: if the disk is full.
+        PassingError: if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,6 +102,16 @@ def replace_directory(new: Path, path: Path) -> None:
         os.replace(path, old)
     os.replace(new, path)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def flush_to_disk(folder: Path) -> None:
+    """Wait until a folder's entries and the contents of its files would survive a power failure."""
+    for path in [*(file for file in folder.iterdir() if file.is_file()), folder]:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_parquet(table: pa.Table, path: Path | str) -> None:
@@ -190,7 +201,7 @@ def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
     except (*_DAMAGE, OSError) as error:
         if isinstance(error, _DAMAGE) or error.errno is None:  # bz2's is a bare OSError
             problem = f"the archive is cut short or damaged ({error})"
-            raise DataError(place, "", problem, "fetch it again") from error
+            raise DataError(place, "", problem, AGAIN) from error
         raise
 
 
@@ -205,7 +216,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
     if not path.is_file():
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
-        raise DataError(path, "", "the file is empty", "fetch it again")
+        raise DataError(path, "", "the file is empty", AGAIN)
     openers: dict[str, Callable[..., Any]] = {
         ".gz": gzip.open,
         ".tgz": gzip.open,
@@ -236,5 +247,5 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
             path,
             f"byte {error.start} of a block",
             f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
-            "convert it to UTF-8 or fetch it again",
+            f"convert it to UTF-8, or {AGAIN}",
         ) from error

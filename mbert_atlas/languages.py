@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
@@ -23,7 +24,10 @@ class Language(BaseModel):
     )
     name: str = Field(min_length=1, description="English name")
     iso639_3: str = Field(pattern=r"^[a-z]{3}$", description="ISO 639-3 code")
-    script: str = Field(pattern=r"^[A-Z][a-z]{3}$", description="main script, ISO 15924")
+    script: str = Field(
+        pattern=r"^[A-Z][a-z]{3}( [A-Z][a-z]{3})*$",
+        description="scripts that its texts may be in, ISO 15924, blanks between; main one first",
+    )
     family: str = Field(min_length=1, description="family as in WALS")
     genus: str = Field(min_length=1, description="genus as in WALS")
     wals_code: str = Field(
@@ -63,20 +67,28 @@ class Languages:
         """Read the table (``resources/languages.csv``).
 
         Raises:
-            DataError: if it is missing, a column is missing or unknown, a cell is wrong, or a code
-                is there twice; names the line and the column.
+            DataError: if it is missing, empty or not UTF-8, a column is missing, unknown or there
+                twice, a cell is wrong, or a code is there twice; names the line and the column.
         """
         path = Path(path)
         if not path.is_file():
             raise DataError(path, "", "no such file", "correct the path")
+        content = path.read_bytes()
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise DataError(path, f"line {line}", "not UTF-8", "save the table as UTF-8") from error
         languages: dict[str, Language] = {}
-        with open(path, encoding="utf-8", newline="") as stream:
+        with io.StringIO(text, newline="") as stream:
             reader = csv.DictReader(stream)
-            found, wanted = set(reader.fieldnames or ()), set(Language.model_fields)
-            if found != wanted:
+            header = list(reader.fieldnames or ())
+            found, wanted = set(header), set(Language.model_fields)
+            if sorted(header) != sorted(wanted):
                 difference = ", ".join(
                     [f"{name} is missing" for name in sorted(wanted - found)]
                     + [f"{name} is unknown" for name in sorted(found - wanted)]
+                    + [f"{name} is there twice" for name in sorted(found) if header.count(name) > 1]
                 )
                 raise DataError(path, "line 1", f"wrong columns: {difference}", "correct them")
             for row in reader:
@@ -96,6 +108,8 @@ class Languages:
                     problem = f"{language.code} is there twice"
                     raise DataError(path, place, problem, "delete one of the lines")
                 languages[language.code] = language
+        if not languages:
+            raise DataError(path, "", "no language in it", "restore the table")
         return cls(path, languages.values())
 
     def __getitem__(self, code: str) -> Language:

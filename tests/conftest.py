@@ -1,11 +1,15 @@
 """One copy of the repository, and one run of the demo in it, for all tests of the workflow."""
 
 import os
+import signal
 import time
 
 import pytest
 
 from clone import DEMO, copy_repository, snakemake
+
+# What a shell starts in the background ignores Ctrl-C, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MINUTES = pytest.StashKey[dict[str, float]]()
 
@@ -35,7 +39,7 @@ def demo(repository, pytestconfig):
     for target in ("highlights", "all"):
         started = time.monotonic()
         options = ["--profile", "local", "--cores", cores, *DEMO]
-        done = snakemake(repository, target, *options, timeout=1500)
+        done = snakemake(repository, target, *options, timeout=3000)
         assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
         minutes[target] = (time.monotonic() - started) / 60
     return repository

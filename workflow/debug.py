@@ -103,6 +103,8 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
     atlas_job.run = call or (lambda main, snakemake: main(snakemake))
     try:
         runpy.run_path(str(snakemake.script), {"snakemake": snakemake})
+        if state := snakemake.params.get("state"):  # else the next call would find nothing to do
+            shutil.rmtree(state, ignore_errors=True)
     finally:
         atlas_job.run = redirected
 

@@ -150,7 +150,7 @@ def encode_word_pairs(
     tokenizer_dir: Path | str,
     output: Path | str,
     *,
-    maximum_length: int = 128,
+    maximum_length: int = 512,
     units: Units = "words",
 ) -> None:
     """Tokenise word pairs once and write them as a token store; its rows are the table's rows.

@@ -12,8 +12,9 @@ import pyarrow as pa
 from openTSNE import TSNE
 
 from mbert_atlas.analysis.clustering import cluster_agreement
+from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.files import atomic_directory, write_json, write_parquet
 from mbert_atlas.randomness import generator
 from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import PROJECTION
@@ -21,7 +22,7 @@ from mbert_atlas.schemas import PROJECTION
 _EXACT_UP_TO = 20_000
 
 
-def cluster_sample(
+def draw_points(
     target: Path,
     wikipedia: Path,
     output: Path,
@@ -29,30 +30,54 @@ def cluster_sample(
     seed: int = 0,
     per_cell: int,
     per_language: int,
-    language_clusters: int = 33,
 ) -> None:
-    """Sample the target task's and Wikipedia's vectors and cluster them by k-means, all dimensions.
+    """Keep a sample of the target task's and Wikipedia's vectors, so that maps can be drawn again.
+
+    Args:
+        target: features of the target task's test set, see
+            :func:`mbert_atlas.representations.extraction.extract_features`.
+        wikipedia: features of texts in many languages with a test split.
+        output: folder to write, with the token stores ``target`` and ``wikipedia``: ``vectors`` in
+            the type of the features, shape ``(k, dims)``; ``example_id``, ``language`` and
+            ``label``, strings, shape ``(k,)``.
+        seed: decides the sample; the authors' is 0.
+        per_cell: see :func:`sample_points`.
+        per_language: see :func:`sample_points`.
+
+    Raises:
+        DataError: if Wikipedia has no test split.
+    """
+    data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
+    rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
+    with atomic_directory(output) as folder:
+        for (name, features), chosen in zip(data.items(), rows, strict=True):
+            example = features.example[chosen]
+            arrays = {
+                "vectors": features.vectors[chosen],
+                "example_id": features.example_id[example],
+                "language": features.language[example],
+                "label": np.array(features.label_names)[features.labels[chosen]],
+            }
+            save_arrays(folder / name, arrays, {"labels": features.label_names})
+
+
+def cluster_sample(points: Path, output: Path, *, language_clusters: int = 33) -> None:
+    """Cluster the sampled vectors of the target task and of Wikipedia by k-means, all dimensions.
 
     The clusters are compared with labels and languages. Of labels there are as many clusters under
     both protocols; of languages ``published`` has always ``language_clusters``, as the authors'
     code, ``corrected`` as many as the sample has languages.
 
     Args:
-        target: features of the target task's test set, see
-            :func:`mbert_atlas.representations.extraction.extract_features`.
-        wikipedia: features of texts in many languages with a test split.
+        points: what :func:`draw_points` wrote.
         output: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia`` and
             there by protocol what :class:`mbert_atlas.analysis.clustering.ClusterAgreement` holds.
-        seed: decides the sample; the authors' is 0.
-        per_cell: see :func:`sample_points`.
-        per_language: see :func:`sample_points`.
         language_clusters: clusters for languages as published.
 
     Raises:
-        DataError: if Wikipedia has no test split.
         AtlasError: if a sample is too small for its clusters.
     """
-    samples = _samples(target, wikipedia, per_cell, per_language, seed)
+    samples = _samples(points)
     labels, names = samples["target"].labels, samples["target"].label_names
     agreement = asdict(cluster_agreement(samples["target"].vectors, labels, len(names)))
     found = {"label": dict.fromkeys(("published", "corrected"), agreement)}
@@ -62,35 +87,28 @@ def cluster_sample(
 
 
 def project_sample(
-    target: Path,
-    wikipedia: Path,
+    points: Path,
     output: Path,
     *,
     seed: int = 0,
-    per_cell: int,
-    per_language: int,
     perplexity: float = 30.0,
     threads: int = 1,
 ) -> None:
     """Lay the same sample out in the plane, each of the two sets by a t-SNE of its own.
 
     Args:
-        target: see :func:`cluster_sample`, as the others without a description.
-        wikipedia: see there.
+        points: what :func:`draw_points` wrote.
         output: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the data sets
             ``target`` and ``wikipedia``.
-        seed: decides sample and layout.
-        per_cell: see :func:`sample_points`.
-        per_language: see :func:`sample_points`.
+        seed: decides the layout.
         perplexity: see :func:`tsne`.
         threads: CPU threads.
 
     Raises:
-        DataError: if Wikipedia has no test split.
         AtlasError: if a sample is too small for a layout.
     """
     tables = []
-    for name, sample in _samples(target, wikipedia, per_cell, per_language, seed).items():
+    for name, sample in _samples(points).items():
         layout = tsne(sample.vectors, seed=seed, perplexity=perplexity, threads=threads)
         columns = {
             "dataset": [name] * len(layout),
@@ -114,26 +132,18 @@ class _Sample:
     example_id: npt.NDArray[np.str_]
     label_names: list[str]
 
-    @classmethod
-    def of(cls, features: Features, rows: npt.NDArray[np.int64]) -> _Sample:
-        example = features.example[rows]
-        return cls(
-            features.vectors[rows].astype(np.float32),
-            features.language[example],
-            np.array(features.label_names)[features.labels[rows]],
-            features.example_id[example],
-            features.label_names,
-        )
 
-
-def _samples(
-    target: Path, wikipedia: Path, per_cell: int, per_language: int, seed: int
-) -> dict[str, _Sample]:
-    data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
-    rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
+def _samples(points: Path) -> dict[str, _Sample]:
+    stores = {name: load_arrays(points / name) for name in ("target", "wikipedia")}
     return {
-        name: _Sample.of(features, chosen)
-        for (name, features), chosen in zip(data.items(), rows, strict=True)
+        name: _Sample(
+            store.dense("vectors").astype(np.float32),
+            store.dense("language"),
+            store.dense("label"),
+            store.dense("example_id"),
+            list(store.meta["labels"]),
+        )
+        for name, store in stores.items()
     }
 
 

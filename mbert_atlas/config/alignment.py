@@ -29,7 +29,9 @@ class Alignment(ConfigModel):
     held_out: int = Field(
         5000, ge=1, description="Sentences per language kept out of adjustment, for histograms."
     )
-    maximum_length: int = Field(128, ge=8, description="Longest sentence in pieces.")
+    maximum_length: int = Field(
+        512, ge=8, description="Longest sentence in pieces; BERT takes no longer one."
+    )
     gold: dict[str, str] = Field(
         default_factory=dict,
         description="For a bitext dataset, the gold_alignment dataset that scores its alignment.",

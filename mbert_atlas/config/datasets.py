@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, OnlyWith
 
 _CORPUS: Any = Field(description="Kind of corpus; it decides the reader and the columns.")
 _FORMAT: Any = Field(None, description="Upstream format, where a corpus has several.")
@@ -16,6 +16,15 @@ _SAMPLE_SEED: Any = Field(
     None, description="Seed of a random sample of `limit` items; none takes the first."
 )
 Split = Literal["train", "validation", "dev", "test"]
+BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
+GoldAlignmentFormat = Literal["xlwa", "naacl", "awesome"]
+NamedEntitiesFormat = Literal["rahimi", "panx", "conll2003"]
+InferenceFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
+PlainTextFormat = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+QuestionAnsweringFormat = Literal[
+    "squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"
+]
+"""What the readers of :mod:`mbert_atlas.corpora` read, and describe."""
 
 
 class Source(ConfigModel):
@@ -28,6 +37,7 @@ class Source(ConfigModel):
     format: str | None = Field(None, description="Reader; none takes the dataset's format.")
     partners: list[str] = Field(
         [],
+        min_length=0,
         description="Files that belong to it: other side of a line-parallel pair, labels, links.",
     )
     limit: int | None = Field(None, ge=1, description="bitext: keep at most this many pairs.")
@@ -63,6 +73,18 @@ class _Dataset(ConfigModel):
                 raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")
             if self.corpus != "bitext" and any(source.limit for source in sources):
                 raise ValueError(f"only a bitext has a `limit` per file ({language})")
+            field = type(self).model_fields.get("format")
+            known = (
+                [name for part in get_args(field.annotation) for name in get_args(part)]
+                if field
+                else []
+            )
+            for source in sources:
+                if source.format and source.format not in known:
+                    few = f"use {', '.join(known)}" if known else "leave it out"
+                    raise ValueError(
+                        f"no format of {self.corpus} is {source.format!r} ({language}): {few}"
+                    )
         return self
 
 
@@ -71,6 +93,7 @@ class _WithSplit(_Dataset):
 
 
 class _Derivable(_Dataset):
+    only_with: ClassVar[OnlyWith] = {"format": ("made_from", None), "limit": ("made_from", None)}
     made_from: str | None = Field(
         None, description="Dataset of the same kind that this one is made from, without files."
     )
@@ -107,7 +130,7 @@ class PlainText(_Dataset):
     """Running text, for pretraining."""
 
     corpus: Literal["plain_text"] = _CORPUS
-    format: str | None = _FORMAT
+    format: PlainTextFormat | None = _FORMAT
     limit: int | None = _LIMIT
 
 
@@ -115,12 +138,17 @@ class Bitext(_Derivable):
     """Sentence pairs, English and one other language; made from another: words become pieces."""
 
     corpus: Literal["bitext"] = _CORPUS
-    format: str | None = _FORMAT
+    format: BitextFormat | None = _FORMAT
     limit: int | None = _LIMIT
     seed: int = Field(0, description="Seed of the sample of `limit` pairs.")
     encoder: str | None = Field(
         None, description="Made from another: the encoder whose pieces its words become."
     )
+    only_with: ClassVar[OnlyWith] = {
+        **_Derivable.only_with,
+        "seed": ("limit", ...),
+        "encoder": ("made_from", ...),
+    }
 
     @model_validator(mode="after")
     def _has_pieces(self) -> Bitext:
@@ -133,7 +161,7 @@ class GoldAlignment(_Dataset):
     """Sentence pairs with word links made by hand."""
 
     corpus: Literal["gold_alignment"] = _CORPUS
-    format: str | None = _FORMAT
+    format: GoldAlignmentFormat | None = _FORMAT
 
 
 class UniversalDependencies(_WithSplit):
@@ -148,9 +176,10 @@ class Inference(_DerivableWithSplit):
 
     one_file = True
     corpus: Literal["nli"] = _CORPUS
-    format: str | None = _FORMAT
+    format: InferenceFormat | None = _FORMAT
     limit: int | None = _LIMIT
-    seed: int = Field(0, description="Made from another: seed of which side stays English.")
+    seed: int = Field(0, ge=0, description="Made from another: seed of which side stays English.")
+    only_with: ClassVar[OnlyWith] = {**_Derivable.only_with, "seed": ("made_from", ...)}
 
 
 class NamedEntities(_WithSplit):
@@ -158,9 +187,10 @@ class NamedEntities(_WithSplit):
 
     one_file = True
     corpus: Literal["named_entities"] = _CORPUS
-    format: str | None = _FORMAT
+    format: NamedEntitiesFormat | None = _FORMAT
     limit: int | None = _LIMIT
     sample_seed: int | None = _SAMPLE_SEED
+    only_with: ClassVar[OnlyWith] = {"sample_seed": ("limit", ...)}
 
 
 class QuestionAnswering(_DerivableWithSplit):
@@ -168,9 +198,10 @@ class QuestionAnswering(_DerivableWithSplit):
 
     one_file = True
     corpus: Literal["question_answering"] = _CORPUS
-    format: str | None = _FORMAT
+    format: QuestionAnsweringFormat | None = _FORMAT
     limit: int | None = _LIMIT
     sample_seed: int | None = _SAMPLE_SEED
+    only_with: ClassVar[OnlyWith] = {**_Derivable.only_with, "sample_seed": ("limit", ...)}
     questions: Literal["same", "target", "english"] = Field(
         "same",
         description="Questions in the language of the paragraphs; or in the target language about "
@@ -202,6 +233,10 @@ class LanguageIdentification(_Dataset):
         10, ge=1, description="Sampled: fewer paragraphs in a language are an error."
     )
     seed: int = Field(0, description="Sampled: seed of the sample.")
+
+    only_with: ClassVar[OnlyWith] = dict.fromkeys(
+        ("encoder", "fractions", "minimum_per_language", "seed"), ("paragraphs", ...)
+    )
 
     @property
     def parent(self) -> str | None:

@@ -138,18 +138,34 @@ def shared_schema() -> dict[str, Any]:
     families = schema["properties"]["runs"]["additionalProperties"]
     families["anyOf"] = families.pop("oneOf")
     del families["discriminator"]
-    return schema
+    nullable: dict[str, Any] = _with_nulls(schema)
+    return nullable
 
 
 def paper_schema(paper: str, section: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a paper's config file, which extends the shared one."""
     schema = section.model_json_schema()
     definitions = schema.pop("$defs", {})
-    return {
+    whole = {
         "allOf": [{"$ref": "../schema.json"}],
         "properties": {paper: schema},
         "$defs": definitions,
     }
+    nullable: dict[str, Any] = _with_nulls(whole)
+    return nullable
+
+
+def _with_nulls(schema: Any) -> Any:
+    """Return a JSON schema in which every entry of a mapping may be null, which takes it out."""
+    if isinstance(schema, list):
+        return [_with_nulls(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = {key: _with_nulls(item) for key, item in schema.items()}
+    entry, null = schema.get("additionalProperties"), {"type": "null"}
+    if isinstance(entry, dict) and entry and null not in entry.get("anyOf", ()):
+        schema["additionalProperties"] = {"anyOf": [entry, null]}
+    return schema
 
 
 def write(

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, FilePath
 from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
 
 
@@ -14,7 +14,9 @@ class Hub(ConfigModel):
     """An encoder on the Hugging Face hub, pinned."""
 
     repository: str = Field(description="Repository id.")
-    revision: str = Field(description="Commit hash.")
+    revision: str = Field(
+        pattern=r"^[0-9a-f]{40}$", description="Commit hash; a branch such as main would move."
+    )
 
 
 class AlignedStart(ConfigModel):
@@ -58,7 +60,7 @@ class Scratch(ConfigModel):
         description="Begin with word embeddings learnt from translations, which is supervision "
         "across languages; none: with random ones, as BERT does.",
     )
-    seed: int = Field(1, description="Seed of the initial weights, masks and batches.")
+    seed: int = Field(1, ge=0, description="Seed of the initial weights, masks and batches.")
     shipped: str | None = Field(
         None,
         pattern=r"^resources/encoders/[A-Za-z0-9_-]+$",
@@ -84,7 +86,7 @@ class ExtendedVocabulary(ConfigModel):
     training: MaskedTraining = Field(
         default_factory=MaskedTraining, description="The pretraining that follows."
     )
-    seed: int = Field(1, description="Seed of the new embeddings, masks and batches.")
+    seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
 
 
 Changed = ExtendedVocabulary
@@ -95,7 +97,9 @@ class Encoder(ConfigModel):
     """Where an encoder comes from: exactly one of hub, folder, scratch and changed."""
 
     hub: Hub | None = Field(None, description="Hub repository at a pinned revision.")
-    folder: str | None = Field(None, description="Local folder with safetensors and a tokenizer.")
+    folder: FilePath | None = Field(
+        None, description="Local folder with safetensors and a tokenizer."
+    )
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
     changed: Changed | None = Field(None, description="Another encoder with changes.")
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, OnlyWith
 
 
 class Encoding(ConfigModel):
     """How a task's examples become token ids."""
+
+    only_with: ClassVar[OnlyWith] = {
+        **dict.fromkeys(("segment_ids", "strip_case_and_accents"), ("task", "inference")),
+        **dict.fromkeys(("doc_stride", "stride_is"), ("task", "question_answering")),
+        "unit": ("task", "language_identification"),
+        "repeat_specials": ("task", "text"),
+    }
 
     task: Literal[
         "inference",

@@ -14,38 +14,49 @@ from mbert_atlas.config.runs import Runs
 def completed(runs: Any) -> Any:
     """Return families, as read, with what each takes from the one that it is ``like``.
 
-    One with ``variants`` becomes a family for each, whose settings are laid over it.
+    One with ``variants`` becomes a family for each, whose settings are laid over it. One that is
+    null stays so, and so does what is like it.
 
     Raises:
         Mistake: if that one is not there, families are like each other in a circle, or there are
             variants and the name has no ``*``.
     """
     if not isinstance(runs, Mapping) or not all(
-        isinstance(family, Mapping) for family in runs.values()
+        isinstance(family, Mapping | None) for family in runs.values()
     ):
         return runs  # pydantic says what is wrong with it
 
-    def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any]:
-        family: Mapping[str, Any] = runs[name]
-        other = family.get("like")
-        if other is None:
+    def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any] | None:
+        family: Mapping[str, Any] | None = runs[name]
+        other = family.get("like") if family else None
+        if family is None or other is None:
             return family
         if name in seen:
             circle = " -> ".join([*seen, name])
             raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
         check_name(f"runs.{name}.like", other, runs)
-        return _like(complete(other, [*seen, name]), family)
+        whole = complete(other, [*seen, name])
+        return None if whole is None else _like(whole, family)
 
-    return {
-        own: _corrected_over_published(family)
-        for name in runs
-        for own, family in _by_variant(name, complete(name))
-    }
+    found: dict[str, Any] = {}
+    for name in runs:
+        for own, family in _by_variant(name, complete(name)):
+            found[own] = family and _corrected_over_published(family)
+    # One of those that `*` stands for can be left out by its own name, too.
+    found |= {name: None for name, family in runs.items() if family is None}
+    for name, family in found.items():
+        if family and isinstance(starts := family.get("encoders"), list):
+            own_names = {start: name.replace("*", str(start)) for start in starts}
+            left = [start for start in starts if runs.get(own_names[start], "") is not None]
+            found[name] = None if starts and not left else {**family, "encoders": left}
+    return found
 
 
-def _by_variant(name: str, family: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    variants = family.get("variants")
-    if not isinstance(variants, Mapping):
+def _by_variant(
+    name: str, family: Mapping[str, Any] | None
+) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    variants = family.get("variants") if family else None
+    if family is None or not isinstance(variants, Mapping):
         yield name, family
         return
     if "*" not in name:

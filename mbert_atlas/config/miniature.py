@@ -59,7 +59,9 @@ class Miniature(ConfigModel):
         description="Languages whose words stand in the others' running texts; none: all. Texts of "
         "the other languages can be added without a change of these.",
     )
-    seed: int = Field(1, description="Seed of the grammar; the same seed gives the same bytes.")
+    seed: int = Field(
+        1, ge=0, description="Seed of the grammar; the same seed gives the same bytes."
+    )
     sizes: MiniatureSizes = Field(
         default_factory=MiniatureSizes, description="How much of each format is written."
     )

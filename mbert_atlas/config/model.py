@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from mbert_atlas.config.alignment import Alignment
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
 from mbert_atlas.config.encoders import Encoder
 from mbert_atlas.config.encodings import Encoding
@@ -19,6 +20,7 @@ from mbert_atlas.config.miniature import Miniature
 from mbert_atlas.config.resources import Resources
 from mbert_atlas.config.runs import Runs
 from mbert_atlas.config.static_vectors import StaticVectors
+from mbert_atlas.config.taking_back import with_languages_instead, without_removed
 
 
 class Config(ConfigModel):
@@ -27,23 +29,34 @@ class Config(ConfigModel):
     run: str = Field(
         "paper", pattern=r"^[A-Za-z0-9_-]+$", description="Results go to results/<run>."
     )
+    only_with: ClassVar[OnlyWith] = {"world": ("comparable", False)}
     comparable: bool = Field(
         True, description="Whether the numbers may be read beside the papers' (data, encoder)."
     )
     world: str | None = Field(
         None, description="Where `comparable` is false: what verdicts are about, in words."
     )
-    mirror: str | None = Field(None, description="Folder that every fetch looks in first.")
-    downloads: str = Field("resources/downloads", description="Where fetched files go.")
+    mirror: FilePath | None = Field(None, description="Folder that every fetch looks in first.")
+    downloads: FilePath = Field("resources/downloads", description="Where fetched files go.")
     offline: bool = Field(False, description="Never use the network; name all missing files.")
-    seeds: list[int] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
+    without_missing: bool = Field(
+        False, description="Go on without files that cannot be had; what needs them is not run."
+    )
+    seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
     papers: list[str] | None = Field(
-        None, description="Papers that are read and whose artifacts `all` makes; none: all."
+        None,
+        min_length=0,
+        description="Papers that are read and whose artifacts `all` makes; none: all.",
     )
     preset: str | None = Field(
         None,
         pattern=r"^[A-Za-z0-9_-]+$",
         description="Also read config/papers/<paper>.<preset>.yaml of each paper that has one.",
+    )
+    languages_instead: dict[str, str] = Field(
+        {},
+        description="Languages in place of others wherever the config names one, such as "
+        "{ru: de}; not in `files_by_language`, whose files have one language.",
     )
     miniature: Miniature | None = Field(
         None, description="Generate the data instead of fetching it (demo)."
@@ -58,22 +71,22 @@ class Config(ConfigModel):
         default_factory=dict, description="Static vectors of word pieces by name."
     )
     encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
+    keep_models: bool = Field(
+        False,
+        description="Keep the weights of every run; false: `all` removes them once they are read.",
+    )
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
     resources: dict[str, Resources] = Field(
         default_factory=dict, description="What the jobs of a rule ask for."
     )
 
-    @field_validator("seeds")
+    @model_validator(mode="before")
     @classmethod
-    def _distinct(cls, seeds: list[int]) -> list[int]:
-        if len(set(seeds)) != len(seeds):
-            raise ValueError("the same seed twice")
-        return seeds
-
-    @field_validator("runs", mode="before")
-    @classmethod
-    def _like_others(cls, runs: Any) -> Any:
-        return completed(runs)
+    def _taken_back(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        values = with_languages_instead(values)
+        return without_removed({**values, "runs": completed(values.get("runs") or {})})
 
     @field_validator("runs")
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
@@ -11,13 +12,15 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from mbert_atlas.config.mistakes import Mistake
-from mbert_atlas.errors import DataError
+from mbert_atlas import strict_yaml
+from mbert_atlas.config.mistakes import Mistake, gathered
+from mbert_atlas.errors import DataError, joined
 
 BASE = Path("config/config.yaml")
 _TAGS = ("corpus", "kind")
 """Keys that tell the models of a union apart."""
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MISSING = "the key is missing"
+_EMPTY = "there is nothing in it"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -36,54 +39,69 @@ def validate(
         values: the merged mapping.
         files: the files it came from, last one wins; used to say where a mistake stands.
         typed: top-level keys that were given on the command line, over all files.
-        checks: called with the config one after the other; they raise :class:`Mistake`.
+        checks: called with the config one after the other; they report :class:`Mistake`.
         described: the file to look keys up in.
 
     Raises:
-        DataError: names the file and the line of the first mistake, the key and the mend.
+        DataError: (several: DataErrors) names the file and the line of each mistake, the key and
+            the mend. Parts are compared once each is right.
     """
     try:
         config = model.model_validate(values)
-        for fits in checks:
-            fits(config)
+        mistakes = gathered(checks, config)
     except Mistake as mistake:
-        raise located(mistake, files, typed) from mistake
+        mistakes = [mistake]
     except ValidationError as error:
-        mistakes = error.errors(include_url=False)
-        # A key that is missing may be there, but misspelt.
-        first = min(mistakes, key=lambda item: (len(item["loc"]) == 0, item["type"] == "missing"))
-        cause = first.get("ctx", {}).get("error")
-        if not isinstance(cause, Mistake):
-            place, holders = _place(model, first["loc"])
-            cause = Mistake(place, _problem(first), _mend(first, place, holders, described))
-        if len(mistakes) > 1:
-            cause.problem += f" ({len(mistakes) - 1} more mistakes follow)"
-        raise located(cause, files, typed) from error
+        mistakes = [_mistake(model, item, described) for item in error.errors(include_url=False)]
+        # A key that is missing may be there, but misspelt: that comes first.
+        mistakes.sort(key=lambda item: item.problem == _MISSING)
+    if mistakes:
+        raise located(mistakes, files, typed)
     return config
 
 
+def _mistake(model: type[BaseModel], item: Mapping[str, Any], described: Path | str) -> Mistake:
+    cause = item.get("ctx", {}).get("error")
+    if isinstance(cause, Mistake):
+        return cause
+    place, holders = _place(model, item["loc"])
+    return Mistake(place, _problem(item), _mend(item, place, holders, described))
+
+
 def located(
-    mistake: Mistake, files: Sequence[Path | str], typed: Collection[str] = ()
+    mistakes: Iterable[Mistake], files: Sequence[Path | str], typed: Collection[str] = ()
 ) -> DataError:
-    """Return the error that names the file and the line of a mistake; see :func:`validate`."""
-    keys = [key for key in mistake.place.split(".") if key]
-    path, line = _locate(keys, [Path(file) for file in files])
-    if keys and keys[0] in typed:
-        path, line = "--config", ""
-    place = ", ".join(filter(None, [line, f"key {mistake.place}" if keys else ""]))
-    return DataError(path, place, mistake.problem, mistake.mend)
+    """Return the error that names file and line of one or more mistakes; see :func:`validate`."""
+    trees = {str(file): strict_yaml.compose(Path(file)) for file in files}
+    found: dict[tuple[str, int, str], tuple[str, Mistake, dict[str, None]]] = {}
+    for mistake in mistakes:
+        keys = [key for key in mistake.place.split(".") if key]
+        path, line = _locate(keys, trees)
+        if keys and keys[0] in typed:
+            path, line = "--config", 0
+        place = [f"line {line}"] if line else []
+        place += [f"key {mistake.place}"] if keys else []
+        # What families inherit from one is a mistake of each of them, in one place.
+        common = mistake.problem.removeprefix(repr(mistake.name))
+        first = found.setdefault((path, line, common), (", ".join(place), mistake, {}))
+        first[2][mistake.name] = None
+    errors = []
+    for (path, *_), (where, mistake, names) in sorted(found.items(), key=lambda item: item[0][:2]):
+        problem = mistake.problem
+        if len(names) > 1:
+            others = [repr(name) for name in names if name != mistake.name]
+            problem += f" (nor {', '.join(others)})"
+        errors.append(DataError(path, where, problem, mistake.mend))
+    return joined(errors)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a config file; a mistake is a :class:`DataError` that names the line."""
-    try:
-        value = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    except FileNotFoundError as error:
-        raise DataError(path, "", "no such config file", "correct the path") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"line {mark.line + 1}" if mark else ""
-        raise DataError(path, place, "not YAML", "check indentation and colons") from error
+    """Read a config file, see :func:`mbert_atlas.strict_yaml.read`.
+
+    Raises:
+        DataError: (several: DataErrors) names the lines of mistakes; it is no mapping of keys.
+    """
+    value = strict_yaml.read(path)
     if not isinstance(value, dict):
         raise DataError(path, "", "not a mapping of keys", "start from config/demo.yaml")
     return value
@@ -141,7 +159,9 @@ def _problem(mistake: Mapping[str, Any]) -> str:
     if mistake["type"] == "extra_forbidden":
         return "there is no such key"
     if mistake["type"] == "missing":
-        return "the key is missing"
+        return _MISSING
+    if mistake["type"] == "too_short" and mistake["ctx"]["actual_length"] == 0:
+        return _EMPTY
     text = str(mistake["msg"]).removeprefix("Value error, ")
     return text if mistake["type"] == "value_error" else f"{text}, found {mistake['input']!r}"
 
@@ -152,6 +172,8 @@ def _mend(
     holders: Sequence[type[BaseModel]],
     described: Path | str,
 ) -> str:
+    if _problem(mistake) == _EMPTY:
+        return "name something, or leave the key out; null takes out what is inherited"
     if mistake["type"] != "extra_forbidden":
         return f"correct it; {described} describes every key"
     key = place.rpartition(".")[2]
@@ -162,23 +184,31 @@ def _mend(
     return f"did you mean {near[0]!r}?" if near else f"see {described} for the keys"
 
 
-def _locate(keys: Sequence[str], files: Sequence[Path]) -> tuple[str, str]:
-    """Find the file and line where the longest prefix of ``keys`` is written last."""
-    best: tuple[int, str, str] = (0, str(files[-1]) if files else "config", "")
-    for path in files:
-        try:
-            node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_LOADER)
-        except (OSError, yaml.YAMLError):
-            continue
-        depth, line = 0, 0
-        for key, rest in ((key, ".".join(keys[number:])) for number, key in enumerate(keys)):
-            if not isinstance(node, yaml.MappingNode):
-                break
-            # A key of `space` holds dots itself.
-            found = [pair for pair in node.value if pair[0].value in (key, rest)]
-            if not found:
-                break
-            depth, line, node = depth + 1, found[-1][0].start_mark.line + 1, found[-1][1]
+def _locate(keys: Sequence[str], trees: Mapping[str, Any]) -> tuple[str, int]:
+    """Find the file and line where the longest prefix of ``keys`` is written last; line 0: none."""
+    best: tuple[int, str, int] = (0, next(reversed(list(trees)), "config"), 0)
+    for path, node in trees.items():
+        depth, line = _follow(keys, node)
         if depth and depth >= best[0]:
-            best = (depth, str(path), f"line {line}")
+            best = (depth, path, line)
     return best[1], best[2]
+
+
+def _follow(keys: Sequence[str], node: Any) -> tuple[int, int]:
+    """Return how many of ``keys`` a tree has, and the line of the last of them."""
+    if not keys:
+        return 0, 0
+    if isinstance(node, yaml.SequenceNode) and keys[0].isdigit() and int(keys[0]) < len(node.value):
+        item = node.value[int(keys[0])]
+        depth, line = _follow(keys[1:], item)
+        return depth + 1, line or item.start_mark.line + 1
+    best = (0, 0)
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        # A key of `space` holds dots itself; the `*` of a family stands for several names.
+        taken = 1 if fnmatchcase(keys[0], key.value) else len(keys) * (key.value == ".".join(keys))
+        depth, line = _follow(keys[taken:], value)
+        if key.value == "<<":
+            best = max(best, (depth, line))
+        elif taken:
+            best = max(best, (depth + taken, line or key.start_mark.line + 1))
+    return best

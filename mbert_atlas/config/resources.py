@@ -13,4 +13,7 @@ class Resources(ConfigModel):
     threads: int = Field(1, ge=1, description="CPU threads.")
     mem_mb: int = Field(2000, ge=100, description="Memory in MB.")
     runtime: int = Field(30, ge=1, description="Time limit in minutes.")
+    formula: str | None = Field(
+        None, description="What memory and time follow from, where they were measured; a note."
+    )
     gpu: int = Field(0, ge=0, description="GPUs; the same code runs on the CPU without one.")

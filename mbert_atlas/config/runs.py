@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, Seed
 from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.search import Search
 from mbert_atlas.config.training import Adjustment, Finetuning
@@ -31,7 +31,7 @@ class _RunFamily(ConfigModel):
         None,
         description="One run per language; none: as the family it starts from, or one run for all.",
     )
-    seeds: list[int] | None = Field(None, description="Seeds; none takes the top-level list.")
+    seeds: list[Seed] | None = Field(None, description="Seeds; none takes the top-level list.")
 
     @model_validator(mode="after")
     def _one_way_to_start(self) -> _RunFamily:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, OnlyWith
 
 TEXT_METRICS = ("accuracy", "macro_f1_present", "macro_f1_union", "micro_f1")
 TAG_METRICS = (*(f"token_{name}" for name in TEXT_METRICS), "span_macro_f1", "span_micro_f1")
@@ -37,15 +37,18 @@ class Choices(ConfigModel):
 class Search(ConfigModel):
     """A search for hyperparameters of a family, by development data."""
 
+    only_with: ClassVar[OnlyWith] = {"seed": ("kind", "random")}
+
     kind: Literal["random", "grid"] = Field(
         "random", description="Some combinations of the values, drawn at random; or all of them."
     )
     draws: int | None = Field(
         None, ge=0, description="random: how many different draws; 0 leaves out the search."
     )
-    seed: int = Field(0, description="random: seed of the draws.")
+    seed: int = Field(0, ge=0, description="random: seed of the draws.")
     training_seed: int = Field(
         0,
+        ge=0,
         description="Seed that every draw is trained with; if no run has it, none repeats a draw.",
     )
     use: Literal["reported", "chosen"] = Field(

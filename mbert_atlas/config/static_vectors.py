@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, OnlyWith
 
 
 class StaticVectors(ConfigModel):
     """Vectors learnt from the same pieces of the same texts as a pretrained encoder."""
+
+    only_with: ClassVar[OnlyWith] = {
+        **dict.fromkeys(("negative", "subsampling"), ("method", "word2vec")),
+        **dict.fromkeys(("largest_weight_at", "batch_size"), ("method", "glove")),
+    }
 
     encoder: str = Field(description="The encoder; it is pretrained from scratch.")
     method: Literal["word2vec", "glove"] = Field(
@@ -33,7 +38,7 @@ class StaticVectors(ConfigModel):
         100.0, gt=0, description="glove: the count from which on weights are 1 (x_max)."
     )
     batch_size: int = Field(65536, ge=1, description="glove: counts in one step.")
-    seed: int = Field(1, description="Of the initial vectors, the samples and the order.")
+    seed: int = Field(1, ge=0, description="Of the initial vectors, the samples and the order.")
 
 
 class InferenceNetwork(ConfigModel):

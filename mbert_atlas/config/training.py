@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.base import ConfigModel, OnlyWith
 
 
 class Optimisation(ConfigModel):
@@ -122,13 +122,19 @@ class Replay(ConfigModel):
     """Alignment replayed during fine-tuning, continual learning (Efimov et al. 2022, Eq. 2).
 
     What is pulled, and with which dropout, is the :class:`Adjustment`'s that precedes. The
-    defaults are those of the authors' code; Eq. 2 asks for ``scope: both``.
+    defaults are those of the authors' code; Eq. 2 asks for ``scope: both``. ``alpha`` is what they
+    tuned for means; for sums see :mod:`mbert_atlas.training.methods.replay`.
     """
 
     sentences: int = Field(
         16, ge=1, description="Parallel sentences drawn at each step, with replacement."
     )
-    alpha: float = Field(0.01, gt=0, description="Weight of the alignment beside the task's loss.")
+    alpha: float = Field(
+        0.01,
+        gt=0,
+        description="Weight of the alignment beside the task's loss: of a pull that is a mean over "
+        "pairs and dims, also where the adjustment's reduction is `sum`.",
+    )
     scope: Literal["pull", "both"] = Field(
         "pull",
         description="What `alpha` multiplies: the pull alone, the regulariser counting fully, or "
@@ -146,6 +152,11 @@ class Selection(ConfigModel):
     Tanti et al. 2021 (appendix C).
     """
 
+    only_with: ClassVar[OnlyWith] = {
+        "fraction": ("development", None),
+        "seed": ("development", None),
+    }
+
     metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = Field(
         "macro_f1",
         description="Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the "
@@ -158,11 +169,13 @@ class Selection(ConfigModel):
         "training data, drawn once for all runs by language, which is not trained on.",
     )
     fraction: float = Field(0.1, gt=0, lt=1, description="Share of the training data held out.")
-    seed: int = Field(0, description="Seed of the split.")
+    seed: int = Field(0, ge=0, description="Seed of the split.")
 
 
 class LanguageConfusion(ConfigModel):
     """Unlearning of language beside a task (Tanti et al. 2021, section 3.1)."""
+
+    only_with: ClassVar[OnlyWith] = {"uncertainty": ("method", "entropy_maximisation")}
 
     method: Literal["gradient_reversal", "entropy_maximisation"] = Field(
         "gradient_reversal",
@@ -199,6 +212,12 @@ class LanguageSubspace(ConfigModel):
         "has trained, which is what the authors' code makes of a stock checkpoint.",
     )
     dropout: bool = Field(False, description="Dropout while learning; appendix B.2 has none.")
+
+    @model_validator(mode="after")
+    def _has_layers(self) -> LanguageSubspace:
+        if self.first_layer > self.last_layer:
+            raise ValueError("`first_layer` is above `last_layer`; exchange them")
+        return self
 
 
 class Subspace(ConfigModel):
@@ -289,6 +308,23 @@ class Pretraining(MaskedTraining):
         description="Optimiser, schedule, batches.",
     )
 
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Pretraining:
+        if self.hidden_size % self.heads:
+            raise ValueError(
+                f"`hidden_size` ({self.hidden_size}) is no multiple of `heads` ({self.heads})"
+            )
+        if self.max_length > self.positions:
+            raise ValueError(
+                f"`max_length` ({self.max_length}) is above `positions` ({self.positions})"
+            )
+        if self.alphabet_size >= self.vocabulary_size:
+            raise ValueError(
+                f"`alphabet_size` ({self.alphabet_size}) leaves no room for words in "
+                f"`vocabulary_size` ({self.vocabulary_size})"
+            )
+        return self
+
 
 class Extension(ConfigModel):
     """More word pieces for one language in an encoder's vocabulary (Wang et al. 2020, EmBERT)."""
@@ -344,6 +380,7 @@ class Finetuning(ConfigModel):
     )
     reinitialised_layers: list[str] = Field(
         [],
+        min_length=0,
         description="What of the encoder the run's seed draws anew before training, as for an "
         "untrained one (Muller et al. 2021): `embeddings`, and layers from 1, such as 1-2.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -9,9 +10,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.metadata import version
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
+from mbert_atlas.config.datasets import BitextFormat
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
     manythings,
@@ -19,6 +23,8 @@ from mbert_atlas.corpora.lines import (
     parallel_lines,
     require_format,
 )
+from mbert_atlas.corpora.samples import shortfall
+from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_in_groups
@@ -26,7 +32,7 @@ from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import BITEXT
 
-Format = Literal["wikimatrix", "moses", "manythings", "lines"]
+Format = BitextFormat
 ENGLISH = "en"
 _RANGE = "<range>"  # eBible: this verse is told in the line before
 
@@ -73,12 +79,15 @@ def read_bitext(
     seed: int,
     maximum_sentences: int | None = None,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Read, filter and tokenise the bitext of English and one other language.
 
     A source that holds more than is wanted gives its first pairs if it is WikiMatrix, whose lines
     are sorted by falling margin, and a random sample of all its pairs otherwise. Pairs with an
-    empty side, with two identical sides, and exact repetitions of a pair are dropped.
+    empty side, with two identical sides, and exact repetitions of a pair are dropped; so are bad
+    lines (not UTF-8, a wrong number of columns, a margin that is not a number) while they are few,
+    see :class:`BadRows`.
 
     Args:
         sources: taken in turn until ``maximum_sentences`` is reached.
@@ -88,14 +97,16 @@ def read_bitext(
         seed: seed of the run, for the samples.
         maximum_sentences: most pairs to keep; all if none (Efimov et al. 2022: 250,000).
         source: dataset, licence and citation for the card; one mapping for each source, or one.
+        script: what the other language is written in; the beginnings of both sides are then held
+            against their scripts, see :func:`require_script`.
 
     Raises:
-        DataError: for a wrong number of columns, a margin that is not a number, files of unequal
-            length, a missing member, an unknown format, or sources without a pair; names file and
-            line.
+        DataError: for too many bad lines, files of unequal length, a missing member, an unknown
+            format, sources without a pair, or a side in another script, as when the two are
+            exchanged; names file and line.
     """
-    counts, dropped = Counter[str](), Counter[str]()
-    rows = _rows(sources, language, seed, maximum_sentences, counts, dropped)
+    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("lines")
+    rows = _rows(sources, language, script, seed, maximum_sentences, counts, dropped, bad)
     write_in_groups(rows, BITEXT, output)
     write_card(
         card,
@@ -104,8 +115,9 @@ def read_bitext(
         files=[file for one in sources for file in one.files],
         counts=counts,
         dropped=dropped,
+        bad=bad,
         source=source,
-        notes=[f"seed {seed}"],
+        notes=[f"seed {seed}", *shortfall(maximum_sentences, counts["pairs"], "pairs")],
         tool=f"sacremoses {version('sacremoses')}",
     )
 
@@ -113,16 +125,19 @@ def read_bitext(
 def _rows(
     sources: Sequence[BitextSource],
     language: str,
+    script: str,
     seed: int,
     maximum: int | None,
     counts: Counter[str],
     dropped: Counter[str],
+    bad: BadRows,
 ) -> Generator[list[Mapping[str, Any]], None, None]:
     known: set[bytes] = set()
     for place, one in enumerate(sources):
         left = None if maximum is None else maximum - counts["pairs"]
         limit = min((most for most in (one.limit, left) if most is not None), default=None)
-        for pair, english, other in _pairs(one, language, limit, seed, known, counts, dropped):
+        pairs = _pairs(one, language, limit, seed, known, counts, dropped, bad)
+        for pair, english, other in _in_script(pairs, one, language, script):
             counts["pairs"] += 1
             counts[f"{one.path.name}: pairs"] += 1
             counts["English words"] += len(english)
@@ -134,6 +149,7 @@ def _rows(
                 "score": pair.score,
             }
             yield [row]
+    bad.require_few(counts["lines read"])
     if not counts["pairs"]:
         raise DataError(
             ", ".join(str(one.path) for one in sources) or "no source",
@@ -151,13 +167,14 @@ def _pairs(
     known: set[bytes],
     counts: Counter[str],
     dropped: Counter[str],
+    bad: BadRows,
 ) -> Iterator[tuple[_Pair, list[str], list[str]]]:
     """Yield at most ``limit`` pairs that pass, with the words of both sides."""
     if limit == 0:
         return
     taken = 0
     tokenizers = [WordTokenizer(code) for code in (ENGLISH, language)]
-    with closing(_raw_pairs(one, language, dropped)) as raw:
+    with closing(_raw_pairs(one, language, dropped, bad)) as raw:
         passing: Iterator[_Pair] = _different(raw, known, counts, dropped)
         if limit is not None and one.format != "wikimatrix":
             pairs = list(passing)
@@ -172,6 +189,22 @@ def _pairs(
                 taken += 1
                 if taken == limit:
                     return
+
+
+def _in_script(
+    pairs: Iterator[tuple[_Pair, list[str], list[str]]],
+    one: BitextSource,
+    language: str,
+    script: str,
+) -> Iterator[tuple[_Pair, list[str], list[str]]]:
+    """Yield all pairs once the first of them are known to be in the scripts of their languages."""
+    first = list(islice(pairs, TEXTS if script else 0))
+    mend = "are the sides exchanged? correct the source's path, format or language"
+    if script:
+        require_script((pair.english for pair, *_ in first), "Latn", one.path, ENGLISH, mend)
+        other = one.target_path or one.path
+        require_script((pair.other for pair, *_ in first), script, other, language, mend)
+    return chain(first, pairs)
 
 
 def _different(
@@ -195,26 +228,26 @@ def _different(
 
 
 def _raw_pairs(
-    one: BitextSource, language: str, dropped: Counter[str]
+    one: BitextSource, language: str, dropped: Counter[str], bad: BadRows
 ) -> Generator[_Pair, None, None]:
     require_format(one.format, get_args(Format), one.path)
     if one.format == "wikimatrix":
-        yield from _wikimatrix(one.path, language)
+        yield from _wikimatrix(one.path, language, bad)
     elif one.format == "moses":
         members = (one.path, rf"[^/]+\.{ENGLISH}"), (one.path, rf"[^/]+\.{re.escape(language)}")
-        for number, english, other in parallel_lines(*members):
+        for number, english, other in parallel_lines(*members, bad):
             yield _Pair(number, english, other)
     elif one.format == "manythings":
-        for number, (english, other, *_) in manythings(one.path):
+        for number, (english, other, *_) in manythings(one.path, bad):
             yield _Pair(number, english, other)
     elif one.target_path is None:
         mend = "name the file of the other language"
         raise DataError(one.path, "target_path", "is missing", mend)
     else:
-        yield from _lines(one.path, one.target_path, dropped)
+        yield from _lines(one.path, one.target_path, dropped, bad)
 
 
-def _wikimatrix(path: Path, language: str) -> Iterator[_Pair]:
+def _wikimatrix(path: Path, language: str, bad: BadRows) -> Iterator[_Pair]:
     in_name = re.match(r"WikiMatrix\.([\w-]+?)-([\w]+)\.tsv", path.name)
     codes = list(in_name.groups()) if in_name else sorted((ENGLISH, language))
     if sorted(codes) != sorted((ENGLISH, language)):
@@ -225,22 +258,24 @@ def _wikimatrix(path: Path, language: str) -> Iterator[_Pair]:
             "correct the source's path",
         )
     english, other = codes.index(ENGLISH) + 1, codes.index(language) + 1
-    for number, columns in numbered_columns(path, least=3):
+    for number, columns in numbered_columns(path, least=3, bad=bad):
         try:
             margin = float(columns[0])
-        except ValueError as error:
-            raise DataError(
-                path,
-                f"line {number}",
-                f"margin {columns[0]!r} is not a number",
-                "check that the file is in the format wikimatrix",
-            ) from error
+        except ValueError:
+            margin = math.nan
+        if not math.isfinite(margin):
+            problem = f"margin {columns[0]!r} is not a number"
+            mend = "check that the file is in the format wikimatrix"
+            bad.drop(DataError(path, f"line {number}", problem, mend))
+            continue
         yield _Pair(number, columns[english], columns[other], margin)
 
 
-def _lines(english_path: Path, other_path: Path, dropped: Counter[str]) -> Iterator[_Pair]:
+def _lines(
+    english_path: Path, other_path: Path, dropped: Counter[str], bad: BadRows
+) -> Iterator[_Pair]:
     held: _Pair | None = None
-    for number, english, other in parallel_lines((english_path, None), (other_path, None)):
+    for number, english, other in parallel_lines((english_path, None), (other_path, None), bad):
         if _RANGE in (english.strip(), other.strip()):
             # One side tells this verse in an earlier line, which is then no translation either.
             dropped["verses told together on one side"] += 1 + (held is not None)

@@ -9,40 +9,42 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import numbered_lines
-from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.corpora.lines import ascii_words, numbered_lines, require_text
+from mbert_atlas.corpora.samples import shortfall, table_of
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import DICTIONARY
 
-_MOST_MALFORMED = 0.01
-"""Share of malformed lines above which a file is not a dictionary."""
 
-
-def read_pairs(path: Path) -> tuple[list[tuple[str, str]], int]:
+def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
     """Read a dictionary of MUSE (Conneau et al. 2018): two words a line, white space between.
 
     Returns:
-        The pairs as they stand, in their order, and how many lines were left out since they do not
-        have two words.
+        The pairs as they stand, in their order, and the lines left out since they do not have two
+        words or are not UTF-8.
 
     Raises:
-        DataError: if the file is missing or damaged, or more than one line in a hundred is
-            malformed; names the first.
+        DataError: if the file is missing or damaged, has no pair, or has too many bad lines, see
+            :class:`BadRows`; names the first.
     """
-    rows = [(number, line.split()) for number, line in numbered_lines(path)]
-    pairs = [(row[0], row[1]) for _, row in rows if len(row) == 2]
-    malformed = [(number, row) for number, row in rows if len(row) != 2]
-    if malformed and len(malformed) > _MOST_MALFORMED * len(rows):
-        number, row = malformed[0]
-        raise DataError(
-            path,
-            f"line {number}",
-            f"{len(row)} words, not two; so are {len(malformed)} of {len(rows)} lines",
-            "check that the file is a dictionary of MUSE",
-        )
-    return pairs, len(malformed)
+    pairs, bad = list[tuple[str, str]](), BadRows("lines")
+    for number, line in numbered_lines(path, strict=False):
+        try:
+            require_text(line, path, number)
+            words = ascii_words(line)
+            if len(words) != 2:
+                problem = f"{len(words)} words, not two"
+                mend = "check that the file is a dictionary of MUSE"
+                raise DataError(path, f"line {number}", problem, mend)
+        except DataError as error:
+            bad.drop(error)
+        else:
+            pairs.append((words[0], words[1]))
+    bad.require_few(len(pairs))
+    return pairs, bad
 
 
 def read_dictionary(
@@ -53,6 +55,7 @@ def read_dictionary(
     *,
     limit: int | None = None,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Make a dictionary of English and one other language a table.
 
@@ -63,11 +66,16 @@ def read_dictionary(
         card: JSON file for the dataset card.
         limit: keep the first pairs; those of MUSE are of the most frequent English words.
         source: dataset, licence and citation for the card.
+        script: what the language is written in, see :func:`require_script`.
 
     Raises:
         DataError: see :func:`read_pairs`.
     """
-    pairs, malformed = read_pairs(path)
+    pairs, bad = read_pairs(path)
+    if script:
+        mend = "are the columns exchanged? correct the source's path or language"
+        require_script((word for word, _ in pairs), "Latn", path, "en", mend)
+        require_script((word for _, word in pairs), script, path, language, mend)
     read, pairs = len(pairs), pairs[:limit]
     english, other = zip(*pairs, strict=True)
     write_card(
@@ -80,7 +88,9 @@ def read_dictionary(
             "English words": len(set(english)),
             "other words": len(set(other)),
         },
-        dropped={"not two words on a line": malformed, "beyond the limit": read - len(pairs)},
+        dropped={"beyond the limit": read - len(pairs)},
+        bad=bad,
+        notes=shortfall(limit, len(pairs), "pairs"),
         source=source,
     )
     write_parquet(table_of(pairs, DICTIONARY), output)

@@ -7,14 +7,20 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
-from mbert_atlas.corpora.lines import numbered_lines, parallel_lines, split_columns
+from mbert_atlas.config.datasets import GoldAlignmentFormat
+from mbert_atlas.corpora.lines import (
+    ascii_words,
+    numbered_lines,
+    parallel_lines,
+    split_columns,
+)
 from mbert_atlas.errors import DataError
 
 _logger = logging.getLogger(__name__)
 
-Format = Literal["xlwa", "naacl", "awesome"]
+Format = GoldAlignmentFormat
 Link = tuple[int, int]
 _FILES = {"xlwa": 1, "naacl": 3, "awesome": 2}
 _LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
@@ -116,7 +122,7 @@ def _outside(sentence: GoldSentence, found: _Found, path: Path) -> DataError:
 
 def _links(text: str, first: int, path: Path, number: int) -> list[_Found]:
     found = []
-    for item in text.split():
+    for item in ascii_words(text):
         match = _LINK.fullmatch(item)
         if match is None:
             raise DataError(
@@ -130,7 +136,7 @@ def _links(text: str, first: int, path: Path, number: int) -> list[_Found]:
 def _xlwa(path: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
     for number, line in numbered_lines(path):
         english, other, links = split_columns(line, 3, path, number)
-        yield GoldSentence(english.split(), other.split()), _links(links, 0, path, number)
+        yield GoldSentence(ascii_words(english), ascii_words(other)), _links(links, 0, path, number)
 
 
 def _awesome(texts: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
@@ -140,7 +146,8 @@ def _awesome(texts: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Fou
             raise DataError(
                 texts, f"line {number}", "not of the form source ||| target", "correct the line"
             )
-        yield GoldSentence(sides[0].split(), sides[1].split()), _links(found, 1, links, number)
+        source, target = map(ascii_words, sides)
+        yield GoldSentence(source, target), _links(found, 1, links, number)
 
 
 def _naacl(source: Path, target: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
@@ -154,7 +161,7 @@ def _naacl(source: Path, target: Path, links: Path) -> Iterator[tuple[GoldSenten
         )
     found: dict[int, list[_Found]] = {snum: [] for snum in sources}
     for number, line in numbered_lines(links):
-        fields = line.split()
+        fields = ascii_words(line)
         kind = fields[3] if len(fields) > 3 else "S"
         is_link = len(fields) in (3, 4, 5) and all(map(str.isdecimal, fields[:3]))
         if not is_link or kind not in ("S", "P") or int(fields[0]) not in found:
@@ -185,5 +192,5 @@ def _numbered_sentences(path: Path) -> dict[int, list[str]]:
                 "not a sentence <s snum=N> ... </s> with a number of its own",
                 "correct the line",
             )
-        sentences[int(match[1])] = match[2].split()
+        sentences[int(match[1])] = ascii_words(match[2])
     return sentences

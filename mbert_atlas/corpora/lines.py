@@ -12,16 +12,22 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import damage_in_one_sentence, open_bytes
+from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def decoded_lines(stream: Iterable[bytes], path: Path | str) -> Iterator[tuple[int, str]]:
+def decoded_lines(
+    stream: Iterable[bytes], path: Path | str, *, strict: bool = True
+) -> Iterator[tuple[int, str]]:
     r"""Yield (line number from 1, line without its ``\n`` or ``\r\n``) of a UTF-8 stream.
 
     Only ``\n`` ends a line: corpora hold U+2028, form feeds and the like inside sentences.
+
+    With ``strict`` off, bytes that are not UTF-8 stay in the line as lone surrogates, so that
+    :func:`require_text` can refuse that line and no other.
 
     Raises:
         DataError: if a line is not UTF-8; names the line.
@@ -29,16 +35,38 @@ def decoded_lines(stream: Iterable[bytes], path: Path | str) -> Iterator[tuple[i
     for number, line in enumerate(stream, 1):
         if number == 1:
             line = line.removeprefix(_BYTE_ORDER_MARK)
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                path,
-                f"line {number}",
-                f"not UTF-8 (byte 0x{line[error.start]:02x})",
-                "convert the file to UTF-8 or fetch it again",
-            ) from error
-        yield number, text.removesuffix("\n").removesuffix("\r")
+        text = line.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
+        if strict:
+            require_text(text, path, number)
+        yield number, text
+
+
+def require_text(line: str, path: Path | str, number: int) -> None:
+    """Refuse a line of :func:`decoded_lines` that is not UTF-8.
+
+    Raises:
+        DataError: names the line.
+    """
+    if line.isascii():
+        return
+    try:
+        line.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            path,
+            f"line {number}",
+            f"not UTF-8 (byte 0x{ord(line[error.start]) & 0xFF:02x})",
+            f"convert it to UTF-8, or {AGAIN}",
+        ) from None
+
+
+def ascii_words(text: str) -> list[str]:
+    """Split a tokenised text at ASCII blanks only.
+
+    ``str.split`` would also split at U+3000 or U+00A0, which are tokens or parts of tokens in
+    tokenised corpora, so that every word after them would be counted wrongly.
+    """
+    return re.findall(r"[^ \t\n\r\f\v]+", text)
 
 
 @contextmanager
@@ -142,39 +170,54 @@ def require_format(format: str, known: Sequence[str], path: Path) -> None:
 
 
 def numbered_lines(
-    path: Path | str, member: str | None = None
+    path: Path | str, member: str | None = None, *, strict: bool = True
 ) -> Generator[tuple[int, str], None, None]:
     """Yield (line number, line) of a text file or of one member of a zip.
 
     Args:
         path: a text file, plain or ``.gz``, ``.bz2``, ``.xz``; or a zip if ``member`` is given.
         member: regular expression, see :func:`open_zip_member`.
+        strict: see :func:`decoded_lines`.
 
     Raises:
         DataError: for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
     """
     if member is None:
         with open_bytes(path) as stream:
-            yield from decoded_lines(stream, path)
+            yield from decoded_lines(stream, path, strict=strict)
     else:
         with open_zip_member(path, member) as (place, content):
-            yield from decoded_lines(content, place)
+            yield from decoded_lines(content, place, strict=strict)
 
 
 def parallel_lines(
-    first: tuple[Path | str, str | None], second: tuple[Path | str, str | None]
+    first: tuple[Path | str, str | None],
+    second: tuple[Path | str, str | None],
+    bad: BadRows | None = None,
 ) -> Iterator[tuple[int, str, str]]:
     """Yield (line number, line of the first file, line of the second) of line-parallel files.
 
     Raises:
-        DataError: if one file has more lines than the other.
+        DataError: if one file has more lines than the other, or, without ``bad`` to count them, a
+            line is not UTF-8.
     """
+    strict = bad is None
     # closing: a half-read generator would keep its archive open until it is collected.
-    with closing(numbered_lines(*first)) as left, closing(numbered_lines(*second)) as right:
+    with (
+        closing(numbered_lines(*first, strict=strict)) as left,
+        closing(numbered_lines(*second, strict=strict)) as right,
+    ):
         for number, text in left:
             other = next(right, None)
             if other is None:
                 raise _unequal(first, second, number)
+            if bad is not None:
+                try:
+                    require_text(text, first[0], number)
+                    require_text(other[1], second[0], number)
+                except DataError as error:
+                    bad.drop(error)
+                    continue
             yield number, text, other[1]
         surplus = next(right, None)
         if surplus is not None:
@@ -185,8 +228,9 @@ def split_columns(line: str, width: int, path: Path | str, number: int) -> list[
     """Split a tab-separated line (no quoting) that must have ``width`` columns.
 
     Raises:
-        DataError: if the number of columns differs.
+        DataError: if the number of columns differs, or it is not UTF-8, see :func:`decoded_lines`.
     """
+    require_text(line, path, number)
     columns = line.split("\t")
     if len(columns) != width:
         raise DataError(
@@ -199,7 +243,12 @@ def split_columns(line: str, width: int, path: Path | str, number: int) -> list[
 
 
 def numbered_columns(
-    path: Path | str, member: str | None = None, *, least: int, most: int | None = None
+    path: Path | str,
+    member: str | None = None,
+    *,
+    least: int,
+    most: int | None = None,
+    bad: BadRows | None = None,
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, columns) of a tab-separated file whose first line says how many it has.
 
@@ -208,24 +257,32 @@ def numbered_columns(
         member: see :func:`numbered_lines`.
         least: columns that every line must have.
         most: columns beyond which a line is wrong; none: any number.
+        bad: collects wrong lines; without it the first of them ends it.
 
     Raises:
         DataError: see :func:`numbered_lines` and :func:`split_columns`.
     """
     width = 0
-    with closing(numbered_lines(path, member)) as lines:
+    with closing(numbered_lines(path, member, strict=bad is None)) as lines:
         for number, line in lines:
             width = width or min(max(line.count("\t") + 1, least), most or sys.maxsize)
-            yield number, split_columns(line, width, path, number)
+            try:
+                columns = split_columns(line, width, path, number)
+            except DataError as error:
+                if bad is None:
+                    raise
+                bad.drop(error)
+                continue
+            yield number, columns
 
 
-def manythings(path: Path) -> Iterator[tuple[int, list[str]]]:
+def manythings(path: Path, bad: BadRows | None = None) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, columns) of a Tatoeba pair of manythings.org, alone or in a zip.
 
     The columns are English, the other language and, in newer files, an attribution.
     """
     member = r"(?!_about)[^/]+\.txt" if path.suffix == ".zip" else None
-    return numbered_columns(path, member, least=2, most=3)
+    return numbered_columns(path, member, least=2, most=3, bad=bad)
 
 
 def header_columns(

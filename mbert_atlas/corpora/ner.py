@@ -5,30 +5,37 @@ from __future__ import annotations
 import gzip
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import IO, Literal, cast, get_args
+from typing import IO, cast, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas.config.datasets import NamedEntitiesFormat
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
+    ascii_words,
     decoded_lines,
     numbered_lines,
     open_member,
     open_tar_member,
     open_zip_member,
     require_format,
+    require_text,
     split_columns,
 )
 from mbert_atlas.corpora.samples import limited, sample_note, table_of
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
-Format = Literal["rahimi", "panx", "conll2003"]
+Format = NamedEntitiesFormat
 """How sentences are laid out in files.
 
 ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or the file
@@ -73,11 +80,14 @@ def read_ner(
     limit: int | None = None,
     seed: int | None = None,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Read the sentences of one language and split.
 
-    Tags are kept. The card counts ``I-`` tags that continue nothing (about one in 500
-    words in Chinese and Japanese); seqeval takes each for the beginning of an entity.
+    Tags are kept. Sentences with a bad line (not UTF-8, a wrong number of columns, an empty word,
+    an unknown tag, the prefix of another language) are left out while they are few, see
+    :class:`BadRows`. The card counts ``I-`` tags that continue nothing (about one in 500 words in
+    Chinese and Japanese); seqeval takes each for the beginning of an entity.
 
     Args:
         source_path: a file in one of the formats below.
@@ -85,18 +95,21 @@ def read_ner(
         language: our language code.
         split: name of the split for the rows; selects the member of an archive.
         output: Parquet file with the columns of ``schemas.TAGGED_SENTENCES``; ids are the numbers
-            of the sentences in the file, from 1.
+            of the usable sentences in the file, from 1.
         card: JSON file for the dataset card.
         limit: most sentences to keep; all if none.
         seed: seed for a random sample of ``limit`` sentences; without one, the first are kept.
         source: dataset, licence and citation for the card.
+        script: what the language is written in, see :func:`require_script`.
 
     Raises:
-        DataError: for a wrong number of columns, an empty word, an unknown tag, the prefix of
-            another language, a missing member, or no sentence; names file and line.
+        DataError: for too many bad sentences, a missing member, or no sentence; names file and
+            line.
     """
     path = Path(source_path)
-    sentences = _sentences(path, format, language, split)
+    bad = BadRows("sentences")
+    sentences = _sentences(path, format, language, split, bad)
+    require_script((" ".join(one.forms) for one in sentences), script, path, language)
     rows = [
         (str(number), language, split, sentence.forms, sentence.tags)
         for number, sentence in enumerate(sentences, 1)
@@ -119,24 +132,32 @@ def read_ner(
         files=[path],
         counts=counts,
         dropped={},
+        bad=bad,
         source=source,
         notes=notes,
     )
 
 
-def _sentences(path: Path, format: Format, language: str, split: str) -> list[TaggedSentence]:
+def _sentences(
+    path: Path, format: Format, language: str, split: str, bad: BadRows
+) -> list[TaggedSentence]:
     require_format(format, get_args(Format), path)
     if format == "rahimi":
-        sentences = list(parse_tagged(*_rahimi_lines(path, language, split), language))
+        lines, place = _rahimi_lines(path, language, split)
+        sentences = list(parse_tagged(lines, place, _prefixed(language), bad=bad))
     elif format == "conll2003":
         member = {"dev": "valid"}.get(split, split) + r"\.txt"
         with open_member(path, member) as (place, content):
-            lines = _conll_lines(decoded_lines(content, place), place)
-            sentences = list(parse_tagged(lines, place, tags=(*TAGS, *MORE_TAGS)))
+            lines = _without_documents(decoded_lines(content, place, strict=False))
+            tags = (*TAGS, *MORE_TAGS)
+            sentences = list(parse_tagged(lines, place, _of_four, tags=tags, bad=bad))
+        for sentence in sentences:
+            _begin_entities(sentence)
     else:
-        sentences = list(parse_tagged(numbered_lines(path), path))
+        sentences = list(parse_tagged(numbered_lines(path, strict=False), path, bad=bad))
+    bad.require_few(len(sentences))
     if not sentences:
-        mend = "fetch it again or correct the format"
+        mend = f"correct the format, or {AGAIN}"
         raise DataError(path, "", "there is no sentence in it", mend)
     return sentences
 
@@ -146,36 +167,32 @@ def _rahimi_lines(path: Path, language: str, split: str) -> tuple[Iterable[tuple
     member = re.escape(split)
     if path.suffix != ".zip":
         with open_member(path, member) as (place, content):
-            return list(decoded_lines(content, place)), place
+            return list(decoded_lines(content, place, strict=False)), place
     with (
         open_zip_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
         open_tar_member(cast(IO[bytes], unpacked), archive, member) as (place, content),
     ):
-        return list(decoded_lines(content, place)), place
+        return list(decoded_lines(content, place, strict=False)), place
 
 
-def _conll_lines(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[tuple[int, str]]:
-    """Yield lines as :func:`parse_tagged` takes them, in IOB2.
+def _without_documents(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield lines of CoNLL-2003, the beginnings of documents as blank ones."""
+    for number, line in lines:
+        yield number, "" if line.startswith("-DOCSTART-") else line.strip()
+
+
+def _begin_entities(sentence: TaggedSentence) -> None:
+    """Turn IOB1 into IOB2.
 
     In IOB1 ``B-`` stands only where an entity follows another of its type, so that ``I-`` after
     anything else begins one: ``I-PER I-PER B-PER O I-LOC`` is ``B-PER I-PER B-PER O B-LOC``.
     """
     before = OUTSIDE
-    for number, line in lines:
-        columns = line.split()
-        if not columns or columns[0] == "-DOCSTART-":
-            before = OUTSIDE
-            yield number, ""
-            continue
-        if len(columns) != 4:
-            problem = f"{len(columns)} columns where word, part of speech, chunk and tag belong"
-            raise DataError(path, f"line {number}", problem, "correct it or get the file again")
-        tag = columns[3]
+    for place, tag in enumerate(sentence.tags):
         if tag.startswith("I-") and before[2:] != tag[2:]:
-            tag = f"B-{tag[2:]}"
+            sentence.tags[place] = f"B-{tag[2:]}"
         before = tag
-        yield number, f"{columns[0]}\t{tag}"
 
 
 def entity_tags(table: pa.Table) -> tuple[str, ...]:
@@ -188,53 +205,88 @@ def entity_tags(table: pa.Table) -> tuple[str, ...]:
     return (*TAGS, *MORE_TAGS) if there.intersection(MORE_TAGS) else TAGS
 
 
+Columns = Callable[[str, Path | str, int], tuple[str, str]]
+"""Returns the word and the tag of a line, given with file and number for the error."""
+
+
+def _of_two(line: str, path: Path | str, number: int) -> tuple[str, str]:
+    word, tag = split_columns(line, 2, path, number)
+    return word, tag
+
+
+def _of_four(line: str, path: Path | str, number: int) -> tuple[str, str]:
+    require_text(line, path, number)
+    columns = ascii_words(line)
+    if len(columns) != 4:
+        problem = f"{len(columns)} columns where word, part of speech, chunk and tag belong"
+        raise DataError(path, f"line {number}", problem, "correct it or get the file again")
+    return columns[0], columns[3]
+
+
+def _prefixed(language: str) -> Columns:
+    """Return the columns of ``language:word<TAB>tag``."""
+    return partial(_after_prefix, language)
+
+
+def _after_prefix(prefix: str, line: str, path: Path | str, number: int) -> tuple[str, str]:
+    word, tag = _of_two(line, path, number)
+    found, colon, word = word.partition(":")
+    if not colon or found != prefix:
+        problem = f"{line!r} does not begin with {prefix}:"
+        mend = "correct the source's format or language"
+        raise DataError(path, f"line {number}", problem, mend)
+    return word, tag
+
+
 def parse_tagged(
     lines: Iterable[tuple[int, str]],
     path: Path | str,
-    prefix: str | None = None,
+    columns: Columns = _of_two,
+    *,
     tags: Collection[str] = TAGS,
+    bad: BadRows | None = None,
 ) -> Iterator[TaggedSentence]:
-    """Parse ``word<TAB>tag`` lines with blank lines between sentences.
+    """Parse lines of a word and its tag with blank lines between sentences.
 
     Args:
         lines: (number, line without its end).
         path: for errors.
-        prefix: language code that stands before every word, with a colon; taken off.
+        columns: reads a line; ``word<TAB>tag`` if not given.
         tags: those that may occur.
+        bad: collects sentences that cannot be used; without it the first of them ends it.
 
     Raises:
         DataError: see :func:`read_ner`.
     """
-    sentence: TaggedSentence | None = None
-    for number, line in lines:
-        if not line:
-            if sentence is not None:
-                yield sentence
-            sentence = None
+    for is_blank, group in groupby(lines, key=lambda item: not item[1]):
+        if is_blank:
             continue
-        word, tag = split_columns(line, 2, path, number)
-        if prefix is not None:
-            found, colon, word = word.partition(":")
-            if not colon or found != prefix:
-                raise DataError(
-                    path,
-                    f"line {number}",
-                    f"{line!r} does not begin with {prefix}:",
-                    "correct the source's format or language",
-                )
-        word = word.strip()  # as XTREME's preparation does
-        if not word:
-            raise DataError(path, f"line {number}", "an empty word", "remove the line")
-        if tag not in tags:
-            raise DataError(
-                path,
-                f"line {number}",
-                f"{tag!r} is not one of {', '.join(tags)}",
-                "correct the tag",
-            )
-        if sentence is None:
-            sentence = TaggedSentence(number)
-        sentence.forms.append(word)
-        sentence.tags.append(tag)
-    if sentence is not None:
+        rows = list(group)
+        sentence = TaggedSentence(rows[0][0])
+        try:
+            for number, line in rows:
+                word, tag = columns(line, path, number)
+                _add(sentence, word.strip(), tag, tags, path, number)
+        except DataError as error:
+            if bad is None:
+                raise
+            bad.drop(error)
+            continue
         yield sentence
+
+
+def _add(
+    sentence: TaggedSentence,
+    word: str,
+    tag: str,
+    tags: Collection[str],
+    path: Path | str,
+    number: int,
+) -> None:
+    if not word:  # a blank alone, as XTREME's preparation strips words
+        raise DataError(path, f"line {number}", "an empty word", "remove the line")
+    if tag not in tags:
+        problem = f"{tag!r} is not one of {', '.join(tags)}"
+        raise DataError(path, f"line {number}", problem, "correct the tag")
+    sentence.forms.append(word)
+    sentence.tags.append(tag)

@@ -11,21 +11,25 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
+from mbert_atlas.config.datasets import InferenceFormat
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
     header_columns,
     numbered_columns,
     numbered_lines,
     require_format,
+    require_text,
     split_columns,
 )
 from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import NLI_PAIRS
 
-Format = Literal["multinli", "xnli", "xtreme", "taxinli"]
+Format = InferenceFormat
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"
@@ -51,8 +55,12 @@ def read_nli(
     *,
     labels_from: Path | str | None = None,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Read the pairs of one language and split.
+
+    Bad rows (not UTF-8, a wrong number of columns, an unknown or missing label, a repeated id) are
+    left out while they are few, see :class:`BadRows`.
 
     Args:
         source_path: a file in one of the formats below, plain or compressed.
@@ -68,25 +76,28 @@ def read_nli(
         card: JSON file for the dataset card.
         labels_from: an ``xtreme`` file with labels whose rows run parallel to this one's.
         source: dataset, licence and citation for the card.
+        script: what the language is written in, see :func:`require_script`.
 
     Raises:
-        DataError: for a wrong number of columns, an unknown or missing label, a repeated id,
-            ``labels_from`` of another length, or a file without a pair; names file and line.
+        DataError: for too many bad rows, ``labels_from`` of another length or with another label,
+            or a file without a pair; names file and line.
     """
     path = Path(source_path)
     require_format(format, get_args(Format), path)
-    pairs = _READERS[format](path, language, split)
+    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("pairs")
+    pairs = _READERS[format](path, language, split, bad)
     if labels_from is not None:
-        pairs = _with_labels(pairs, path, Path(labels_from))
-    counts, dropped = Counter[str](), Counter[str]()
+        pairs = _with_labels(pairs, path, Path(labels_from), bad)
     rows = [
         (pair.id, language, split, pair.premise, pair.hypothesis, pair.label, pair.genre)
-        for pair in _labelled(pairs, path, counts, dropped)
+        for pair in _labelled(pairs, path, counts, dropped, bad)
     ]
+    bad.require_few(len(rows) + dropped.total())
     if not rows:
         problem = f"no pair left of {counts['pairs read']}"
         mend = "correct the language or the format"
         raise DataError(path, f"language {language}", problem, mend)
+    require_script((f"{row[3]} {row[4]}" for row in rows), script, path, language)
     counts["pairs"] = len(rows)
     write_parquet(table_of(rows, NLI_PAIRS), output)
     write_card(
@@ -96,13 +107,18 @@ def read_nli(
         files=[path] if labels_from is None else [path, Path(labels_from)],
         counts=counts,
         dropped=dropped,
+        bad=bad,
         source=source,
         notes=[] if labels_from is None else [f"labels of {Path(labels_from).name}, row by row"],
     )
 
 
 def _labelled(
-    pairs: Iterator[_Pair], path: Path, counts: Counter[str], dropped: Counter[str]
+    pairs: Iterator[_Pair],
+    path: Path,
+    counts: Counter[str],
+    dropped: Counter[str],
+    bad: BadRows,
 ) -> Iterator[_Pair]:
     """Yield the pairs that have a label and two texts."""
     known: set[str] = set()
@@ -112,11 +128,12 @@ def _labelled(
             dropped["no label that most annotators chose"] += 1
             continue
         if pair.label not in LABELS:
-            raise _bad_label(path, pair)
+            bad.drop(_bad_label(path, pair))
+            continue
         if pair.id in known:
-            raise DataError(
-                path, f"line {pair.line}", f"pair {pair.id} was already read", "remove one of them"
-            )
+            problem = f"pair {pair.id!r} was already read"
+            bad.drop(DataError(path, f"line {pair.line}", problem, "remove one of them"))
+            continue
         known.add(pair.id)
         if not pair.premise or not pair.hypothesis:
             dropped["empty premise or hypothesis"] += 1
@@ -139,11 +156,12 @@ def _bad_label(path: Path, pair: _Pair) -> DataError:
     )
 
 
-def _multinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
+def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     part = "dev_matched" if split == "dev" else split
     member = rf"multinli_1\.0_{part}\.jsonl" if path.suffix == ".zip" else None
-    for number, line in numbered_lines(path, member):
+    for number, line in numbered_lines(path, member, strict=False):
         try:
+            require_text(line, path, number)
             value = json.loads(line)
             pair = _Pair(
                 number,
@@ -153,17 +171,16 @@ def _multinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
                 value["gold_label"],
                 value["genre"],
             )
+        except DataError as error:
+            bad.drop(error)
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
-                path,
-                f"line {number}",
-                f"not a MultiNLI record ({type(error).__name__}: {error})",
-                "fetch the file again",
-            ) from error
-        yield pair
+            problem = f"not a MultiNLI record ({type(error).__name__}: {error})"
+            bad.drop(DataError(path, f"line {number}", problem, "fetch the file again"))
+        else:
+            yield pair
 
 
-def _xnli(path: Path, language: str, split: str) -> Iterator[_Pair]:
+def _xnli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     member = rf"xnli\.{split}\.tsv" if path.suffix == ".zip" else None
     wanted = {
         "language": "language",
@@ -173,12 +190,11 @@ def _xnli(path: Path, language: str, split: str) -> Iterator[_Pair]:
         "id": "pairID",
         "genre": "genre",
     }
-    for number, row in _rows_with_header(path, member, wanted):
-        if row["language"] == language:
-            yield _pair_of(number, row)
+    for number, row in _rows_with_header(path, member, wanted, bad, language):
+        yield _pair_of(number, row)
 
 
-def _taxinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
+def _taxinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     wanted = {
         "premise": "prem",
         "hypothesis": "hyp",
@@ -186,26 +202,33 @@ def _taxinli(path: Path, language: str, split: str) -> Iterator[_Pair]:
         "id": "pairID",
         "genre": "genre",
     }
-    for number, row in _rows_with_header(path, None, wanted):
+    for number, row in _rows_with_header(path, None, wanted, bad):
         # It mixes MultiNLI's training and development pairs, which share some numbers.
         yield _pair_of(number, {**row, "id": f"{row['id']}-{number}"})
 
 
-def _xtreme(path: Path, language: str, split: str) -> Iterator[_Pair]:
-    for number, (premise, hypothesis, *label) in numbered_columns(path, least=2, most=3):
+def _xtreme(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
+    rows = numbered_columns(path, least=2, most=3, bad=bad)
+    for number, (premise, hypothesis, *label) in rows:
         yield _Pair(number, str(number), premise.strip(), hypothesis.strip(), "".join(label), None)
 
 
-def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path) -> Iterator[_Pair]:
-    others = _xtreme(labels, "", "")
+def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows) -> Iterator[_Pair]:
+    bad_labels = BadRows("labels")
+    others = {other.line: other for other in _xtreme(labels, "", "", bad_labels)}
+    last = max(others, default=0)
+    read = 0
     for pair in pairs:
-        other = next(others, None)
+        read = pair.line
+        other = others.get(pair.line)
         if other is None:
-            raise DataError(
-                labels, "", f"it ends before line {pair.line} of {path}", "use a parallel file"
-            )
+            if pair.line > last:
+                problem = f"it ends before line {pair.line} of {path}"
+                raise DataError(labels, "", problem, "use a parallel file")
+            continue  # a bad line there
         if other.label not in LABELS:
-            raise _bad_label(labels, other)
+            bad.drop(_bad_label(labels, other))
+            continue
         if pair.label and pair.label != other.label:
             raise DataError(
                 path,
@@ -214,21 +237,31 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path) -> Iterator[_
                 "use a file whose rows are parallel",
             )
         yield replace(pair, label=other.label)
-    surplus = next(others, None)
-    if surplus is not None:
-        raise DataError(
-            labels, f"line {surplus.line}", f"has no counterpart in {path}", "use a parallel file"
-        )
+    if last > read:
+        problem = f"has no counterpart in {path}"
+        raise DataError(labels, f"line {read + 1}", problem, "use a parallel file")
+    bad_labels.require_few(len(others))
 
 
 def _rows_with_header(
-    path: Path, member: str | None, wanted: dict[str, str]
+    path: Path,
+    member: str | None,
+    wanted: dict[str, str],
+    bad: BadRows,
+    language: str | None = None,
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    lines = numbered_lines(path, member)
+    """Yield (line number, its wanted columns), of one language if one is given."""
+    lines = numbered_lines(path, member, strict=False)
     _, header = next(lines, (0, ""))
     width, index = header_columns(header, wanted, path)
     for number, line in lines:
-        columns = split_columns(line, width, path, number)
+        if language is not None and line.split("\t")[index["language"] :][:1] != [language]:
+            continue
+        try:
+            columns = split_columns(line, width, path, number)
+        except DataError as error:
+            bad.drop(error)
+            continue
         yield number, {name: columns[place].strip() for name, place in index.items()}
 
 
@@ -281,6 +314,10 @@ def write_mixed_language(
     mixed = list(_mixed(rows, wanted, seed, pairs, counts, dropped))
     if not mixed:
         raise DataError(pairs, "", "no pair has an English one of its id", "use a parallel dataset")
+    for code in wanted:
+        if not any(row["language"] == code for row in mixed):
+            problem, mend = "no pair has an English one of its id", "drop it from the languages"
+            raise DataError(pairs, f"language {code}", problem, mend)
     counts["pairs"] = len(mixed)
     write_parquet(pa.Table.from_pylist(mixed, NLI_PAIRS), output)
     write_card(
@@ -334,7 +371,7 @@ def english_side(seed: int, identifier: str) -> Literal["premise", "hypothesis"]
     return "premise" if derive_seed(seed, "mixed-language", identifier) % 2 else "hypothesis"
 
 
-_READERS: dict[str, Callable[[Path, str, str], Iterator[_Pair]]] = {
+_READERS: dict[str, Callable[[Path, str, str, BadRows], Iterator[_Pair]]] = {
     "multinli": _multinli,
     "xnli": _xnli,
     "xtreme": _xtreme,

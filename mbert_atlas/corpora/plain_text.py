@@ -7,25 +7,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mbert_atlas.config.datasets import PlainTextFormat
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format
-from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format, require_text
+from mbert_atlas.corpora.samples import shortfall, table_of
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import AGAIN, write_parquet
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import PARAGRAPHS
 
-Format = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+Format = PlainTextFormat
 _RANGE = "<range>"
 
 
-def iter_texts(path: Path | str, format: Format, *, language: str = "en") -> Iterator[str]:
+def iter_texts(
+    path: Path | str, format: Format, *, language: str = "en", bad: BadRows | None = None
+) -> Iterator[str]:
     """Yield the texts of a corpus file one by one, stripped, without empty ones.
 
     Args:
@@ -37,27 +42,35 @@ def iter_texts(path: Path | str, format: Format, *, language: str = "en") -> Ite
             language, tab-separated, alone or zipped; ``moses``: a zip whose members end in language
             codes.
         language: ``moses``: the code of the wanted side; ``manythings``: ``en`` or any other.
+        bad: collects what cannot be used; without it the first bad line ends it.
 
     Raises:
         DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
     """
     path = Path(path)
     require_format(format, get_args(Format), path)
-    texts = _paragraphs(path) if format == "paragraphs" else _texts(path, format, language)
+    texts = _paragraphs(path) if format == "paragraphs" else _texts(path, format, language, bad)
     return (text for text in map(str.strip, texts) if text)
 
 
-def _texts(path: Path, format: Format, language: str) -> Iterator[str]:
+def _texts(path: Path, format: Format, language: str, bad: BadRows | None) -> Iterator[str]:
+    strict = bad is None
     if format == "conllu":
-        for sentence in parse_conllu(numbered_lines(path), path):
+        for sentence in parse_conllu(numbered_lines(path, strict=strict), path, bad):
             if not sentence.is_withheld:
                 yield sentence.text
     elif format == "manythings":
-        for _, columns in manythings(path):
+        for _, columns in manythings(path, bad):
             yield columns[int(language != "en")]
     else:
         wanted = rf"[^/]+\.{re.escape(language)}" if format == "moses" else None
-        for _, line in numbered_lines(path, wanted):
+        for number, line in numbered_lines(path, wanted, strict=strict):
+            if bad is not None:
+                try:
+                    require_text(line, path, number)
+                except DataError as error:
+                    bad.drop(error)
+                    continue
             if format != "vline" or line.strip() != _RANGE:
                 yield line
 
@@ -107,6 +120,7 @@ def read_plain_text(
     *,
     limit: int | None = None,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Collect the running text of one language, for pretraining.
 
@@ -118,18 +132,23 @@ def read_plain_text(
         card: JSON file for the dataset card.
         limit: stop after this many texts.
         source: dataset, licence and citation for the card.
+        script: what the language is written in, see :func:`require_script`.
 
     Raises:
         DataError: see :func:`iter_texts`; also if there is no text at all.
     """
+    bad = BadRows("lines")
     found = (
         (f"{language}-{number}-{position}", language, number, path.name, text)
         for number, (path, format) in enumerate(files)
-        for position, text in enumerate(iter_texts(path, format, language=language))
+        for position, text in enumerate(iter_texts(path, format, language=language, bad=bad))
     )
     rows = list(islice(found, limit))
+    bad.require_few(len(rows))
     if not rows:
-        raise DataError(files[0][0], "", "there is no text in it", "fetch it again or drop it")
+        raise DataError(files[0][0], "", "there is no text in it", f"drop it, or {AGAIN}")
+    for number, (path, _) in enumerate(files):
+        require_script((row[4] for row in rows if row[2] == number), script, path, language)
     write_card(
         card,
         dataset="plain text",
@@ -137,6 +156,8 @@ def read_plain_text(
         files=[path for path, _ in files],
         counts={"texts": len(rows)},
         dropped={},
+        bad=bad,
+        notes=shortfall(limit, len(rows), "texts"),
         source=source,
     )
     write_parquet(table_of(rows, PARAGRAPHS), output)

@@ -10,20 +10,23 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from mbert_atlas.config.datasets import QuestionAnsweringFormat
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import open_member, require_format
 from mbert_atlas.corpora.samples import limited, sample_note, table_of
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
-Format = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"]
+Format = QuestionAnsweringFormat
 """How questions are laid out in files.
 
 ``squad``: SQuAD 1.1 and XQuAD; a zip holds ``<split>-v1.1.json``. ``mlqa``: a file
@@ -66,7 +69,7 @@ class _Question(_Part):
 
 class _Paragraph(_Part):
     context: str
-    qas: Sequence[_Question]
+    qas: Sequence[Any]  # questions one by one, so that a bad one is not the end of all
 
 
 class _Article(_Part):
@@ -89,10 +92,14 @@ def read_question_answering(
     limit: int | None = None,
     seed: int | None = None,
     source: Source = None,
+    script: str = "",
+    question_script: str = "",
 ) -> None:
     """Read the questions of one language, or of a pair of languages, and one split.
 
-    Contexts and answers are kept to the character; questions lose blanks at their ends.
+    Contexts and answers are kept to the character; questions lose blanks at their ends. Bad
+    questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
+    at its place in the context) are left out while they are few, see :class:`BadRows`.
 
     Args:
         source_path: a JSON file, plain or compressed, or an archive of such files.
@@ -105,21 +112,24 @@ def read_question_answering(
         limit: most questions to keep; all if none.
         seed: seed for a random sample of ``limit`` questions; without one, the first are kept.
         source: dataset, licence and citation for the card.
+        script: what the contexts' language is written in, see :func:`require_script`.
+        question_script: the same for the questions.
 
     Raises:
-        DataError: for a file that is not in SQuAD's layout, a repeated id, a question without
-            answers, an answer that is empty or not at its place in the context, a missing member,
-            or no question; names the file and the question.
+        DataError: for a file that is not in SQuAD's layout, too many bad questions, a missing
+            member, or no question; names the file and the question.
     """
     path, asked_in = Path(source_path), question_language or language
-    counts, dropped = Counter[str](), Counter[str]()
+    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("questions")
     with open_member(path, _member(path, format, language, asked_in, split)) as (place, stream):
-        questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place)
-    usable = _usable(questions, format, language, place, counts, dropped)
+        questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place, bad)
+    usable = _usable(questions, format, language, place, counts, dropped, bad)
     rows = [
         (identifier, language, asked_in, split, context, question, *answers)
         for context, identifier, question, *answers in usable
     ]
+    require_script((str(row[4]) for row in rows), script, place, language)
+    require_script((str(row[5]) for row in rows), question_script, place, asked_in)
     table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
     notes = _notes(language, asked_in)
     if table.num_rows < len(rows):
@@ -133,6 +143,7 @@ def read_question_answering(
         files=[path],
         counts=counts,
         dropped=dropped,
+        bad=bad,
         source=source,
         notes=notes,
     )
@@ -145,8 +156,9 @@ def _usable(
     place: str,
     counts: Counter[str],
     dropped: Counter[str],
+    bad: BadRows,
 ) -> Iterator[tuple[str, str, str, list[str], list[int]]]:
-    """Yield context, id, question, answers and their places; the wrong is refused or dropped."""
+    """Yield context, id, question, answers and their places; the wrong is dropped."""
     lenient = format == "mlqa-translate-train"
     prefix = _tydiqa_prefix(place, language) if format == "tydiqa" else ""
     known: set[str] = set()
@@ -167,7 +179,8 @@ def _usable(
         elif not answers or (len(answers) < len(one.answers) and not lenient):
             problem = "answer not at its place in the context"
         if problem and not lenient:
-            raise DataError(place, f"question {one.id}", problem, mend)
+            bad.drop(DataError(place, f"question {one.id}", problem, mend))
+            continue
         if problem or not question:
             dropped[problem or "empty question"] += 1
             continue
@@ -176,6 +189,7 @@ def _usable(
             dropped["answers not at their place, of questions with others"] += 1
         texts, starts = [a.text for a in answers], [a.answer_start for a in answers]
         yield context, identifier, question, texts, starts
+    bad.require_few(len(known) + dropped["empty question"])
     if not known:
         left_out = f" ({dict(dropped)})" if dropped else ""
         problem = f"no question left of {counts['questions read']}{left_out}"
@@ -239,23 +253,32 @@ def _member(path: Path, format: Format, language: str, asked_in: str, split: str
     return names.get(format, rf"{split}-v1\.1\.json")
 
 
-def _questions(content: bytes, place: str) -> Iterator[tuple[str, _Question]]:
+def _questions(content: bytes, place: str, bad: BadRows) -> Iterator[tuple[str, _Question]]:
     """Yield (context, question) of a file in SQuAD's layout."""
     try:
         parsed = _File.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise DataError(
-            place,
-            f"key {where}" if where else "",
-            f"not in the layout of SQuAD 1.1 ({first['msg']})",
-            "fetch the file again or correct the format",
-        ) from error
-    for article in parsed.data:
-        for paragraph in article.paragraphs:
-            for question in paragraph.qas:
-                yield paragraph.context, question
+        raise _other_layout(error, place) from error
+    for i, article in enumerate(parsed.data):
+        for j, paragraph in enumerate(article.paragraphs):
+            for k, value in enumerate(paragraph.qas):
+                try:
+                    question = _Question.model_validate(value)
+                except ValidationError as error:
+                    bad.drop(_other_layout(error, place, "data", i, "paragraphs", j, "qas", k))
+                else:
+                    yield paragraph.context, question
+
+
+def _other_layout(error: ValidationError, place: str, *keys: str | int) -> DataError:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(map(str, [*keys, *first["loc"]]))
+    return DataError(
+        place,
+        f"key {where}" if where else "",
+        f"not in the layout of SQuAD 1.1 ({first['msg']})",
+        "fetch the file again or correct the format",
+    )
 
 
 def write_cross_language(

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import open_zip_member
 from mbert_atlas.corpora.samples import table_of
@@ -51,15 +52,16 @@ def read_released_languages(
         DataError: if a split is missing, a file lacks a column or is damaged, no piece is marked as
             continuing a word, or a language has no example.
     """
-    counts = Counter[str]()
+    counts, bad = Counter[str](), BadRows("examples")
     rows: list[tuple[str, str, str, str]] = []
     marked = False
     for split in SPLITS:
-        for number, pieces, language in _examples(Path(archive), split):
+        for number, pieces, language in _examples(Path(archive), split, bad):
             marked |= " ##" in pieces
             if language in languages:
                 counts[f"{language}: {split}"] += 1
                 rows.append((f"{split}-{number}", language, split, pieces.replace(" ##", "")))
+    bad.require_few(len(rows))
     if not marked:
         raise DataError(
             archive,
@@ -83,12 +85,13 @@ def read_released_languages(
         files=[Path(archive)],
         counts=counts,
         dropped={},
+        bad=bad,
         source=source,
         notes=["the archive's layout is taken from the authors' code, not from a description"],
     )
 
 
-def _examples(archive: Path, split: str) -> Iterator[tuple[int, str, str]]:
+def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, str, str]]:
     """Yield line number, pieces and language of a split."""
     member = rf"dataset_{_NAMES.get(split, split)}\.csv"
     with open_zip_member(archive, member) as (name, content):
@@ -103,7 +106,8 @@ def _examples(archive: Path, split: str) -> Iterator[tuple[int, str, str]]:
             for row in reader:
                 if row["tokens"] is None or row["language"] is None:
                     place = f"{name}, line {reader.line_num}"
-                    raise DataError(archive, place, "the line is cut short", mend)
+                    bad.drop(DataError(archive, place, "the line is cut short", mend))
+                    continue
                 yield reader.line_num, row["tokens"], row["language"]
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{name}, after line {reader.line_num}"

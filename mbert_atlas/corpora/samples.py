@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.randomness import generator
+
+_logger = logging.getLogger(__name__)
 
 
 def table_of(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
@@ -38,6 +41,18 @@ def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -
 def sample_note(limit: int | None, seed: int | None) -> str:
     """Return what a card says of a table that :func:`limited` has shortened."""
     return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
+
+
+def shortfall(wanted: int | None, found: int, what: str) -> list[str]:
+    """Return the note of a card, and warn, if there is less of something than was asked for.
+
+    A limit is the most that is taken, so fewer is no mistake; but who asked for more must see it.
+    """
+    if wanted is None or found >= wanted:
+        return []
+    note = f"{found:,} {what} although {wanted:,} were asked for: there are no more"
+    _logger.warning("%s", note)
+    return [note]
 
 
 def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.NDArray[np.bool_]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_text, write_parquet
+from mbert_atlas.files import AGAIN, open_text, write_parquet
 from mbert_atlas.languages import Language
 from mbert_atlas.schemas import TYPOLOGY
 
@@ -45,7 +46,7 @@ def read_typology(
 
     Raises:
         DataError: if a column is missing, an id is unknown or is another language's, or no
-            language has a feature; names the file and the line.
+            language has a feature, or too many values have no code; names the file and the line.
     """
     rows = {name: list(_rows(tables[name], columns)) for name, columns in _COLUMNS.items()}
     known = {row["ID"]: (number, row) for number, row in rows["languages"]}
@@ -71,13 +72,18 @@ def read_typology(
             )
         wanted.setdefault(language.wals_code, []).append(language.code)  # romanised ones too
     names = {row["ID"]: f"{row['Number']} {row['Name']}" for _, row in rows["codes"]}
-    found = [
-        (code, row["Parameter_ID"], _name(names, row, tables["values"], line))
-        for line, row in rows["values"]
-        for code in wanted.get(row["Language_ID"], [])
-    ]
+    found, bad = list[tuple[str, str, str]](), BadRows("values")
+    for line, row in rows["values"]:
+        if row["Code_ID"] not in names:
+            problem = f"the value {row['Code_ID']!r} is in no table of codes"
+            mend = "fetch all tables of one release"
+            bad.drop(DataError(tables["values"], f"line {line}", problem, mend))
+            continue
+        value = names[row["Code_ID"]]
+        found += [(code, row["Parameter_ID"], value) for code in wanted.get(row["Language_ID"], [])]
+    bad.require_few(len(rows["values"]) - bad.reasons.total())
     if not found:
-        raise DataError(tables["values"], "", "no language has a feature", "fetch it again")
+        raise DataError(tables["values"], "", "no language has a feature", AGAIN)
     found.sort()
     columns = [pa.array(values, pa.string()) for values in zip(*found, strict=True)]
     write_parquet(pa.Table.from_arrays(columns, schema=TYPOLOGY), output)
@@ -93,6 +99,7 @@ def read_typology(
             "values": len(found),
         },
         dropped={"languages that WALS does not have": len(without)},
+        bad=bad,
         source=source,
     )
 
@@ -113,14 +120,6 @@ def _is_same(language: Language, row: Mapping[str, str]) -> bool:
             own, (row["ISO639P3code"], row["Name"].lower(), row["Genus"]), strict=True
         )
     )
-
-
-def _name(names: Mapping[str, str], row: Mapping[str, str], path: Path, line: int) -> str:
-    try:
-        return names[row["Code_ID"]]
-    except KeyError:
-        problem = f"the value {row['Code_ID']!r} is in no table of codes"
-        raise DataError(path, f"line {line}", problem, "fetch all tables of one release") from None
 
 
 def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:

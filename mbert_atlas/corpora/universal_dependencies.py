@@ -15,9 +15,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
+from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
-from mbert_atlas.corpora.lines import decoded_lines, numbered_lines, split_columns
+from mbert_atlas.corpora.lines import (
+    decoded_lines,
+    numbered_lines,
+    require_text,
+    split_columns,
+)
 from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import damage_in_one_sentence, open_bytes, write_parquet
 from mbert_atlas.progress import track
@@ -145,12 +152,14 @@ def read_treebanks(
     card: Path | str,
     *,
     source: Source = None,
+    script: str = "",
 ) -> None:
     """Read treebank files of one language and split into one Parquet file.
 
     Only syntactic words (integer ids) are kept, as in Tanti et al. (2021): multiword tokens
     (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are all ``_`` (treebanks
-    released without their text) are dropped.
+    released without their text) are dropped, and so are those that are no UD v2 CoNLL-U or repeat
+    an id, while they are few, see :class:`BadRows`.
 
     Args:
         files: CoNLL-U files, plain or compressed, or members of a release archive.
@@ -160,13 +169,15 @@ def read_treebanks(
             ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
         card: JSON file for the dataset card.
         source: dataset, licence and citation for the card.
+        script: what the language is written in, see :func:`require_script`.
 
     Raises:
-        DataError: for anything that is not UD v2 CoNLL-U (names file and line), a repeated
-            sentence id, or files without a sentence that can be used.
+        DataError: for too many bad sentences (names file and line of the first), or files that are
+            cut short or without a sentence that can be used.
     """
-    counts, dropped = Counter[str](), Counter[str]()
-    rows = list(_rows(files, language, split, counts, dropped))
+    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("sentences")
+    rows = list(_rows(files, language, split, counts, dropped, bad))
+    bad.require_few(counts["sentences"] + dropped.total())
     if not rows:
         raise DataError(
             ", ".join(map(str, files)) or "no file",
@@ -174,6 +185,7 @@ def read_treebanks(
             f"no sentence left of {counts['sentences read']} (text withheld: {dropped.total()})",
             "choose another treebank",
         )
+    require_script((row[4] for row in rows), script, str(files[0]), language)
     write_parquet(table_of(rows, SENTENCES), output)
     write_card(
         card,
@@ -182,6 +194,7 @@ def read_treebanks(
         files=dict.fromkeys(f.archive if isinstance(f, ArchiveMember) else f for f in files),
         counts=counts,
         dropped=dropped,
+        bad=bad,
         source=source,
         notes=["multiword tokens and empty nodes are skipped"],
     )
@@ -193,9 +206,10 @@ def _rows(
     split: str,
     counts: Counter[str],
     dropped: Counter[str],
+    bad: BadRows,
 ) -> Iterator[tuple[Any, ...]]:
     known: set[str] = set()
-    for place, sentences in _parsed(files):
+    for place, sentences in _parsed(files, bad):
         treebank = _treebank(place)
         for sentence in sentences:
             counts["sentences read"] += 1
@@ -204,12 +218,10 @@ def _rows(
                 continue
             identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
             if identifier in known:
-                raise DataError(
-                    str(place),
-                    f"line {sentence.line}",
-                    f"sentence {identifier} was already read",
-                    "give each treebank file once, with unique sent_id",
-                )
+                problem = f"sentence {identifier!r} was already read"
+                mend = "give each treebank file once, with unique sent_id"
+                bad.drop(DataError(str(place), f"line {sentence.line}", problem, mend))
+                continue
             known.add(identifier)
             counts[f"{treebank}: sentences"] += 1
             counts["sentences"] += 1
@@ -221,20 +233,20 @@ def _rows(
 
 
 def _parsed(
-    files: Sequence[Path | ArchiveMember],
+    files: Sequence[Path | ArchiveMember], bad: BadRows
 ) -> Iterator[tuple[Path | ArchiveMember, list[Sentence]]]:
     """Yield the sentences of each file; an archive is passed through once."""
     for file in track(files, "treebank files"):
         if isinstance(file, Path):
-            yield file, list(parse_conllu(numbered_lines(file), file))
+            yield file, list(parse_conllu(numbered_lines(file, strict=False), file, bad))
     for archive in dict.fromkeys(f.archive for f in files if isinstance(f, ArchiveMember)):
         wanted = {f.name for f in files if isinstance(f, ArchiveMember) and f.archive == archive}
         for name, content in _members(archive):
             if name in wanted:
                 wanted.remove(name)
                 member = ArchiveMember(archive, name)
-                lines = decoded_lines(content, str(member))
-                yield member, list(parse_conllu(lines, str(member)))
+                lines = decoded_lines(content, str(member), strict=False)
+                yield member, list(parse_conllu(lines, str(member), bad))
         if wanted:
             raise DataError(
                 archive, min(wanted), "no such member", "list the members of this release first"
@@ -247,33 +259,55 @@ def _treebank(place: Path | ArchiveMember) -> str:
     return match["treebank"] if match else name.removesuffix(".conllu")
 
 
-def parse_conllu(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator[Sentence]:
+def parse_conllu(
+    lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows | None = None
+) -> Iterator[Sentence]:
     """Parse CoNLL-U, https://universaldependencies.org/format.html, words only.
 
     Args:
         lines: (number, line without its end).
         path: for errors.
+        bad: collects sentences that cannot be used; without it the first of them ends it.
 
     Raises:
         DataError: for a line without ten columns or with an empty form, ids that do not run from 1,
             a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that
-            is not a tree with one root, a sentence without words or without the blank line after
-            it; names file and line.
+            is not a tree with one root, or a sentence without words; names file and line. With or
+            without ``bad``: if the file ends inside a sentence, so that more of it may be missing.
     """
-    sentence: Sentence | None = None
-    number, upto = 0, 0  # upto: last word that a multiword token covers
+    rows: list[tuple[int, str]] = []
     for number, line in lines:
-        if not line:
-            if sentence is not None:
-                _check(path, sentence, number, upto)
-                yield sentence
-            sentence, upto = None, 0
+        if line:
+            rows.append((number, line))
             continue
-        sentence = sentence or Sentence(number)
+        if not rows:
+            continue
+        try:
+            sentence = _sentence(rows, path)
+        except DataError as error:
+            if bad is None:
+                raise
+            bad.drop(error)
+        else:
+            yield sentence
+        rows = []
+    if rows:
+        raise _error(
+            path,
+            rows[-1][0],
+            "the file ends inside a sentence (no blank line after it)",
+            "fetch the file again; it may have been cut short",
+        )
+
+
+def _sentence(rows: Sequence[tuple[int, str]], path: Path | str) -> Sentence:
+    sentence, upto = Sentence(rows[0][0]), 0  # upto: last word that a multiword token covers
+    for number, line in rows:
         words = len(sentence.forms)
         if line[0] == "#":
             if words:
                 raise _error(path, number, "a comment inside a sentence", "end it by a blank line")
+            require_text(line, path, number)
             key, _, value = line[1:].partition("=")
             sentence.comments[key.strip()] = value.strip()
             continue
@@ -282,13 +316,8 @@ def parse_conllu(lines: Iterable[tuple[int, str]], path: Path | str) -> Iterator
             _add_word(path, number, sentence, columns)
         else:
             upto = _other_row(path, number, columns[0], words, upto)
-    if sentence is not None:
-        raise _error(
-            path,
-            number,
-            "the file ends inside a sentence (no blank line after it)",
-            "fetch the file again; it may have been cut short",
-        )
+    _check(path, sentence, rows[-1][0] + 1, upto)
+    return sentence
 
 
 def _add_word(path: Path | str, number: int, sentence: Sentence, columns: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before transformers is imported
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -24,6 +26,7 @@ from transformers.utils import logging as transformers_logging
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory
+from mbert_atlas.tokenizer import open_tokenizer
 
 _logger = logging.getLogger(__name__)
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # noise in log files
@@ -55,8 +58,9 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
         options: handed to ``AutoModel.from_pretrained``.
 
     Raises:
-        DataError: if a file is missing, the weights are pickled only, or weights other than the
-            pooler's are missing.
+        DataError: if a file is missing or damaged, the weights are pickled only, are of another
+            architecture or size than the configuration says, or are not finite, or the tokenizer
+            has more pieces than the encoder.
     """
     model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",), options)
     if absent:
@@ -111,6 +115,10 @@ def _load(
                 output_loading_info=True,
                 **settings,
             )
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        problem = f"it cannot be opened ({str(error).splitlines()[0]})"
+        mend = "config.json and model.safetensors have to be whole and of one encoder; get it again"
+        raise DataError(folder, "", problem, mend) from error
     finally:
         loader.setLevel(level)
     absent = sorted(report["missing_keys"])
@@ -122,7 +130,42 @@ def _load(
             f"{len(missing)} weights that config.json asks for are missing",
             "fetch or train the model again",
         )
+    _check_weights(model, sorted(report["unexpected_keys"]), folder)
     return model, absent
+
+
+def _check_weights(model: PreTrainedModel, unused: list[str], folder: Path) -> None:
+    """Refuse what could be opened but is no encoder to compute with.
+
+    Raises:
+        DataError: see :func:`load_encoder`.
+    """
+    # Heads are left unused on purpose, layers never are.
+    layers = [key for key in unused if re.search(r"\blayer\.\d+\.", key)]
+    if layers:
+        raise DataError(
+            folder / "config.json",
+            "key num_hidden_layers",
+            f"model.safetensors has layers that it does not count, such as {layers[0]}",
+            "correct it or take the encoder's own config.json",
+        )
+    for name, weight in model.named_parameters():
+        if not torch.isfinite(weight).all():
+            raise DataError(
+                folder / "model.safetensors",
+                f"weight {name}",
+                "not all of its numbers are finite (NaN or infinity)",
+                "fetch the model again or train it with a lower learning rate",
+            )
+    if (folder / "tokenizer.json").is_file():
+        pieces = open_tokenizer(folder).get_vocab_size()
+        if pieces > model.config.vocab_size:
+            raise DataError(
+                folder / "tokenizer.json",
+                "vocabulary",
+                f"it has {pieces} pieces, but the encoder {model.config.vocab_size}",
+                "take the encoder's own tokenizer",
+            )
 
 
 def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
 _logger = logging.getLogger(__name__)
 _EXAMPLES_AT_A_TIME = 2048
+FEW = 100
+"""Examples of a language below which its scores say little: a share of 100 has a standard error of
+up to five points."""
 
 
 def open_store(path: Path | str, task: str) -> TokenStore:
@@ -64,7 +68,7 @@ def write_store(
         dropped: what was left out, by reason.
 
     Raises:
-        DataError: if no example is left.
+        DataError: if no example is left, of all languages or of one.
     """
     counts = {reason: count for reason, count in dropped.items() if count}
     if not rows:
@@ -76,6 +80,7 @@ def write_store(
         )
     _logger.info("%s: %d examples; left out: %s", output, len(rows), counts or "nothing")
     kept = table.select(["id", "language"]).take(list(rows))
+    examples = _of_languages(table, rows, counts, output)
     save_arrays(
         output,
         {
@@ -90,8 +95,31 @@ def write_store(
             "pad_id": special_id(open_tokenizer(tokenizer_dir), "[PAD]", tokenizer_dir),
             "options": dict(options),
             "dropped": counts,
+            "examples": examples,
         },
     )
+
+
+def _of_languages(
+    table: pa.Table, rows: Sequence[int], dropped: Mapping[str, int], output: Path | str
+) -> dict[str, dict[str, int]]:
+    """Return by language how many examples were read and how many are left; warn of few.
+
+    Raises:
+        DataError: if a language has none left, so that it would be missing without a word.
+    """
+    languages = table.column("language")
+    read = Counter(languages.to_pylist())
+    left = Counter(languages.take(sorted(set(rows))).to_pylist())
+    for language, number in read.items():
+        if not left[language]:
+            problem = f"none of {number} examples is left to encode; left out in all: {dropped}"
+            mend = "drop the language, give it more data, or change the filters of the encoding"
+            raise DataError(output, f"language {language}", problem, mend)
+    few = {language: number for language, number in left.items() if number < FEW}
+    if few:
+        _logger.warning("%s: fewer than %d examples: %s", output, FEW, few)
+    return {code: {"read": read[code], "left": left[code]} for code in sorted(read)}
 
 
 def truncating_tokenizer(tokenizer_dir: Path | str, max_length: int) -> tuple[Tokenizer, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+from mbert_atlas.labels import label, places
 
 _DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -25,6 +26,7 @@ def curve_plot(
     value_label: str,
     columns: int = 2,
     names: Mapping[str, str] | None = None,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Draw lines through the means over seeds, and bands from the least to the largest seed.
 
@@ -36,7 +38,8 @@ def curve_plot(
         along_label: the horizontal axis, which panels of a column share.
         value_label: the vertical axis, which panels of a column share, too.
         columns: panels side by side.
-        names: what lines are called; others stay as they are.
+        names: what lines are called, if not by their usual label.
+        order: lines of all figures that belong together; each looks the same in all of them.
 
     Raises:
         AtlasError: if a column is missing, a place has several values of a seed, or there are too
@@ -55,6 +58,7 @@ def curve_plot(
         raise AtlasError(
             f"curves: {most} lines are too many; draw at most {len(_MARKERS)} of them."
         )
+    looks = places(everywhere, order or everywhere)
     table = frame.groupby(keys, as_index=False)["value"].agg(["mean", "min", "max"])
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
@@ -69,8 +73,8 @@ def curve_plot(
                 axes.set_title(panels[place])
                 if own["min"].min() < 0 < own["max"].max():
                     axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
-                for number, kind in enumerate(shown[panels[place]]):
-                    _draw(axes, own[own["line"] == kind], number, (names or {}).get(kind, kind))
+                for kind in shown[panels[place]]:
+                    _draw(axes, own[own["line"] == kind], looks[kind], label(kind, names))
                 if (own["along"] % 1 == 0).all():
                     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
                 if apart:
@@ -84,10 +88,10 @@ def curve_plot(
         figure.suptitle(title, x=0.01, ha="left")
         if not apart:
             found = [axes.get_legend_handles_labels() for axes in grid]
-            handles = {label: handle for pair in found for handle, label in zip(*pair, strict=True)}
-            labels = [(names or {}).get(kind, kind) for kind in everywhere]
+            handles = {text: handle for pair in found for handle, text in zip(*pair, strict=True)}
+            labels = [label(kind, names) for kind in everywhere]
             figure.legend(
-                [handles[label] for label in labels],
+                [handles[text] for text in labels],
                 labels,
                 loc="outside lower center",
                 ncols=3,
@@ -96,20 +100,20 @@ def curve_plot(
     return figure
 
 
-def _draw(axes: Axes, table: pd.DataFrame, number: int, label: str) -> None:
+def _draw(axes: Axes, table: pd.DataFrame, place: int, text: str) -> None:
     if table.empty:
         return
-    colour = GROUP_COLOURS[number]
+    colour = GROUP_COLOURS[place % len(GROUP_COLOURS)]
     axes.plot(
         table["along"],
         table["mean"],
         color=colour,
-        linestyle=_DASHES[number],
-        marker=_MARKERS[number],
+        linestyle=_DASHES[place % len(_DASHES)],
+        marker=_MARKERS[place % len(_MARKERS)],
         markersize=2.5,
         markeredgewidth=0,
         linewidth=1.2,
-        label=label,
+        label=text,
     )
     axes.fill_between(
         table["along"], table["min"], table["max"], color=colour, alpha=0.18, linewidth=0

@@ -277,7 +277,7 @@ def projection_grid(
         conditions: columns, from left to right.
         title: goes above the figure.
         task: udpos or xnli.
-        languages: all codes that get a look and a line in the legend, whether or not they occur.
+        languages: all codes that get a look; those that occur are in the legend.
         names: code to English name; a code without one stands alone in the legend.
         genera: code to genus; languages of one genus share a colour.
         note: goes below the panels.
@@ -311,7 +311,9 @@ def projection_grid(
             scores = condition.scores.get(row.key, Scores()).text()
             axes.set_title(f"{heading}, {condition.name}\n{scores}", fontsize=9)
         legends = [(f"{task.upper()} labels", LABEL_LOOKS[task], _LABEL_NAMES)]
-        legends.append(("Languages, by genus", of_language, dict(names)))
+        drawn = {code for condition in conditions for code in condition.points["language"]}
+        of_drawn = {code: look for code, look in of_language.items() if code in drawn}
+        legends.append(("Languages, by genus", of_drawn, dict(names)))
         for place, legend in enumerate(legends):
             axes = _add_axes(figure, place, len(conditions), _LEGEND)
             axes.set_axis_off()

@@ -13,6 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+from mbert_atlas.labels import label, places
 
 _NAME = "plot by layer"
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
@@ -52,6 +53,7 @@ def layer_plot(
     panels: str | None = None,
     names: Mapping[str, str] | None = None,
     bars: bool = False,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Draw a line through the means over seeds by layer, and a band.
 
@@ -67,8 +69,9 @@ def layer_plot(
         lines: column with one line for each of its values, at most 8.
         panels: column with one panel for each of its values, with the same axes, such as
             ``target``; none for one panel.
-        names: what lines and panels are called, languages for instance; others stay as they are.
+        names: what lines and panels are called, if not by their usual label.
         bars: draw bars side by side instead of bands: for wide intervals, which would overlap.
+        order: lines of all figures that belong together; each looks the same in all of them.
 
     Raises:
         AtlasError: if a column is missing, a value is not finite, a layer has several values of a
@@ -83,6 +86,8 @@ def layer_plot(
     spread = {"value": "mean", "least": "min", "largest": "max"}
     table = shown.groupby(keys, sort=False, as_index=False).agg(spread).sort_values("layers")
     kinds = list(dict.fromkeys(frame[lines]))
+    found = places(kinds, order or kinds)
+    looks = {kind: found[kind] for kind in kinds}
     groups = list(dict.fromkeys(frame[panels])) if panels else [None]
     columns = next(n for n in range(1, 5) if n == 4 or n * n >= len(groups))
     rows = math.ceil(len(groups) / columns)
@@ -92,9 +97,9 @@ def layer_plot(
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         for axes, group in zip(grid, groups, strict=False):
             own = table if group is None else table[table[panels] == group]
-            _draw_panel(axes, own, lines, kinds, names or {}, bars=bars, large=columns == 1)
+            _draw_panel(axes, own, lines, looks, names or {}, bars=bars, large=columns == 1)
             if group is not None:
-                axes.set_title((names or {}).get(group, str(group).replace("_", " ")))
+                axes.set_title(label(str(group), names))
         for place, axes in enumerate(grid):
             if place + columns >= len(groups):  # the last one of its column
                 axes.tick_params(labelbottom=True)
@@ -133,25 +138,25 @@ def _draw_panel(
     axes: Axes,
     table: pd.DataFrame,
     lines: str,
-    kinds: Sequence[str],
+    looks: Mapping[str, int],
     names: Mapping[str, str],
     *,
     bars: bool,
     large: bool,
 ) -> None:
-    for place, kind in enumerate(kinds):
-        own, colour = table[table[lines] == kind], GROUP_COLOURS[place]
-        layers = own["layers"] + (0.6 * ((place + 0.5) / len(kinds) - 0.5) if bars else 0)
+    for number, (kind, place) in enumerate(looks.items()):
+        own, colour = table[table[lines] == kind], GROUP_COLOURS[place % len(GROUP_COLOURS)]
+        layers = own["layers"] + (0.6 * ((number + 0.5) / len(looks) - 0.5) if bars else 0)
         axes.plot(
             layers,
             own["value"],
             color=colour,
-            linestyle=_DASHES[place],
-            marker=_MARKERS[place],
+            linestyle=_DASHES[place % len(_DASHES)],
+            marker=_MARKERS[place % len(_MARKERS)],
             markersize=4.5 if large else 2.5,
             markeredgewidth=0,
             linewidth=1.4 if large else 1.1,
-            label=names.get(kind, str(kind).replace("_", " ")),
+            label=label(str(kind), names),
         )
         ends = own["least"], own["largest"]
         if bars:

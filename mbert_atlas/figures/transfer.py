@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from mbert_atlas.analysis.transfer import GAIN, KINDS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+from mbert_atlas.labels import label, language, places
 
 _NAME = "plot of transfer"
 _AXES = {
@@ -23,31 +24,22 @@ _AXES = {
     "accuracy_drop_percent": "accuracy lost (% of it)",
     GAIN: "gain (points)",
 }
-_TASKS = {
-    "mlqa": "MLQA",
-    "xquad": "XQuAD",
-    "tydiqa": "TyDi QA",
-    "xnli": "XNLI",
-    "ner": "NER",
-    "squad": "SQuAD",
-    "question_target_paragraph_english": "questions in the target language, paragraphs in English",
-    "question_english_paragraph_target": "questions in English, paragraphs in the target language",
-    "mixed": "one side in English",
-    "translated_squad": "tuned on translated SQuAD",
-    "en": "English",
-}
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
+_SEED, _REPORTED = "one seed", "reported by the paper"
 _ROW_HEIGHT = 0.8  # of the unit that each language gets on the vertical axis
 
 
 def read_scores(
-    measurements: Path | str, reported: Path | str | None
+    measurements: Path | str,
+    reported: Path | str | None,
+    names: Mapping[str, str] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, str]:
     """Read what a plot of transfer shows: gains where there are some, else the headline metrics.
 
     Args:
         measurements: CSV file of one artifact.
         reported: CSV file of the paper's numbers; none where they are not comparable.
+        names: language code to English name.
 
     Returns:
         Two tables for :func:`transfer_plot` and the label of its axis. Protocols that agree in all
@@ -79,25 +71,23 @@ def read_scores(
     label = _AXES.get(metrics.pop(), "F1 (%)") if len(metrics) == 1 else "accuracy, F1 (%)"
     measured = measured.astype({"seed": int, "value": float})
     tables = [
-        None if table is None else _labelled(table, columns, measured["source"].nunique() > 1)
+        None
+        if table is None
+        else _labelled(table, columns, measured["source"].nunique() > 1, names or {})
         for table in (measured, beside)
     ]
     assert tables[0] is not None
     return tables[0], tables[1], label
 
 
-def _labelled(table: pd.DataFrame, columns: Mapping[str, str], by_source: bool) -> pd.DataFrame:
+def _labelled(
+    table: pd.DataFrame, columns: Mapping[str, str], by_source: bool, names: Mapping[str, str]
+) -> pd.DataFrame:
     """Name tasks and, where there are several, languages of training in words."""
-    named = table.assign(task=table["task"].map(_task_name))
+    named = table.assign(task=table["task"].map(label))
     if by_source:
-        named["task"] += ", trained on " + named["source"]
+        named["task"] += ", trained on " + named["source"].map(lambda codes: language(codes, names))
     return named.rename(columns={"task": "test"} | dict(columns) if by_source else dict(columns))
-
-
-def _task_name(task: str) -> str:
-    """Return ``mlqa:qa_question_target_paragraph_english`` in words."""
-    parts = task.replace(":qa", "").split("_", 1)
-    return ": ".join(_TASKS.get(part, part.replace("_", " ")) for part in parts)
 
 
 def transfer_plot(
@@ -108,6 +98,7 @@ def transfer_plot(
     value_label: str,
     names: Mapping[str, str] | None = None,
     conditions: Sequence[str] | None = None,
+    order: Sequence[str] = (),
 ) -> Figure:
     """Draw each seed as a small dot, their mean as a large marker, the paper's value hollow.
 
@@ -119,8 +110,10 @@ def transfer_plot(
             gives; drawn under every protocol. Leave it out where numbers are not comparable.
         title: goes above the figure.
         value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
-        names: language code to English name; a code without a name stays as it is.
+        names: what languages and conditions are called, if not by their usual label.
         conditions: which conditions, in which order; by default those measured.
+        order: conditions of all figures that belong together, so that each has one colour and one
+            marker in all of them.
 
     Raises:
         AtlasError: if columns are missing, a value is not finite, or a condition is unknown.
@@ -133,30 +126,43 @@ def transfer_plot(
     languages = list(dict.fromkeys([*_longest(measured), *measured["language"]]))
     protocols = list(dict.fromkeys(measured["protocol"]))
     tests = list(dict.fromkeys(measured["test"]))
+    tested = {test: set(own["language"]) for test, own in measured.groupby("test")}
+    rows = {test: [code for code in languages if code in tested[test]] for test in tests}
+    labels = {name: label(name, names) for name in [*conditions, *languages]}
+    found = places(conditions, order or conditions)
+    looks = {
+        name: {
+            "color": GROUP_COLOURS[found[name] % len(GROUP_COLOURS)],
+            "marker": _MARKERS[found[name] % len(_MARKERS)],
+        }
+        for name in conditions
+    }
     with house_style():
-        panel = 0.4 + len(languages) * max(0.36, 0.17 * len(conditions))
-        figure = Figure(figsize=(FULL_WIDTH, 0.95 + len(tests) * panel), layout="constrained")
+        heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
+        figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
         grid = figure.subplots(
-            len(tests), len(protocols), sharex=True, sharey=True, squeeze=False
+            len(tests),
+            len(protocols),
+            sharex=True,
+            sharey="row",
+            squeeze=False,
+            height_ratios=heights,
         ).ravel()
         panels = [(test, protocol) for test in tests for protocol in protocols]
         for axes, (test, protocol) in zip(grid, panels, strict=True):
             shown = measured[(measured["protocol"] == protocol) & (measured["test"] == test)]
             beside = None if reported is None else reported[reported["test"] == test]
-            _draw_panel(axes, shown, beside, conditions, languages)
+            _draw_panel(axes, shown, beside, looks, rows[test], labels)
             titles = [f"protocol: {protocol}"] if test == tests[0] else []
             if len(tests) > 1 and test:
                 titles.append(test if protocol == protocols[0] else "")
             axes.set_title("\n".join(titles))
-            _finish_panel(axes, [(names or {}).get(code, code) for code in languages])
+            _finish_panel(axes, [labels[code] for code in rows[test]])
+            axes.set_ylim(len(rows[test]) - 0.5, -0.5)
         for axes in grid[-len(protocols) :]:
             axes.set_xlabel(value_label)
-        grid[0].set_ylim(len(languages) - 0.5, -0.5)
         figure.suptitle(title, x=0.01, ha="left")
-        seeds = measured.groupby(["condition", "language", "protocol"])["seed"].nunique()
-        _write_legend(
-            figure, grid[0], with_seeds=seeds.max() > 1, with_reported=reported is not None
-        )
+        _write_legend(figure, grid, [labels[name] for name in conditions])
     return figure
 
 
@@ -189,39 +195,50 @@ def _draw_panel(
     axes: Axes,
     shown: pd.DataFrame,
     reported: pd.DataFrame | None,
-    conditions: Sequence[str],
+    looks: Mapping[str, Mapping[str, Any]],
     languages: list[str],
+    labels: Mapping[str, str],
 ) -> None:
-    for place, condition in enumerate(conditions):
+    for place, (condition, look) in enumerate(looks.items()):
         # the first condition on top, as in the tables
-        shift = _ROW_HEIGHT * ((place + 0.5) / len(conditions) - 0.5)
-        style: dict[str, Any] = {
-            "color": GROUP_COLOURS[place],
-            "marker": _MARKERS[place],
-            "linestyle": "none",
-        }
+        shift = _ROW_HEIGHT * ((place + 0.5) / len(looks) - 0.5)
+        style: dict[str, Any] = {"linestyle": "none", **look}
         cells = shown[shown["condition"] == condition]
-        heights = _heights(cells["language"], languages, shift)
-        axes.plot(cells["value"], heights, markersize=3.5, alpha=0.45, markeredgewidth=0, **style)
-        means = cells.groupby("language", sort=False)["value"].mean()
+        if cells.empty:
+            continue
+        by_language = cells.groupby("language", sort=False)["value"]
+        spread = cells[by_language.transform("size") > 1]
+        axes.plot(
+            spread["value"],
+            _heights(spread["language"], languages, shift),
+            markersize=3.5,
+            alpha=0.45,
+            markeredgewidth=0,
+            label=_SEED if len(spread) else None,
+            **style,
+        )
+        means = by_language.mean()
         axes.plot(
             means,
             _heights(means.index, languages, shift),
             markersize=7.5,
             markeredgecolor="white",
-            label=condition.replace("_", " "),
+            label=labels[condition],
             **style,
         )
-        if reported is not None:
-            cells = reported[
-                (reported["condition"] == condition) & reported["language"].isin(languages)
-            ]
+        if reported is None:
+            continue
+        cells = reported[
+            (reported["condition"] == condition) & reported["language"].isin(means.index)
+        ]
+        if len(cells):
             axes.plot(
                 cells["value"],
                 _heights(cells["language"], languages, shift),
                 markersize=8.5,
                 markerfacecolor="none",
                 markeredgewidth=1.2,
+                label=_REPORTED,
                 **style,
             )
 
@@ -240,26 +257,32 @@ def _finish_panel(axes: Axes, languages: Sequence[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _write_legend(figure: Figure, axes: Axes, *, with_seeds: bool, with_reported: bool) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    extra = {"one seed": ("o", 3.5, GROUP_COLOURS[0], 0.45)} if with_seeds else {}
-    if with_reported:
-        extra["reported by the paper"] = ("o", 8.5, "none", 1.0)
-    for label, (marker, size, face, alpha) in extra.items():
-        handles.append(
-            Line2D(
+def _write_legend(figure: Figure, grid: Iterable[Axes], conditions: Sequence[str]) -> None:
+    """Write a line for each condition, and one for small and hollow markers if any are drawn."""
+    handles: dict[str, Any] = {}
+    for axes in grid:
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    looks = {_SEED: (3.5, GROUP_COLOURS[0], 0.45), _REPORTED: (8.5, "none", 1.0)}
+    for kind, (size, face, alpha) in looks.items():
+        if kind in handles:
+            handles[kind] = Line2D(
                 [],
                 [],
-                marker=marker,
+                marker="o",
                 markersize=size,
                 markerfacecolor=face,
                 markeredgecolor="#444444" if face == "none" else "none",
                 alpha=alpha,
                 linestyle="none",
             )
-        )
-        labels.append(label)
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
+    labels = [name for name in (*conditions, *looks) if name in handles]
+    figure.legend(
+        [handles[name] for name in labels],
+        labels,
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+    )
 
 
 def _longest(measured: pd.DataFrame) -> list[str]:

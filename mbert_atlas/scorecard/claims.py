@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.reading import read_yaml, validate
-from mbert_atlas.scorecard.cells import KEY, REPORTED_COLUMNS, Key, read_cells
+from mbert_atlas.scorecard.cells import KEY, REPORTED_COLUMNS, CellLine, Key, read_cells
 
 COLUMNS = KEY[1:]
 """The columns by which a claim selects cells: all that name one but the paper."""
@@ -23,6 +24,7 @@ def _listed(value: Any) -> Any:
 
 
 Names = Annotated[list[str], BeforeValidator(_listed)]
+_NamesOrNone = Annotated[list[str], Field(min_length=0), BeforeValidator(_listed)]
 
 
 class Cells(ConfigModel):
@@ -122,6 +124,11 @@ class Claim(ConfigModel):
 class Claims(ConfigModel):
     """The claims of a paper."""
 
+    reported: dict[str, _NamesOrNone] = Field(
+        default_factory=dict,
+        description="By column: the names that the reported numbers use, so that a misspelt one is "
+        "noticed; of `source` and `target` those that are no languages.",
+    )
     unreported: dict[str, Names] = Field(
         default_factory=dict,
         description="By column: names that the paper reports no number of and we measure.",
@@ -158,28 +165,60 @@ class CellEffect(NamedTuple):
     place: dict[str, str]
 
 
-def read_claims(path: Path, paper: str, reported: Path) -> Claims:
+def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
     """Read the claims of a paper and see whether every name in them is known.
 
     Args:
         path: YAML file, see :class:`Claims`.
         paper: key of the paper.
         reported: its reported numbers, which say what artifacts, conditions, metrics there are.
+        languages: codes that these may have as source and target; with none that is not checked.
 
     Returns:
         The claims, in the order of the file.
 
     Raises:
-        DataError: names the file, the line and the key of the first mistake, and the mend.
+        DataError: names the file, the line and the key of the first mistake, and the mend; also of
+            a name in the reported numbers that ``reported`` does not list.
     """
-    keys = {line.key for line in read_cells([reported], REPORTED_COLUMNS)}
-    return validate(
+    lines = list(read_cells([reported], REPORTED_COLUMNS))
+    keys = {line.key for line in lines}
+    claims = validate(
         Claims,
         read_yaml(path),
         [path],
         checks=[lambda claims: _check_names(claims, paper, keys)],
         described=_DESCRIBED,
     )
+    _check_reported(lines, claims.reported, languages, path)
+    return claims
+
+
+def _check_reported(
+    lines: Iterable[CellLine],
+    listed: Mapping[str, Collection[str]],
+    languages: Collection[str],
+    path: Path,
+) -> None:
+    """Refuse a misspelt name or number among the reported ones; names its line."""
+    known = {column: {*names, ""} for column, names in listed.items()}
+    for column in ("source", "target"):
+        if languages:
+            known[column] = known.get(column, {""}) | set(languages)
+        else:
+            known.pop(column, None)
+    for line in lines:
+        line.number("value")
+        for column, names in known.items():
+            text = line.fields[column]
+            for name in text.split("+") if column in ("source", "target") else [text]:
+                if name not in names:
+                    near = difflib.get_close_matches(name, names, 3, 0.5)
+                    hint = f"; near it: {', '.join(near)}" if near else ""
+                    problem = f"{name!r} is not known as {column}{hint}"
+                    raise line.refused(
+                        problem, f"correct it, or list it under `reported` in {path}"
+                    )
 
 
 def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
@@ -242,7 +281,9 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     artifacts = {key[1] for key in reported} | set(read.unreported.get("artifact", []))
     for name, claim in read.claims.items():
         at = f"claims.{name}"
-        check_name(f"{at}.artifact", claim.artifact, artifacts, f" as an artifact of {paper}")
+        own = f" as an artifact of {paper}"
+        if not check_name(f"{at}.artifact", claim.artifact, artifacts, own):
+            continue
         for difference in claim.effect:
             for _, names in claim.sides(difference):
                 for column, values in names.items():

@@ -35,7 +35,8 @@ COLUMNS = (
     *(f"{protocol}_{column}" for protocol in PROTOCOLS for column in _OF_PROTOCOL),
 )
 """Columns of scorecard.csv. ``kind`` is ``value``; ``claim``, whose metric is
-``X_minus_<baseline>``; or ``extra``, ours alone, of a metric that the artifact does not report."""
+``X_minus_<baseline>``, also where only ours have both conditions; or ``extra``, ours alone, of a
+metric that the artifact does not report."""
 
 _SIGNIFICANT = "_significant_vs_"
 
@@ -151,15 +152,17 @@ def _rows(
         yield _row(key, kind, reported, measured, stars[0] if stars else _NO_STARS, comparable)
         for claim, of_baseline in zip(claims, stars, strict=True):
             base = (key[0], claim.beside or key[1], *key[2:4], claim.baseline, *key[5:])
-            if key in papers.values and base in papers.values:
+            differences = {
+                protocol: _paired(measured[protocol], own.values.get(base))
+                for protocol, own in ours.items()
+            }
+            both = key in papers.values and base in papers.values
+            if kind == "value" and (both or any(differences.values())):
                 yield _row(
                     (*key[:8], f"{key[8]}_minus_{claim.baseline}"),
                     "claim",
-                    reported - papers.values[base],
-                    {
-                        protocol: _paired(measured[protocol], own.values.get(base))
-                        for protocol, own in ours.items()
-                    },
+                    reported - papers.values.get(base, math.nan),
+                    differences,
                     of_baseline,
                     comparable,
                 )

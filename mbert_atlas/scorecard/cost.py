@@ -78,8 +78,8 @@ def collect_cost(
             )
         booking = rules[rule]
         paper = next((papers[part] for part in parts if part in papers), booking.paper)
-        gpus = _gpus_used(logs / place.with_suffix(".log"))
-        for seconds, megabytes, cpu_seconds in _readings(path):
+        gpus = gpus_used(logs / place.with_suffix(".log"))
+        for seconds, megabytes, cpu_seconds in read_benchmark(path):
             rows.append(
                 {
                     "paper": paper,
@@ -103,15 +103,20 @@ def write_cost(frame: pd.DataFrame, path: Path | str) -> None:
         frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
 
 
-def _gpus_used(log: Path) -> int:
+def gpus_used(log: Path) -> int:
+    """Return on how many GPUs a job computed, by its log; 0 if there is none."""
     if not log.exists():
         return 0
     with open_text(log) as stream:
         return max((int(note[1]) for note in map(_GPU_NOTE.search, stream) if note), default=0)
 
 
-def _readings(path: Path) -> list[tuple[float, float, float]]:
-    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read."""
+def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
+    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read.
+
+    Raises:
+        DataError: if a file is no benchmark file; names file and line.
+    """
     readings = []
     with open_text(path) as stream:
         table = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)

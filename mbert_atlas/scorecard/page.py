@@ -14,10 +14,13 @@ import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import atomic_path
+from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import Contrasts
-from mbert_atlas.scorecard.tables import Table, environment, language_name, lay_out, readable
+from mbert_atlas.scorecard.tables import Table, environment, lay_out, was_run
 
+_MOST_OWN_CELLS = 150
+"""Of numbers that the paper does not have: larger tables are left to figure and CSV file."""
 _NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
 
 
@@ -44,6 +47,7 @@ class _Artifact:
     run: int
     cells: int
     tables: list[Table]
+    left_out: int
     not_run: list[Table]
     figures: list[tuple[str, str]]
 
@@ -67,7 +71,9 @@ def write_page(
     contrasts: Contrasts,
     names: Mapping[str, str],
     figures: Sequence[FigureLink] = (),
+    reasons: Mapping[tuple[str, str], str] | None = None,
     cost: pd.DataFrame | None = None,
+    conditions: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
     """Write the scorecard for readers.
 
@@ -81,13 +87,15 @@ def write_page(
         contrasts: the papers' claims, by key.
         names: language code to English name.
         figures: files to link; one with an artifact that has no cells gets a section of its own.
+        reasons: why artifacts were not run, by paper and artifact, as far as that is known.
         cost: what :func:`.cost.collect_cost` returns.
+        conditions: by ``paper/artifact`` what its conditions are called, if not as usual.
 
     Raises:
         AtlasError: if the disk is full.
     """
-    measured = _is_measured(scorecard)
-    cells = _list(scorecard[measured], names)
+    measured = was_run(scorecard)
+    cells = _list(scorecard[measured & scorecard["reported"].notna()], names)
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
         links: dict[str, list[tuple[str, str]]] = {}
@@ -96,7 +104,8 @@ def write_page(
                 target = Path(os.path.relpath(figure.path, output.parent)).as_posix()
                 links.setdefault(figure.artifact, []).append((figure.title, target))
         rows = scorecard[scorecard["paper"] == paper]
-        papers.append(_paper(paper, titles[paper], rows, contrasts[paper], names, links))
+        own = contrasts[paper]
+        papers.append(_paper(paper, titles[paper], rows, own, names, links, conditions or {}))
     page = environment().get_template("page.html.j2")
     with atomic_path(output) as temporary:
         text = page.render(
@@ -106,6 +115,7 @@ def write_page(
             papers=papers,
             protocols=PROTOCOLS,
             rule=rules.RULE,
+            reasons=reasons or {},
             cells=cells,
             columns=[
                 column
@@ -118,10 +128,6 @@ def write_page(
         temporary.write_text(text, encoding="utf-8")
 
 
-def _is_measured(scorecard: pd.DataFrame) -> pd.Series[bool]:
-    return scorecard[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
-
-
 def _paper(
     key: str,
     title: str,
@@ -129,18 +135,22 @@ def _paper(
     contrasts: Sequence[rules.Contrast],
     names: Mapping[str, str],
     links: Mapping[str, list[tuple[str, str]]],
+    conditions: Mapping[str, Mapping[str, str]],
 ) -> _Paper:
     artifacts = []
     for artifact in dict.fromkeys([*scorecard["artifact"], *links]):
         rows = scorecard[scorecard["artifact"] == artifact]
-        run, not_run = rows[_is_measured(rows)], rows[~_is_measured(rows)]
+        run, own = was_run(rows), conditions.get(f"{key}/{artifact}")
+        tables = lay_out(rows[run], names, contrasts, rows, own)
+        shown = [one for one in tables if one.kind != "extra" or one.size <= _MOST_OWN_CELLS]
         artifacts.append(
             _Artifact(
                 artifact,
-                len(run),
+                int(run.sum()),
                 len(rows),
-                lay_out(run, names, contrasts, rows),
-                lay_out(not_run, names, contrasts, rows),
+                shown,
+                sum(one.size for one in tables if one not in shown),
+                lay_out(rows[~run], names, contrasts, rows, own),
                 links.get(artifact, []),
             )
         )
@@ -176,13 +186,13 @@ def _list(cells: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]
                 {
                     "paper": record["paper"],
                     "artifact": record["artifact"],
-                    "task": readable(record["task"]),
-                    "model": readable(record["model"]),
-                    "condition": readable(condition),
-                    "source": language_name(record["source"], names),
-                    "target": language_name(record["target"], names),
+                    "task": label(record["task"]),
+                    "model": label(record["model"]),
+                    "condition": label(condition),
+                    "source": language(record["source"], names),
+                    "target": language(record["target"], names),
                     "layers": record["layers"],
-                    "metric": readable(metric),
+                    "metric": label(metric),
                     "protocol": protocol,
                     "reported": rules.printed(record["reported"], metric, condition),
                     "mean": rules.printed(mean, metric, condition),

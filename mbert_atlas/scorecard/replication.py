@@ -18,7 +18,7 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.page import FigureLink
 from mbert_atlas.scorecard.prose import bullets, table_rows
-from mbert_atlas.scorecard.tables import Table, artifact_name, environment, lay_out
+from mbert_atlas.scorecard.tables import Table, artifact_name, environment, lay_out, was_run
 from mbert_atlas.scorecard.verdicts import RULE, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, claim_views, glance
 
@@ -59,6 +59,7 @@ class _Section:
     views: list[ClaimView]
     figures: list[_Image]
     tables: list[Table]
+    not_run: list[Table]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def write_replication(
     prose: str,
     cost: pd.DataFrame,
     names: Mapping[str, str],
+    conditions: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
     """Write the page of one paper, figures and all in one file.
 
@@ -107,6 +109,7 @@ def write_replication(
         prose: its page in ``docs/papers``, whose deviations and protocols are taken over.
         cost: what :func:`.cost.collect_cost` returns; the paper's part and the shared one count.
         names: language code to English name.
+        conditions: by ``paper/artifact`` what its conditions are called, if not as usual.
 
     Raises:
         AtlasError: if the disk is full.
@@ -118,9 +121,13 @@ def write_replication(
             artifact,
             [view for view in views if view.artifact == artifact],
             [_Image(each.title, _embedded(each)) for each in figures if each.artifact == artifact],
-            lay_out(scorecard[scorecard["artifact"] == artifact], names, contrasts),
+            *(
+                lay_out(part, names, contrasts, rows, (conditions or {}).get(f"{paper}/{artifact}"))
+                for part in (rows[was_run(rows)], rows[~was_run(rows)])
+            ),
         )
         for artifact in artifacts
+        for rows in [scorecard[scorecard["artifact"] == artifact]]
     ]
     text = _render(
         "replication.html.j2",

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.scorecard.tables import language_name, readable
+from mbert_atlas.labels import language
 from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
 
 _WIDTH, _HEIGHT, _EDGE = 150, 22, 6  # of a drawing, in pixels
@@ -133,8 +133,8 @@ def _outcome(
     text = f"{effect} [{', '.join(ends)}]" if math.isfinite(high - low) else effect
     basis = record["basis"]
     if record["cell"]:
-        cell = " ".join(language_name(part, names) for part in record["cell"].split())
-        basis += f"; {readable(cell)} decides (1 of {cells})"
+        cell = " ".join(language(part, names) for part in record["cell"].split())
+        basis += f"; {cell} decides (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
     reported = record["reported"] if comparable else math.nan

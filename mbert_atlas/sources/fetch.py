@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TypedDict
 
-from mbert_atlas.errors import DataError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import (
     atomic_directory,
     full_disk_in_one_sentence,
     replace_directory,
     sha256_of,
 )
+from mbert_atlas.progress import track
 from mbert_atlas.sources.download import download
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
 from mbert_atlas.sources.register import (
@@ -28,6 +30,11 @@ from mbert_atlas.sources.register import (
 _logger = logging.getLogger(__name__)
 
 
+class _Where(TypedDict):
+    mirror: Path | str | None
+    offline: bool
+
+
 def fetch(
     path: str,
     destination: Path | str,
@@ -36,11 +43,12 @@ def fetch(
     mirror: Path | str | None = None,
     offline: bool = False,
 ) -> Path:
-    """Put the file that the register knows as ``path`` at ``destination``.
+    """Put the file that a mirror or the register knows as ``path`` at ``destination``.
 
     The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
-    against its MANIFEST.tsv. Otherwise a file that is already at ``destination`` stays if its
-    checksum is the registered one or none is known. Otherwise it is downloaded.
+    against its MANIFEST.tsv; such a file needs no entry in the register. Otherwise a file that is
+    already at ``destination`` stays if its checksum is the registered one or none is known.
+    Otherwise it is downloaded, from the first of its addresses that gives it.
 
     Args:
         path: path in the register, for example ``xnli/XNLI-1.0.zip``.
@@ -53,17 +61,18 @@ def fetch(
         ``destination``.
 
     Raises:
-        DataError: if the path is unknown, a checksum is wrong, the mirror's manifest does not list
-            the file, a person has to get it, the download fails, or it would need the network
+        DataError: if nothing knows the path, a checksum is wrong, the mirror's manifest does not
+            list the file, a person has to get it, the download fails, or it would need the network
             although ``offline``.
         AtlasError: if the disk is full.
     """
-    source, destination = register.locate(path), Path(destination)
+    destination = Path(destination)
     copies = Mirror.read(mirror) if mirror else None
     if copies and copies.holder(path):
         _logger.info("%s: from the mirror %s", path, copies.folder)
         copies.copy(path, destination)
         return destination
+    source = register.locate(path)
     if destination.is_file():
         if source.sha256 in (None, sha256_of(destination)):
             _logger.info("%s: is there already", path)
@@ -73,8 +82,118 @@ def fetch(
         raise _by_hand(source, destination, copies)
     if offline:
         raise _offline(path, copies, source.url)
-    download(source.url, destination, sha256=source.sha256, name=path)
+    _download_from([source.url, *source.more_urls], destination, source)
     return destination
+
+
+def fetch_all(
+    paths: Iterable[str],
+    snapshots: Iterable[tuple[str, str]],
+    downloads: Path | str,
+    *,
+    register: Register,
+    mirror: Path | str | None = None,
+    offline: bool = False,
+) -> None:
+    """Put files and hub snapshots into the downloads folder, one source after the other.
+
+    What cannot be had keeps nothing else from being fetched.
+
+    Args:
+        paths: paths in the register or the mirror.
+        snapshots: repository and revision of each; what is there stays.
+        downloads: the folder; each file goes under its path.
+        register: where files come from.
+        mirror: mirror folder.
+        offline: never use the network.
+
+    Raises:
+        AtlasError: if some cannot be had; names each with its reason.
+    """
+    by_source: dict[str, list[str]] = {}
+    for path in paths:
+        source = register.find(path)
+        by_source.setdefault(source.dataset if source else "own files", []).append(path)
+    where: _Where = {"mirror": mirror, "offline": offline}
+    failures = []
+    for name, members in by_source.items():
+        _logger.info("%s: %d files", name, len(members))
+        for path in track(members, name):
+            try:
+                fetch(path, Path(downloads) / path, register=register, **where)
+            except AtlasError as error:
+                failures.append(str(error))
+    for repository, revision in snapshots:
+        destination = Path(downloads) / snapshot_path(repository, revision)
+        try:
+            if not destination.exists():
+                fetch_snapshot(repository, revision, destination, **where)
+        except AtlasError as error:
+            failures.append(str(error))
+    if failures:
+        raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures))
+
+
+def origin_of(
+    path: str, file: Path | str, *, register: Register, mirror: Path | str | None = None
+) -> dict[str, str]:
+    """Return what a dataset card states of an upstream file, and refuse it if it is another file.
+
+    Args:
+        path: path in the register, or in the mirror's manifest.
+        file: where it lies.
+        register: where it comes from.
+        mirror: mirror folder, whose manifest may say more, and vouch for a copy that was cut short.
+
+    Returns:
+        ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read.
+
+    Raises:
+        DataError: if neither register nor mirror knows a file of its checksum although the register
+            states one, as of a file that was put there by hand; also see :class:`Mirror`.
+    """
+    file, copies = Path(file), Mirror.read(mirror) if mirror else None
+    held = copies.origin(path, file) if copies else None
+    source = register.find(path)
+    if source is None:  # a file of one's own: its line in the manifest says it all
+        if copies is None or held is None:
+            source = register.locate(path)
+        else:
+            line = copies.rows[copies.holder(path) or path]
+            said = {column: line.get(column, "") for column in ("dataset", "licence")}
+            return said | {"citation": held, "read_from": f"{path}: {held}"}
+    if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
+        raise DataError(
+            file,
+            "",
+            f"its sha256 is {found} but the register says {source.sha256} for {path}",
+            f"delete {file} and start again, so that it is fetched",
+        )
+    return {
+        "dataset": source.dataset,
+        "licence": source.licence,
+        "citation": source.citation,
+        "read_from": f"{path}: {held or source.url or source.steps}",
+    }
+
+
+def _download_from(urls: Sequence[str], destination: Path, source: SourceFile) -> None:
+    """Try one address after the other."""
+    failures = []
+    for url in urls:
+        try:
+            return download(url, destination, sha256=source.sha256, name=source.path)
+        except DataError as error:
+            if len(urls) == 1:
+                raise
+            _logger.warning("%s", error)
+            failures.append(f"{url}: {error.problem}")
+    raise DataError(
+        source.path,
+        "",
+        f"none of its addresses gives it ({'; '.join(failures)})",
+        "correct its entry in resources/sources.yaml or put it into a mirror folder",
+    )
 
 
 def _by_hand(source: SourceFile, destination: Path, copies: Mirror | None) -> DataError:
@@ -108,7 +227,8 @@ def require_available(
     With ``offline`` that is every file that is missing, else those that only a person can get.
 
     Args:
-        paths: paths in the register, or of hub snapshots (``hf/...``, see :func:`snapshot_path`).
+        paths: paths in the register or the mirror, or of hub snapshots (``hf/...``, see
+            :func:`snapshot_path`).
         register: where they come from.
         mirror: mirror folder.
         downloads: folder in which fetched files lie under their paths.
@@ -127,9 +247,11 @@ def require_available(
             hint = address if offline else ""
             is_held = bool(copies and copies.holds_folder(path))
         else:
+            is_held = bool(copies and copies.holder(path))
+            if is_held:  # it needs no entry
+                continue
             source = register.locate(path)
             hint = source.steps if source.url is None else source.url if offline else ""
-            is_held = bool(copies and copies.holder(path))
         is_there = downloads is not None and (Path(downloads) / path).exists()
         if hint and not is_held and not is_there:
             hints.append(f"{path} ({hint})")
@@ -239,5 +361,8 @@ def _require_whole(names: Collection[str], folder: Path) -> None:
         missing.append("tokenizer.json or vocab.txt or *.model")
     if missing:
         raise DataError(
-            folder, "", f"not a whole encoder, without {' and '.join(missing)}", "fetch it again"
+            folder,
+            "",
+            f"not a whole encoder, without {' and '.join(missing)}",
+            "delete this folder, and the next start fetches it again",
         )

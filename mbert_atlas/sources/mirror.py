@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import lzma
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_path, sha256_of
+from mbert_atlas.files import atomic_path, damage_in_one_sentence, sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
 
@@ -43,7 +42,8 @@ class Mirror:
     """
 
     folder: Path
-    sha256: dict[str, str] = field(repr=False)
+    rows: dict[str, dict[str, str]] = field(repr=False)
+    """By path: the cells of its line in the manifest by column."""
 
     @classmethod
     def read(cls, folder: Path | str) -> Mirror:
@@ -61,19 +61,36 @@ class Mirror:
             raise DataError(
                 path, "", "the mirror has no manifest", "list its files there (see write_manifest)"
             )
-        sums: dict[str, str] = {}
-        with open(path, encoding="utf-8", newline="") as stream:
-            reader = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if not {"path", "sha256"} <= set(reader.fieldnames or ()):
-                raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
-            for row in reader:
-                place, name, digest = f"line {reader.line_num}", row["path"], row["sha256"]
-                if re.fullmatch("[0-9a-f]{64}", digest or "") is None:
-                    raise DataError(path, place, f"{digest!r} is not a sha256", "correct the line")
-                if name in sums:
-                    raise DataError(path, place, f"{name} is listed twice", "delete one line")
-                sums[name] = digest
-        return cls(folder, sums)
+        rows: dict[str, dict[str, str]] = {}
+        header: list[str] = []
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            place = f"line {number}"
+            try:
+                cells = line.decode("utf-8-sig").split("\t")
+            except UnicodeDecodeError as error:
+                raise DataError(path, place, "not UTF-8", "convert the file to UTF-8") from error
+            if not header:
+                header = cells
+                if not {"path", "sha256"} <= set(header):
+                    raise DataError(
+                        path, place, "no columns path and sha256", "add the header line"
+                    )
+                continue
+            if not line.strip():
+                continue
+            if len(cells) > len(header):
+                problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
+                raise DataError(path, place, problem, "correct the line")
+            row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
+            name, digest = row["path"], row["sha256"]
+            if re.fullmatch("[0-9a-f]{64}", digest) is None:
+                raise DataError(path, place, f"{digest!r} is not a sha256", "correct the line")
+            if name in rows:
+                raise DataError(path, place, f"{name} is listed twice", "delete one line")
+            rows[name] = row
+        if not header:
+            raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
+        return cls(folder, rows)
 
     def holder(self, path: str) -> str | None:
         """Return the name under which the mirror holds ``path``: itself, with ``.xz``, or None.
@@ -83,7 +100,7 @@ class Mirror:
         """
         for name in (checked_path(path), path + ".xz"):
             if (self.folder / name).is_file():
-                if name not in self.sha256:
+                if name not in self.rows:
                     raise DataError(
                         self.folder / MANIFEST,
                         name,
@@ -92,6 +109,36 @@ class Mirror:
                     )
                 return name
         return None
+
+    def origin(self, path: str, file: Path) -> str | None:
+        """Return what the manifest states about a file that was taken from here.
+
+        Args:
+            path: its path.
+            file: where it lies now.
+
+        Returns:
+            Its source, commit and note; none if the mirror does not hold it or ``file`` is another.
+
+        Raises:
+            DataError: see :meth:`holder`; also if the mirror's own copy is damaged.
+        """
+        name = self.holder(path)
+        if name is None:
+            return None
+        with damage_in_one_sentence(self.folder / name):
+            if name == path:
+                same = sha256_of(file) == self.rows[name]["sha256"]
+            else:
+                with lzma.open(self.folder / name) as stream:
+                    held = hashlib.file_digest(stream, "sha256").hexdigest()
+                same = sha256_of(file) == held
+        if not same:
+            return None
+        row = self.rows[name]
+        commit = f"commit {row['commit']}" if row.get("commit") else ""
+        said = filter(None, (row.get("source"), commit, row.get("note")))
+        return ", ".join(said) or f"the mirror {self.folder}"
 
     def holds_folder(self, path: str) -> bool:
         """Say whether the mirror holds at least one file under the folder ``path``."""
@@ -111,6 +158,12 @@ class Mirror:
             self.holder(name)
         return [name.removesuffix(".xz") for name in names]
 
+    def _held(self, path: str) -> str:
+        name = self.holder(path)
+        if name is None:
+            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        return name
+
     def copy(self, path: str, destination: Path) -> None:
         """Copy ``path`` to ``destination`` whole, decompressing it if it is held as ``.xz``.
 
@@ -120,9 +173,7 @@ class Mirror:
             DataError: if the mirror does not hold it, its checksum is not the manifest's, or it is
                 damaged although its checksum agrees.
         """
-        name = self.holder(path)
-        if name is None:
-            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        name = self._held(path)
         file = self.folder / name
         with atomic_path(destination) as temporary:
             with open(file, "rb") as stream, open(temporary, "wb") as target:
@@ -138,12 +189,12 @@ class Mirror:
                     damage = error
                 while reader.read(_BLOCK):  # the checksum is of the whole file, damaged or not
                     pass
-            if reader.digest.hexdigest() != self.sha256[name]:
+            if reader.digest.hexdigest() != self.rows[name]["sha256"]:
                 raise DataError(
                     file,
                     "",
                     f"its sha256 is {reader.digest.hexdigest()} but {MANIFEST} says "
-                    f"{self.sha256[name]}",
+                    f"{self.rows[name]['sha256']}",
                     "copy the file into the mirror again",
                 )
             if damage is not None:
@@ -160,7 +211,7 @@ def _visible_files(folder: Path) -> list[str]:
     ]
 
 
-def _origin(name: str, register: Register) -> tuple[str, str, str, str, str]:
+def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, ...]:
     """Return dataset, source, commit, licence and note of a file in a mirror folder."""
     if name.startswith(SNAPSHOT_FOLDER + "/"):
         snapshot = name.rsplit("/", 1)[0]
@@ -168,12 +219,12 @@ def _origin(name: str, register: Register) -> tuple[str, str, str, str, str]:
             if isinstance(entry, HubEntry) and snapshot == entry.path:
                 return entry.id, entry.repository, entry.revision, entry.licence, entry.title
         return "", snapshot, "", "", "not in the register"
-    try:
-        source = register.locate(name)
-    except DataError:
-        if not name.endswith(".xz"):
-            raise
-        source = register.locate(name.removesuffix(".xz"))
+    source = register.find(name) or register.find(name.removesuffix(".xz"))
+    if source is None:  # a file of one's own: what a person wrote stays
+        line = before.rows.get(name) if before else None
+        if line is None:
+            return "own", "", "", "", "not in the register"
+        return tuple(line.get(column, "") for column in _COLUMNS[3:])
     return source.dataset, source.url or source.access, "", source.licence, source.title
 
 
@@ -185,22 +236,24 @@ def write_manifest(folder: Path | str, register: Register) -> int:
 
     Args:
         folder: folder with files under their paths.
-        register: where dataset, address and licence of each are looked up; a file that it does not
-            know is an error, so that a misspelt path is found now and not on the cluster.
+        register: where dataset, address and licence of each are looked up. Of a file that it does
+            not know the manifest's older line is kept but for size and checksum; without one the
+            dataset is ``own``, and licence and source are left for a person to write.
 
     Returns:
         Number of files listed.
 
     Raises:
-        DataError: if a file's path is unknown to the register.
+        DataError: if there is a manifest with a wrong line.
         AtlasError: if there is no file.
     """
     folder = Path(folder)
+    before = Mirror.read(folder) if (folder / MANIFEST).is_file() else None
     names = [name for name in _visible_files(folder) if name not in {MANIFEST, "README.md"}]
     lines = ["\t".join(_COLUMNS)]
     for name in track(names, "hashing the mirror"):
         size = (folder / name).stat().st_size
-        cells = (name, str(size), sha256_of(folder / name), *_origin(name, register))
+        cells = (name, str(size), sha256_of(folder / name), *_origin(name, register, before))
         lines.append("\t".join(cells))
     if len(lines) == 1:
         raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")

@@ -13,9 +13,9 @@ from pathlib import Path, PurePosixPath
 from string import Formatter
 from typing import Annotated, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from mbert_atlas import strict_yaml
 from mbert_atlas.errors import DataError
 
 SNAPSHOT_FOLDER = "hf"
@@ -56,6 +56,10 @@ class FileEntry(_Entry):
         description="address, with {path} for the rest of the path and {name} for a named group; "
         "left out if the file cannot be downloaded without a person",
     )
+    more_urls: list[Annotated[str, Field(pattern=r"^https?://")]] = Field(
+        default_factory=list,
+        description="further addresses, written as url, tried in this order where url fails",
+    )
     examples: list[str] = Field(min_length=1, description="rests of paths that match the pattern")
     sha256: dict[str, _Sha256] = Field(
         default_factory=dict, description="published checksums by rest of path"
@@ -78,8 +82,10 @@ class FileEntry(_Entry):
             raise ValueError("access is open, so it needs a url")
         if self.access != "open" and (self.url is not None or not self.steps):
             raise ValueError(f"access is {self.access}, so it needs steps and no url")
-        if self.url is not None:
-            wanted = {name for _, name, _, _ in Formatter().parse(self.url) if name is not None}
+        if self.more_urls and self.url is None:
+            raise ValueError("more_urls needs a url before it")
+        for url in [self.url, *self.more_urls] if self.url else []:
+            wanted = {name for _, name, _, _ in Formatter().parse(url) if name is not None}
             unknown = wanted - {"path", *compiled.groupindex}
             if unknown:
                 raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
@@ -126,6 +132,7 @@ class SourceFile:
         citation: what to cite.
         access: ``open``, ``registration`` or ``manual``.
         steps: how a person gets it; empty if access is open.
+        more_urls: further addresses, tried in this order.
     """
 
     path: str
@@ -137,6 +144,7 @@ class SourceFile:
     citation: str
     access: Literal["open", "registration", "manual"]
     steps: str
+    more_urls: tuple[str, ...] = ()
 
 
 def checked_path(path: str) -> str:
@@ -203,15 +211,7 @@ class Register:
                 the entry and the key.
         """
         path = Path(path)
-        try:
-            raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            raise DataError(path, "", "no such file", "correct the path") from error
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            place = f"line {mark.line + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or "unreadable"
-            raise DataError(path, place, f"not YAML ({problem})", "correct it") from error
+        raw = strict_yaml.read(path)
         try:
             content = _RegisterFile.model_validate(raw)
         except ValidationError as error:
@@ -231,13 +231,29 @@ class Register:
         return cls(path, tuple(content.sources), sums)
 
     def locate(self, path: str) -> SourceFile:
-        """Return where ``path`` comes from.
+        """Return where ``path`` comes from; see :meth:`find`.
+
+        Raises:
+            DataError: if no entry fits; names the nearest paths that the register knows.
+        """
+        if source := self.find(path):
+            return source
+        raise DataError(
+            self.path,
+            f"path {path}",
+            "no source is registered for it, and no mirror holds it",
+            f"correct the path{self._nearest(path)}, put the file into a mirror and list it there, "
+            "or add an entry for what is to be fetched",
+        )
+
+    def find(self, path: str) -> SourceFile | None:
+        """Return where ``path`` comes from, None if no entry fits.
 
         Of the entries whose folder starts the path and whose pattern matches the rest, the one
         with the longest folder is taken, and of several such the first.
 
         Raises:
-            DataError: if no entry fits; names the nearest paths that the register knows.
+            DataError: if it is no path of a file in a mirror folder.
         """
         checked_path(path)
         found: tuple[FileEntry, re.Match[str], str] | None = None
@@ -249,24 +265,20 @@ class Register:
             if match is not None and (found is None or len(entry.folder) > len(found[0].folder)):
                 found = entry, match, rest
         if found is None:
-            raise DataError(
-                self.path,
-                f"path {path}",
-                "no source is registered for it",
-                f"correct the path{self._nearest(path)} or add an entry",
-            )
+            return None
         entry, match, rest = found
-        url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
+        names = {**match.groupdict(), "path": rest}
         return SourceFile(
             path=path,
             dataset=entry.id,
             title=entry.title,
-            url=url,
+            url=entry.url and entry.url.format_map(names),
             sha256=entry.sha256.get(rest, self.checksums.get(path)),
             licence=entry.licence,
             citation=entry.citation,
             access=entry.access,
             steps=entry.steps,
+            more_urls=tuple(url.format_map(names) for url in entry.more_urls),
         )
 
     def files(self) -> list[FileEntry]:

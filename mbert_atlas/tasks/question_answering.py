@@ -113,10 +113,10 @@ def best_spans(
     """Find the best span of each window by n-best decoding, as in BERT's and run_qa.py's.
 
     Candidates are all pairs of one of the ``n_best`` highest starts and one of the ``n_best``
-    highest ends of the window's context, the start not behind the end and the span not too long.
-    The highest sum of the two logits wins; of equal ones the higher start, then the higher end,
-    then the earlier. BERT's and run_qa.py rank the question's and the special pieces, too, and
-    refuse them afterwards, so that they may be left without a candidate.
+    highest ends, both in the window's context, the start not behind the end and the span not too
+    long. The question's and the special pieces are ranked, too, and refused afterwards, so that a
+    window may be left without a candidate. The highest sum of the two logits wins; of equal ones
+    the higher start, then the higher end, then the earlier.
 
     Args:
         outputs: logits of start and end, rows parallel to the windows' pieces, values of shape
@@ -160,17 +160,15 @@ def _highest(
     end: npt.NDArray[np.integer[Any]],
     count: int,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Return places and values of the highest logits between ``begin`` and ``end``.
+    """Return places and values of the highest logits of each row.
 
-    Both have the shape ``(rows, count)``; the values of places outside are -inf.
+    Both have the shape ``(rows, count)``; values not between ``begin`` and ``end`` are -inf.
     """
     padded = logits.padded(rows, -np.inf, np.float32)
-    columns = np.arange(padded.shape[1])
-    inside = (columns >= begin[:, None]) & (columns < end[:, None])
-    padded[~inside] = -np.inf
     # A stable sort: equal logits, which bf16 gives often, keep their order on every machine.
     places = np.argsort(-padded, axis=1, kind="stable")[:, :count]
-    return places, np.take_along_axis(padded, places, axis=1)
+    inside = (places >= begin[:, None]) & (places < end[:, None])
+    return places, np.where(inside, np.take_along_axis(padded, places, axis=1), -np.inf)
 
 
 class SpanExamples(EncodedExamples):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from mbert_atlas.encoders.hidden_states import (
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_path, sha256_of
+from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train
@@ -345,7 +345,8 @@ def adjust(
         specification: the protocol.
         seed: decides the sample, the order of batches and dropout.
         output: folder to write, with the tokenizer of ``encoder``.
-        state_dir: where the resumable state and the original's vectors are kept while training.
+        state_dir: keeps the resumable state and the original's vectors; removed by whoever has
+            accepted the result.
 
     Returns:
         Counts: sentences in the store, drawn and trained on, pairs (specials included), tokens.
@@ -369,7 +370,6 @@ def adjust(
     )
     save_encoder(model, encoder, output)
     examples.reference = None  # closes the file
-    shutil.rmtree(state_dir, ignore_errors=True)
     return {
         "sentences_in_store": sample.sentences_in_store,
         "sentences_requested": specification.sentences,
@@ -442,6 +442,15 @@ def switch_off_dropout(model: torch.nn.Module) -> None:
             module.p = 0.0
 
 
+def _is_whole(path: Path, checksum: Path) -> bool:
+    """Return whether a file has the checksum noted when it was made; warn if it differs."""
+    with suppress(DataError, OSError, ValueError):
+        if read_json(checksum) == sha256_of(path):
+            return True
+        _logger.warning("%s is damaged and made again", path)
+    return False
+
+
 def _open_reference(
     model: PreTrainedModel, examples: AlignedSentences, specification: Adjustment, path: Path
 ) -> npt.NDArray[np.floating[Any]]:
@@ -450,12 +459,14 @@ def _open_reference(
     Returns:
         Memory-mapped, shape ``(tokens, hidden_size)``, tokens as in the sample's ``start``.
     """
-    if not path.exists():
+    checksum = path.with_suffix(".json")
+    if not _is_whole(path, checksum):
         model.to(PartialState().device)
         with atomic_path(path) as temporary:
             shape = (len(examples.start.values), examples.hidden_size)
             out = create_array(temporary, specification.reference_dtype, shape)
             examples.compute_reference(model, specification.aggregation, out)
             out.flush()
+        write_json(sha256_of(path), checksum)
     vectors: npt.NDArray[np.floating[Any]] = np.load(path, mmap_mode="r", allow_pickle=False)
     return vectors

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from mbert_atlas.training.method import Method
 
 
 def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
-    """Fine-tune, predict, write; an interrupted run goes on from its state.
+    """Fine-tune, predict, write; an interrupted run goes on from its state, which stays.
 
     Args:
         job: what to do.
@@ -50,10 +49,10 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
         fingerprint=f"{store_digest(job.train)} {settings}",
     )
     predictions = [_predict(run, name) for name in job.evaluate]
-    save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
+    if job.output_model:
+        save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
     table = pa.concat_tables(predictions or [run.task.prediction_schema.empty_table()])
     write_parquet(table, job.output_predictions)
-    shutil.rmtree(job.state_dir, ignore_errors=True)
     return log
 
 

@@ -38,9 +38,10 @@ class FinetuningJob:
         evaluate: encoded examples to predict, by the name that goes into ``dataset``.
         optimisation: hyperparameters.
         seed: the run's seed.
-        output_model: gets the encoder in the usual layout and, beside it, the head.
+        output_model: gets the encoder in the usual layout and, beside it, the head; none: it is
+            not stored.
         output_predictions: Parquet file with the predictions of all evaluation sets.
-        state_dir: folder of the resumable state; removed at the end.
+        state_dir: folder of the resumable state; removed by whoever has accepted the result.
         head: the classifier.
         trained_layers: see :func:`train_only`.
         reinitialised_layers: parts of the encoder that the run's seed draws anew, see
@@ -56,7 +57,7 @@ class FinetuningJob:
     evaluate: Mapping[str, Path]
     optimisation: Optimisation
     seed: int
-    output_model: Path
+    output_model: Path | None
     output_predictions: Path
     state_dir: Path
     head: HeadOptions = field(default_factory=HeadOptions)

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ from transformers import get_scheduler
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import Indices, epoch_batches, micro_batches
 from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
-from mbert_atlas.errors import AtlasError
-from mbert_atlas.files import atomic_directory, read_json, write_json
+from mbert_atlas.errors import AtlasError, PassingError, StoppedError
+from mbert_atlas.files import atomic_directory, flush_to_disk, read_json, sha256_of, write_json
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.interfaces import (
@@ -48,6 +48,9 @@ from mbert_atlas.training.method import Method
 _logger = logging.getLogger(__name__)
 # Each save would warn that tied weights are stored once; they are restored as tied.
 logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)
+
+
+_STATES_KEPT = 2
 
 
 def train(
@@ -76,8 +79,8 @@ def train(
         objective: the loss.
         optimisation: hyperparameters.
         seed: the run's seed.
-        state_dir: folder for the resumable state; the caller removes it once it has stored the
-            result. None: no state is saved.
+        state_dir: folder for the resumable state, which is saved at the end, too; whoever has
+            accepted the result removes it. None: no state is saved.
         description: what is trained, for progress lines.
         methods: what happens beside; their gradients are added in this order.
         fingerprint: whatever else identifies the run (digests of its data); a saved state with
@@ -86,8 +89,9 @@ def train(
             would draw.
 
     Raises:
-        AtlasError: if there are no examples, the loss is not finite, the disk is full, or the
-            process was asked to stop (SIGTERM); in the last case the state has been saved.
+        AtlasError: if there are no examples or the loss is not finite.
+        PassingError: if the disk is full.
+        StoppedError: if the process was asked to end (SIGTERM, SIGINT); the state has been saved.
     """
     if len(examples.lengths) == 0:
         raise AtlasError(
@@ -100,16 +104,18 @@ def train(
     last_save = time.monotonic()
     with _termination_flag() as terminated, _deterministic(run.device):
         for _ in run.steps():
-            if total_of(terminated.is_set()):  # all processes stop after the same step
-                kept = run.save()
+            if total_of(len(terminated)):  # all processes stop after the same step
+                kept, name = run.save(), (terminated or ["SIGTERM"])[0]
                 run.accelerator.wait_for_everyone()  # who ends first would have the others ended
-                raise AtlasError(
-                    f"{description}: stopped by SIGTERM after step {run.log.steps} of "
+                raise StoppedError(
+                    f"{description}: stopped by {name} after step {run.log.steps} of "
                     f"{run.total_steps}; {kept}."
                 )
             if time.monotonic() - last_save >= optimisation.checkpoint_seconds:
                 run.save()
                 last_save = time.monotonic()
+    if state_dir is not None and run.log.steps > run.saved_steps:
+        run.save()  # what follows may fail or be rejected
     if run.device.type == "cuda":
         run.accelerator.free_memory()  # for predictions; elsewhere it only goes through all objects
     model.eval()
@@ -286,7 +292,8 @@ def _row_numbers(starts: Indices, counts: Indices) -> Indices:
 class _Run:
     """A model on its device with its optimiser, what has happened to it, and its saved states.
 
-    States are folders ``step-<n>``, of which the newest is kept.
+    States are folders ``step-<n>``, of which the newest two are kept. Each has the checksums of its
+    files in ``meta.json``; a damaged one is dropped.
     """
 
     def __init__(
@@ -317,7 +324,8 @@ class _Run:
         self.model = self.accelerator.prepare_model(model, evaluation_mode=True)
         self.optimiser, self.scheduler = self.accelerator.prepare(optimiser, scheduler)
         self.folder: Path | None = None
-        self.log, self.fingerprint = TrainingLog(), ""
+        self.digests: dict[Path, str] = {}  # of the methods' files
+        self.log, self.fingerprint, self.saved_steps = TrainingLog(), "", 0
         # Of the epoch's steps so far; on the device, so that no step waits for the number.
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=self.device)
         self.last_time = time.monotonic()
@@ -403,15 +411,22 @@ class _Run:
 
     def _restore(self, folder: Path) -> None:
         for leftover in folder.glob(".step-*.partial"):
-            shutil.rmtree(leftover)
+            shutil.rmtree(leftover, ignore_errors=True)
         for state in sorted(folder.glob("step-*"), reverse=True):
-            meta = read_json(state / "meta.json")
+            try:
+                meta = _whole_meta(state)
+            except (AtlasError, OSError, ValueError) as error:
+                message = "%s: drops a damaged state and goes on from an older one or the start: %s"
+                _logger.warning(message, self.description, error)
+                _remove(state)
+                continue
             if meta["fingerprint"] != self.fingerprint:
                 _logger.info("%s: ignores %s, the state of another run", self.description, state)
-                shutil.rmtree(state)
+                _remove(state)
             elif self.log.steps == 0:
                 self.accelerator.load_state(str(state))
                 self.log = TrainingLog(**meta["log"])
+                self.saved_steps = self.log.steps
                 self.log.resumptions += 1
                 self.loss_sum.fill_(meta["loss_sum"])
                 for method, saved in zip(self.methods, meta["methods"], strict=True):
@@ -420,7 +435,7 @@ class _Run:
                 _logger.info(message, self.description, self.log.steps, state)
 
     def save(self) -> str:
-        """Save the state in place of older ones; return in words what has been kept."""
+        """Save the state beside the one before; return in words what has been kept."""
         meta = {
             "fingerprint": self.fingerprint,
             "log": asdict(self.log),
@@ -434,11 +449,23 @@ class _Run:
         target = self.folder / f"step-{self.log.steps:09d}"
         with writing_weights(target), atomic_directory(target) as folder:
             self.accelerator.save_state(str(folder))
-            write_json(meta, folder / "meta.json")
-        for older in self.folder.glob("step-*"):
-            if older != target:
-                shutil.rmtree(older)
+            meta["files"] = {file.name: sha256_of(file) for file in folder.iterdir()}
+            meta["beside"] = self._beside(self.folder)
+            write_json({**meta, "sha256": _digest_of(meta)}, folder / "meta.json")
+            flush_to_disk(folder)
+        flush_to_disk(self.folder)
+        self.saved_steps = self.log.steps
+        for older in sorted(self.folder.glob("step-*"))[:-_STATES_KEPT]:
+            _remove(older)
         return f"the state is saved in {self.folder} and the next run goes on from there"
+
+    def _beside(self, folder: Path) -> dict[str, str]:
+        """Checksums of the methods' files, each computed once, by path within the folder."""
+        files = [file for method in self.methods for file in method.files()]
+        for file in files:
+            if file not in self.digests:
+                self.digests[file] = sha256_of(file)
+        return {str(file.relative_to(folder)): self.digests[file] for file in files}
 
     def _digest(self, fingerprint: str) -> str:
         # How often a state is saved does not change the result; everything else may.
@@ -450,6 +477,29 @@ class _Run:
             digest.update(name.encode())
             digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
         return digest.hexdigest()
+
+
+def _whole_meta(state: Path) -> dict[str, Any]:
+    """Return what ``meta.json`` of a state says, once it and every other file are found whole."""
+    meta = read_json(state / "meta.json")
+    if not isinstance(meta, dict) or meta.pop("sha256", None) != _digest_of(meta):
+        raise AtlasError(f"{state / 'meta.json'} is not what was saved.")
+    for folder, saved in ((state, meta["files"]), (state.parent, meta["beside"])):
+        for name, digest in saved.items():
+            if sha256_of(folder / name) != digest:
+                raise AtlasError(f"{folder / name} is not what was saved.")
+    return meta
+
+
+def _digest_of(meta: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(meta, sort_keys=True).encode()).hexdigest()
+
+
+def _remove(state: Path) -> None:
+    """Delete a state, whatever is left of it; a file system that refuses costs only its space."""
+    shutil.rmtree(state, ignore_errors=True)
+    with suppress(OSError):
+        state.unlink()
 
 
 def _optimiser(model: nn.Module, optimisation: Optimisation) -> torch.optim.Optimizer:
@@ -476,28 +526,34 @@ def _scheduler(
 
 @contextmanager
 def writing_weights(path: Path) -> Iterator[None]:
-    """Turn what torch and safetensors raise on a full disk, while writing, into an AtlasError."""
+    """Turn what torch and safetensors raise on a full disk, while writing, into a PassingError."""
     try:
         yield
     except (RuntimeError, SafetensorError) as error:
-        raise AtlasError(
+        raise PassingError(
             f"{path}: the weights cannot be written ({error}); "
             "free space or point the run at another disk, then start again."
         ) from error
 
 
 @contextmanager
-def _termination_flag() -> Iterator[threading.Event]:
-    """Turn SIGTERM (scancel, a time limit) into a flag that the loop reads after each step."""
-    flag = threading.Event()
+def _termination_flag() -> Iterator[list[str]]:
+    """Turn SIGTERM (scancel, a time limit) and SIGINT into their names, read after each step."""
+    names: list[str] = []
     if threading.current_thread() is not threading.main_thread():
-        yield flag
+        yield names
         return
-    previous = signal.signal(signal.SIGTERM, lambda *_: flag.set())
+
+    def note(number: int, _: Any) -> None:
+        names.append(signal.Signals(number).name)
+
+    both = (signal.SIGTERM, signal.SIGINT)
+    previous = [signal.signal(number, note) for number in both]
     try:
-        yield flag
+        yield names
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in zip(both, previous, strict=True):
+            signal.signal(number, handler)
 
 
 @contextmanager

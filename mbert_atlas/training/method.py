@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -26,6 +28,10 @@ class Method:
     trains_encoder: ClassVar[bool] = False
     fingerprint: str = ""
     state: Any = None
+
+    def files(self) -> Iterable[Path]:
+        """Return files in the state folder that ``state`` refers to; none is written twice."""
+        return ()
 
     def prepare(self, run: FinetuningRun) -> None:
         """Open and check the data; the model, objective and rows of the run may be changed."""

@@ -51,7 +51,7 @@ def pretrain(
             tokenizer.
         output_dir: the encoder folder.
         seed: the run's seed.
-        state_dir: folder of the resumable state, removed at the end by the caller.
+        state_dir: folder of the resumable state, removed by whoever has accepted the result.
         start: what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote with this
             tokenizer, as the word embeddings to begin with; pieces that are not in it keep theirs.
 
@@ -94,7 +94,7 @@ def make_encoder(
         tokenizer: folder of the tokenizer, or of the encoder to begin with.
         tokens: the token store.
         output: the encoder folder to write.
-        state: folder of the resumable state.
+        state: folder of the resumable state, which stays.
         start: word embeddings to begin with, see :func:`pretrain`.
     """
     where: Any = (tokenizer, tokens, output)
@@ -167,7 +167,7 @@ def continue_pretraining(
         store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with its tokenizer.
         output_dir: the encoder folder to write, with the head.
         seed: the run's seed.
-        state_dir: folder of the resumable state, removed at the end by the caller.
+        state_dir: folder of the resumable state, removed by whoever has accepted the result.
 
     Raises:
         DataError: if the folder is not a BERT's, the store was encoded by another tokenizer or its

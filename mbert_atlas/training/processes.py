@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, PassingError, StoppedError
 
 _PATIENCE = 60.0
 """Seconds that the others get to end once one process has failed."""
@@ -34,7 +34,7 @@ def in_processes(
 ) -> None:
     """Call a function in as many processes as there are GPUs for, or in this one.
 
-    SIGTERM is passed on to all of them.
+    SIGTERM and SIGINT are passed on to all of them.
 
     Args:
         gpus: how many were asked for; those that are not there are not counted.
@@ -43,7 +43,8 @@ def in_processes(
         arguments: of the function.
 
     Raises:
-        AtlasError: the first that a process raised, or if one ended otherwise.
+        AtlasError: the first that a process raised.
+        PassingError: if one ended otherwise; StoppedError, if that was by such a signal.
     """
     count = gpus if on_cpu else min(gpus, torch.cuda.device_count())
     if count <= 1:
@@ -72,7 +73,7 @@ def in_processes(
         threading.Thread(target=_listen, args=(process, lines))
         for process, lines in zip(running, said, strict=True)
     ]
-    with _passing_on_termination(running):
+    with _passing_on_termination(running) as passed_on:
         for listener in listeners:
             listener.start()
         _wait(running)
@@ -80,12 +81,14 @@ def in_processes(
             listener.join()
     failed = [rank for rank, process in enumerate(running) if process.returncode]
     if failed:
-        sentences = [line for rank in failed for line in said[rank] if line.startswith(_MARK)]
-        reason = sentences[0].removeprefix(_MARK).strip() if sentences else _end(running, failed[0])
-        raise AtlasError(reason)
+        for line in (line for rank in failed for line in said[rank]):
+            kind, _, sentence = line.partition(": ")
+            if kind in _KINDS:
+                raise _KINDS[kind](sentence.strip())
+        raise (StoppedError if passed_on else PassingError)(_end(running, failed[0]))
 
 
-_MARK = "AtlasError: "
+_KINDS = {kind.__name__: kind for kind in (AtlasError, PassingError, StoppedError)}
 
 
 def _end(running: list[subprocess.Popen[str]], rank: int) -> str:
@@ -114,19 +117,24 @@ def _wait(running: list[subprocess.Popen[str]]) -> None:
 
 
 @contextmanager
-def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[None]:
+def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[list[int]]:
+    passed_on: list[int] = []
+
     def pass_on(number: int, _: Any) -> None:
+        passed_on.append(number)
         for process in running:
             process.send_signal(number)
 
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield passed_on
         return
-    before = signal.signal(signal.SIGTERM, pass_on)
+    both = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, pass_on) for number in both]
     try:
-        yield
+        yield passed_on
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in zip(both, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _end_with_parent() -> None:
@@ -144,7 +152,9 @@ def _main() -> None:
         torch.distributed.init_process_group(backend)
         resolve_name(name)(**json.loads(arguments))
     except AtlasError as error:
-        print(f"{_MARK}{error}", file=sys.stderr, flush=True)
+        kind = type(error).__name__
+        kind = kind if kind in _KINDS else AtlasError.__name__
+        print(f"{kind}: {error}", file=sys.stderr, flush=True)
         sys.exit(1)
     finally:
         if torch.distributed.is_initialized():

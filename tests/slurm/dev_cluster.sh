@@ -3,13 +3,20 @@
 # dev_cluster.sh: a real SLURM cluster on one machine, for the tests.
 #
 #   dev_cluster.sh install   install the packages that it needs (apt-get; Debian 12 has SLURM 22.05)
-#   dev_cluster.sh up        start every daemon and wait until both nodes are idle
+#   dev_cluster.sh up        start every daemon and wait until all nodes are idle
+#   dev_cluster.sh up site   the same, set up as on real sites: see below
 #   dev_cluster.sh status    daemons, nodes, queue; ends with 0 only if the whole cluster is up
 #   dev_cluster.sh down      cancel the jobs, stop the daemons, delete the directory
 #
 # Node c1 is partition `cpu` (the default), node g1 partition `gpu` with two GPUs that are copies of
 # /dev/null: jobs get CUDA_VISIBLE_DEVICES but no device. Each node claims 8 CPUs and 8000 MB whatever
 # the machine has. Accounting (mariadb and slurmdbd) runs, because the tests read `sacct`.
+#
+# `up site` differs where signals, memory and priorities do. Processes are tracked and limited by cgroup:
+# memory is enforced, and a signal reaches the first process of a step alone. There is a second GPU node,
+# g2. Two more partitions have the GPU nodes too, and their jobs make room for those of `gpu`: `requeue`,
+# where they go back into the queue at once, and `cancel`, where they get SIGTERM and 20 s, then end as
+# PREEMPTED. It needs the hierarchies of cgroup v1.
 #
 # Exit status 77 means "not possible here, and this is why" (no root, packages absent, the machine
 # belongs to another cluster); every other failure is an error.
@@ -27,7 +34,7 @@ DIR=${DEV_CLUSTER_DIR:-/tmp/mbert-atlas-slurm}
 PORT=${DEV_CLUSTER_PORT:-17800}
 
 ACCOUNT=atlas
-NODES=(c1 g1)
+SITE=
 DATABASE_DAEMON_PORT=$((PORT + 1))
 DATABASE_PORT=$((PORT + 2))
 NODE_PORT=$((PORT + 4))
@@ -36,6 +43,7 @@ LOG=$DIR/log
 DEFAULT_CONF=/run/slurm/conf
 SQL_SOCKET=$DIR/mariadb.sock
 MUNGE_SOCKET=$DIR/munge.sock
+CGROUPS=/sys/fs/cgroup
 
 export PATH=$PATH:/usr/sbin:/sbin
 export SLURM_CONF=$DIR/slurm.conf
@@ -115,6 +123,39 @@ stop() { # DAEMON: TERM, then KILL after 20 s
 
 # ---- configuration ----------------------------------------------------------------------------------
 
+# The nodes of the cluster that is set up in the directory.
+nodes() { sed -n 's/^NodeName=\([^ ]*\) .*/\1/p' "$SLURM_CONF" 2>/dev/null; }
+
+require_cgroup() { # a memory limit can be set
+    local controller probe=$CGROUPS/memory/dev-cluster-probe
+    for controller in cpuacct cpuset devices freezer memory; do
+        [[ -e $CGROUPS/$controller/cgroup.procs ]] ||
+            not_here "no cgroup v1 hierarchy $CGROUPS/$controller (SLURM 22.05 needs systemd for v2)"
+    done
+    mkdir -p "$probe" && echo 16M >"$probe/memory.limit_in_bytes" ||
+        not_here "memory cannot be limited in $CGROUPS/memory"
+    rmdir "$probe"
+}
+
+site_conf() {
+    local host=$1
+    if [[ -z $SITE ]]; then
+        printf '%s\n' ProctrackType=proctrack/linuxproc TaskPlugin=task/none JobAcctGatherType=jobacct_gather/linux
+        return
+    fi
+    cat <<END
+ProctrackType=proctrack/cgroup
+TaskPlugin=task/cgroup
+JobAcctGatherType=jobacct_gather/cgroup
+SlurmdTimeout=20
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+NodeName=g2 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((NODE_PORT + 2)) CPUs=8 RealMemory=8000 Gres=gpu:2
+PartitionName=requeue Nodes=g1,g2 PriorityTier=1 PreemptMode=REQUEUE MaxTime=1-00:00:00 State=UP
+PartitionName=cancel Nodes=g1,g2 PriorityTier=1 PreemptMode=CANCEL GraceTime=20 MaxTime=1-00:00:00 State=UP
+END
+}
+
 slurm_conf() {
     local host
     host=$(hostname -s)
@@ -135,9 +176,6 @@ SlurmctldLogFile=$LOG/slurmctld.log
 SlurmdLogFile=$LOG/slurmd-%n.log
 SwitchType=switch/none
 MpiDefault=none
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/linux
 # claim more than the machine has, and come back after a failure
 SlurmdParameters=config_overrides
 ReturnToService=2
@@ -161,7 +199,19 @@ AccountingStoreFlags=job_comment
 NodeName=c1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$NODE_PORT CPUs=8 RealMemory=8000
 NodeName=g1 NodeHostname=$host NodeAddr=127.0.0.1 Port=$((NODE_PORT + 1)) CPUs=8 RealMemory=8000 Gres=gpu:2
 PartitionName=cpu Nodes=c1 Default=YES MaxTime=1-00:00:00 State=UP
-PartitionName=gpu Nodes=g1 MaxTime=1-00:00:00 State=UP
+PartitionName=gpu Nodes=g1${SITE:+,g2} PriorityTier=10 MaxTime=1-00:00:00 State=UP
+END
+    site_conf "$host"
+}
+
+cgroup_conf() {
+    echo "CgroupPlugin=cgroup/v1" # read at start, also where no other setting uses it
+    [[ -z $SITE ]] || cat <<END
+CgroupMountpoint=$CGROUPS
+CgroupAutomount=no
+ConstrainRAMSpace=yes
+ConstrainSwapSpace=yes
+AllowedSwapSpace=0
 END
 }
 
@@ -188,7 +238,7 @@ END
 configure() {
     local i
     umask 022
-    mkdir -p "$RUN" "$LOG" "$DIR/state" "$DIR/spool/c1" "$DIR/spool/g1" "$DIR/gpus"
+    mkdir -p "$RUN" "$LOG" "$DIR/state" "$DIR/spool/"{c1,g1,g2} "$DIR/gpus"
     for i in 0 1; do # SLURM accepts only device files as GPUs
         [[ -c $DIR/gpus/gpu$i ]] || mknod "$DIR/gpus/gpu$i" c 1 3
     done
@@ -199,8 +249,8 @@ configure() {
         slurmdbd_conf >"$DIR/slurmdbd.conf"
     )
     slurm_conf >"$SLURM_CONF"
-    echo "NodeName=g1 Name=gpu File=$DIR/gpus/gpu[0-1]" >"$DIR/gres.conf"
-    echo "CgroupPlugin=cgroup/v1" >"$DIR/cgroup.conf" # read at start; no setting above uses it
+    echo "NodeName=g1${SITE:+,g2} Name=gpu File=$DIR/gpus/gpu[0-1]" >"$DIR/gres.conf"
+    cgroup_conf >"$DIR/cgroup.conf"
 }
 
 claim_default_conf() {
@@ -262,6 +312,7 @@ up() {
     [[ $(id -u) == 0 ]] || not_here "the SLURM test cluster needs root"
     missing=$(missing_packages | paste -sd' ')
     [[ -z $missing ]] || not_here "packages are missing ($missing); '$0 install' installs them"
+    [[ -z $SITE ]] || require_cgroup
     claim_default_conf
     configure
     start munged munged --socket="$MUNGE_SOCKET" --key-file="$DIR/munge.key" --seed-file="$DIR/munge.seed" \
@@ -273,7 +324,7 @@ up() {
     register_user
     start slurmctld slurmctld
     wait_for 60 slurmctld scontrol ping
-    for node in "${NODES[@]}"; do start "slurmd-$node" slurmd -N "$node"; done
+    for node in $(nodes); do start "slurmd-$node" slurmd -N "$node"; done
     wait_for 60 slurm nodes_ready
     say "up; export SLURM_CONF=$SLURM_CONF"
 }
@@ -282,8 +333,18 @@ up() {
 
 queue_empty() { [[ -z $(squeue -h -t running,completing,suspended -o %i) ]]; }
 
+# Steps outlive a slurmd that was killed: end what is left in its groups, and remove them.
+leave_cgroups() { # GROUP
+    local folder
+    find "$CGROUPS/freezer/$1" -name cgroup.procs -exec cat {} + 2>/dev/null | xargs -r kill -9 2>/dev/null || true
+    sleep 0.1
+    for folder in "$CGROUPS"/*/"$1"; do
+        [[ ! -d $folder ]] || find "$folder" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    done
+}
+
 down() {
-    local daemon i
+    local daemon node i
     [[ -d $DIR ]] || return 0
     if pid_of slurmctld >/dev/null; then
         for i in PENDING RUNNING SUSPENDED; do scancel --state=$i || true; done
@@ -292,7 +353,11 @@ down() {
             sleep 0.25
         done
     fi
-    for daemon in slurmd-c1 slurmd-g1 slurmctld slurmdbd mariadbd munged; do stop $daemon; done
+    for node in $(nodes); do
+        stop "slurmd-$node"
+        leave_cgroups "slurm_$node"
+    done
+    for daemon in slurmctld slurmdbd mariadbd munged; do stop $daemon; done
     if [[ $(readlink "$DEFAULT_CONF") == "$DIR" ]]; then rm "$DEFAULT_CONF"; fi
     rm -rf "$DIR"
     say "down"
@@ -300,7 +365,7 @@ down() {
 
 status() {
     local daemon pid complete=0
-    for daemon in munged mariadbd slurmdbd slurmctld slurmd-c1 slurmd-g1; do
+    for daemon in munged mariadbd slurmdbd slurmctld $(nodes | sed 's/^/slurmd-/'); do
         if pid=$(pid_of $daemon); then echo "$daemon runs (pid $pid)"; else echo "$daemon does not run"; complete=1; fi
     done
     if pid_of slurmctld >/dev/null; then
@@ -312,7 +377,11 @@ status() {
 
 case ${1:-} in
     install) install_packages ;;
-    up) up ;;
+    up)
+        [[ ${2:-} =~ ^(site)?$ ]] || die "up or up site, not: $*"
+        SITE=${2:-}
+        up
+        ;;
     down) down ;;
     status) status ;;
     *) sed -n '3,/^$/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;

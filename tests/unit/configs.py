@@ -33,11 +33,14 @@ def config(**changes):
 
 
 def refused(folder, text):
-    """The sentence that refuses a file which is laid over the paper preset."""
+    """The sentences that refuse a file which is laid over the paper preset.
+
+    Those about other files are left out if there are some about this one: they follow from them.
+    """
     path = folder / "mine.yaml"
     path.write_text(text)
     with pytest.raises(DataError) as caught:
         papers.read_config(values(**read_yaml(path)), [*FILES, path], CODES)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message.removeprefix(f"{path}, ")
+    lines = str(caught.value).splitlines()
+    own = [line.removeprefix(f"{path}, ") for line in lines if line.startswith(str(path))]
+    return "\n".join(own or lines)

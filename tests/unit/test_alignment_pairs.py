@@ -10,9 +10,11 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 from tokenizers.processors import TemplateProcessing
+from transformers import BertConfig
 
 from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of, write_parquet
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
@@ -196,6 +198,17 @@ def test_pieces_by_hand(tmp_path, tokenizer_dir):
     assert store.meta["dropped"]["pairs of words without pieces"] == 1
     assert store.meta["counts"]["pairs"] == 2
     assert store.meta["tokenizer_sha256"] == sha256_of(tokenizer_dir / "tokenizer.json")
+
+
+def test_only_what_bert_cannot_take_is_cut(tmp_path, tokenizer_dir):
+    """64 words of two pieces stay whole, as in the authors' loader."""
+    pairs = write_pairs(tmp_path / "pairs", [(["ab"] * 64, ["a"] * 64, [(63, 63)])])
+    limit = Alignment().maximum_length
+    encode_word_pairs(pairs, tokenizer_dir, tmp_path / "store", maximum_length=limit)
+    store = load_arrays(tmp_path / "store")
+    assert store.ragged("source_ids").lengths.tolist() == [2 * 64 + 2]
+    assert store.ragged("source_pairs")[0].tolist() == [63]
+    assert limit == BertConfig().max_position_embeddings
 
 
 def test_what_lies_beyond_the_cut(tmp_path, tokenizer_dir):

@@ -83,7 +83,7 @@ def test_merge_goes_mapping_by_mapping_and_replaces_lists():
     ("text", "place", "sentence"),
     [
         ("seed: [1]\n", "line 1, key seed", "there is no such key; did you mean 'seeds'?"),
-        ("run: x\nseeds: [1, 1]\n", "line 2, key seeds", "the same seed twice"),
+        ("run: x\nseeds: [1, 1]\n", "line 2, key seeds", "the same twice: 1"),
         (
             "run: x\npapers: [nonsense]\n",
             "line 2, key papers",
@@ -173,9 +173,9 @@ encodings: {{trees: {{task: dependency_parsing}}}}
     ("whole", "old", "new", "place", "sentence"),
     [
         (ENCODERS, "one, ", "onne, ", "line 3, key encoders.two.changed.encoder", "mean 'one'?"),
-        (ENCODERS, "mbert", "two", "line 3", "one -> two -> one is a circle"),
+        (ENCODERS, "mbert", "two", "line 2", "one -> two -> one is a circle"),
         (SHARED, "of: mbert", "of: mbertt", "line 2", "did you mean 'mbert'?"),
-        (SHARED, "of: mbert", "of: one", "line 3", "two -> one -> two is a circle"),
+        (SHARED, "of: mbert", "of: one", "line 3", "one -> two -> one is a circle"),
         (SHARED, "of: mbert", "of: two", "line 2", "'two' has no tokenizer of its own"),
         (ENCODERS, "[wikipedia]", "[xnli]", "line 2", "'xnli' is not defined as running text"),
         (ENCODERS, "[hi]", "[ti]", "line 2", "'ti' is not defined in datasets.wikipedia"),
@@ -236,7 +236,7 @@ def test_layers_to_draw_anew_that_are_none_are_refused(layers):
 
 
 def test_files_that_are_missing_or_not_yaml_are_named(tmp_path):
-    with pytest.raises(DataError, match="no such config file"):
+    with pytest.raises(DataError, match="no such file"):
         papers.load([tmp_path / "absent.yaml"], ROOT)
     assert refused(tmp_path, "run: demo\n  seeds: [1\n").startswith("line 2")
     assert "not a mapping" in refused(tmp_path, "- run\n")

@@ -36,6 +36,28 @@ def test_awesome_counts_from_one_and_knows_possible_links(tmp_path: Path) -> Non
     assert sentence.possible == {(0, 0), (1, 2), (0, 1)}
 
 
+IDEOGRAPHIC_SPACE, NO_BREAK_SPACE = "\u3000", "\u00a0"
+
+
+def test_blanks_of_other_scripts_are_words_or_parts_of_words(tmp_path: Path) -> None:
+    """Japanese gold has U+3000 as a token of its own; words after it keep their places."""
+    japanese = ["\u732b", IDEOGRAPHIC_SPACE, "\u3060", f"\u7530{NO_BREAK_SPACE}\u4e2d"]
+    text = " ".join(japanese)
+    xlwa = write(tmp_path / "dev.tsv", f"a cat\t{text}\t0-3 1-0\n")
+    texts = write(tmp_path / "x.src-tgt", f"a cat ||| {text}\n")
+    links = write(tmp_path / "x.gold", "1-4 2-1\n")
+    english = write(tmp_path / "en", "<s snum=1> a cat </s>\n")
+    other = write(tmp_path / "ja", f"<s snum=1> {text} </s>\n")
+    numbered = write(tmp_path / "wa", "1 1 4\n1 2 1\n")
+    for (sentence,) in (
+        read_gold(xlwa, "xlwa"),
+        read_gold([texts, links], "awesome"),
+        read_gold([english, other, numbered], "naacl"),
+    ):
+        assert sentence.target_tokens == japanese
+        assert sentence.sure == {(0, 3), (1, 0)}
+
+
 @pytest.fixture
 def naacl(tmp_path: Path) -> list[Path]:
     return [

@@ -51,7 +51,7 @@ def test_cut_archive_is_one_sentence(tmp_path: Path, suffix: str, keep: float) -
     path = tmp_path / f"text.txt{suffix}"
     data = COMPRESSORS[suffix]("".join(f"{n * n} lines\n" for n in range(5_000)).encode())
     path.write_bytes(data[: int(len(data) * keep)])
-    with pytest.raises(DataError, match=r"text\.txt.*cut short or damaged.*fetch it again"):
+    with pytest.raises(DataError, match=r"text\.txt.*cut short or damaged.*fetches it again"):
         list(numbered_lines(path))
 
 

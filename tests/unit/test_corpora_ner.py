@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from seqeval.metrics.sequence_labeling import get_entities
 
-from mbert_atlas.corpora.ner import TAGS, entity_tags, parse_tagged, read_ner
+from mbert_atlas.corpora.ner import TAGS, _prefixed, entity_tags, parse_tagged, read_ner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json
 from mbert_atlas.schemas import TAGGED_SENTENCES
@@ -154,7 +154,7 @@ def test_conll_becomes_iob2_with_one_more_type(tmp_path: Path) -> None:
     ("text", "format", "message"),
     [
         ("a NN O\n", "conll2003", "line 1: 3 columns where word, part of speech, chunk and tag"),
-        ("a NN O O\n\nb NN O I-TIME\n", "conll2003", "line 3: 'B-TIME' is not one of"),
+        ("a NN O O\n\nb NN O I-TIME\n", "conll2003", "line 3: 'I-TIME' is not one of"),
         ("a\tO\nb\n", "panx", "line 2: 1 tab-separated columns where 2"),
         ("a\tO\nb\tO\tx\n", "panx", "line 2: 3 tab-separated columns where 2"),
         ("a\tO\n \n", "panx", "line 2: 1 tab-separated columns"),
@@ -198,7 +198,9 @@ tagged = st.lists(
 def test_what_is_written_is_read(sentences: list[list[tuple[str, str]]], prefix: str) -> None:
     text = "".join("".join(f"{prefix}{w}\t{t}\n" for w, t in s) + "\n" for s in sentences)
     lines = list(enumerate(text.split("\n"), 1))
-    read_back = list(parse_tagged(lines, "x", prefix.removesuffix(":") or None))
+    read_back = list(
+        parse_tagged(lines, "x", *([_prefixed(prefix.removesuffix(":"))] if prefix else []))
+    )
     assert [list(zip(s.forms, s.tags, strict=True)) for s in read_back] == sentences
     starts = [line for line, before in zip(lines, [(0, ""), *lines], strict=False) if not before[1]]
     assert [s.line for s in read_back] == [number for number, line in starts if line]

@@ -99,7 +99,7 @@ def test_multinli_zip(tmp_path: Path, split: str, expected: str) -> None:
         ('["a"]', "line 2: not a MultiNLI record"),
         ('{"pairID": "9"}', "line 2: not a MultiNLI record .*sentence1"),
         (json.dumps(record(2, "maybe")), "line 2: 'maybe' is not one of entailment"),
-        (json.dumps(record(1)), "line 2: pair 1n was already read"),
+        (json.dumps(record(1)), "line 2: pair '1n' was already read"),
     ],
 )
 def test_bad_multinli_names_the_line(tmp_path: Path, line: str, message: str) -> None:
@@ -196,7 +196,7 @@ def test_missing_labels(stripped: Path) -> None:
     [
         ("a\tb\tneutral\n", r"test-de\.tsv: it ends before line 2"),
         ("a\tb\tneutral\n" * 4, r"test-de\.tsv, line 4: has no counterpart"),
-        ("a\tb\tneutral\nc\td\tyes\n", r"test-de\.tsv, line 2: 'yes' is not one of"),
+        ("a\tb\tneutral\nc\td\tyes\ne\tf\tneutral\n", r"test-de\.tsv, line 2: 'yes' is not one of"),
     ],
 )
 def test_labels_must_be_parallel(stripped: Path, labels: str, message: str) -> None:

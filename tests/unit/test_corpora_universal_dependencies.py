@@ -196,7 +196,7 @@ def test_table_and_card(tmp_path: Path) -> None:
 
 def test_sentence_read_twice_is_an_error(tmp_path: Path) -> None:
     path = treebank(tmp_path, "es_one-ud-test.conllu", SAMPLE)
-    with pytest.raises(DataError, match="sentence es_one-a1 was already read"):
+    with pytest.raises(DataError, match="sentence 'es_one-a1' was already read"):
         read_treebanks([path, path], "es", "test", tmp_path / "o.parquet", tmp_path / "c.json")
     assert not (tmp_path / "o.parquet").exists()
     assert not (tmp_path / "c.json").exists()

@@ -176,7 +176,7 @@ def test_bad_dump_is_one_sentence(tmp_path: Path, kind: str) -> None:
 def test_truncated_dump(tmp_path: Path, suffix: str) -> None:
     path = write_dump(tmp_path / f"d.xml{suffix}", dump(*PAGES * 50))
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(DataError, match=r"cut short or damaged .*fetch it again"):
+    with pytest.raises(DataError, match=r"cut short or damaged .*fetches it again"):
         extract(path)
 
 

@@ -43,7 +43,7 @@ def test_files_of_single_languages_win_and_keep_their_format():
 
 def test_missing_files_and_unknown_placeholders_name_the_key():
     with pytest.raises(DataError, match=r"key datasets\.mine\.files_by_language.*'en'"):
-        sources("mine", dataset(files_by_language={"es": []}), "en", LANGUAGES)
+        sources("mine", dataset(files_by_language={"es": [Source(path="a")]}), "en", LANGUAGES)
     with pytest.raises(DataError, match=r"key datasets\.mine: '\{code\}' has a placeholder"):
         sources("mine", dataset(files="{code}"), "en", LANGUAGES)
     own = {"es": [Source(path="a-{language}", partners=["{language.name}"])]}

@@ -251,11 +251,13 @@ def test_pretraining_learns_and_writes_an_encoder(tmp_path):
     encode_texts(texts, tokenizer_dir, tmp_path / "store", max_length=16)
     spec = Pretraining(
         vocabulary_size=100,
+        alphabet_size=50,
         hidden_size=16,
         layers=1,
         heads=2,
         intermediate_size=32,
         positions=32,
+        max_length=16,
         optimisation=Optimisation(learning_rate=5e-3, batch_size=16, epochs=10),
     )
     logs = [

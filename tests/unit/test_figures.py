@@ -354,7 +354,6 @@ def test_points_of_all_classes_take_turns() -> None:
 def test_languages_look_the_same_in_every_panel_and_figure() -> None:
     few = projections("xnli", ["ar", "de", "hi", "zh"])
     many = projections("udpos")
-    assert legend(few, 1) == legend(many, 1)
     style = looks(genera())
     for figure, codes in ((few, ["ar", "de", "hi", "zh"]), (many, list(genera()))):
         seen = {colour for _, _, colour, _ in drawn(figure.axes[3])}
@@ -539,6 +538,72 @@ def test_transfer_plot_shows_seeds_means_and_hollow_reported_values() -> None:
     assert legend == ["original", "adjusted", "one seed", "reported by the paper"]
 
 
+def test_a_legend_lists_no_language_without_a_point() -> None:
+    few = projections("xnli", spoil=lambda frame: frame[frame["language"].isin(["de", "hi"])])
+    many = legend(projections("xnli"), 1)
+    assert len(legend(few, 1)) == len(many)  # the other condition still has all languages
+    own = points("label", ["de", "hi"], list(LABEL_LOOKS["xnli"]))
+    figure = projection_grid(
+        [Condition("initial", own[own["language"].isin(["de", "hi"])], {})],
+        title="t",
+        task="xnli",
+        languages=list(genera()),
+        names={},
+        genera=genera(),
+    )
+    found = figure.axes[4].get_legend()
+    assert found is not None
+    lines = [text.get_text() for text in found.get_texts()]
+    assert lines == ["Germanic", "de", "Indic", "hi"]
+    assert found.legend_handles[1].get_color() == looks(genera())["de"].colour
+
+
+def test_conditions_keep_their_look_and_panels_have_their_own_languages() -> None:
+    frame = transfer()
+    order = ["original", "continual", "adjusted"]
+    tests = pd.concat(
+        [
+            frame.assign(test="one"),
+            frame[(frame["language"] == "hi") & (frame["condition"] == "adjusted")].assign(
+                test="two", seed=1
+            ),
+        ]
+    ).drop_duplicates(["test", "language", "condition", "protocol", "seed"])
+    figure = transfer_plot(tests, title="t", value_label="v", order=order)
+    one, _, two, _ = figure.axes
+    assert [tick.get_text() for tick in two.get_yticklabels()] == ["hi"]
+    assert len(one.get_yticklabels()) == 2
+
+    def look(axes: Axes, text: str) -> tuple[object, object]:
+        (line,) = [line for line in axes.lines if line.get_label() == text]
+        return line.get_color(), line.get_marker()
+
+    assert look(one, "adjusted") == look(two, "adjusted")
+    alone = frame[frame["condition"] == "adjusted"]
+    figure = transfer_plot(alone, title="t", value_label="v", order=order)
+    assert look(figure.axes[0], "adjusted") == look(one, "adjusted")
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["adjusted", "one seed"]
+
+
+def test_a_legend_names_only_what_is_drawn() -> None:
+    reported = pd.DataFrame([("ru", "original", 1.0)], columns=["language", "condition", "value"])
+    frame = transfer()
+    figure = transfer_plot(frame[frame["seed"] == 1], reported, title="t", value_label="v")
+    found = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert found == ["original", "adjusted"]
+
+
+def test_curves_keep_the_look_of_a_line() -> None:
+    def colours(lines: str) -> dict[str, object]:
+        frame = pd.DataFrame(
+            [{"panel": "p", "line": line, "along": 1, "value": 1, "seed": 1} for line in lines]
+        )
+        figure = curve_plot(frame, title="", along_label="", value_label="", order=list("abc"))
+        return {str(line.get_label()): line.get_color() for line in figure.axes[0].lines}
+
+    assert colours("cb")["c"] == colours("c")["c"] == colours("abc")["c"]
+
+
 def test_transfer_plot_refuses_what_it_cannot_show() -> None:
     with pytest.raises(AtlasError, match="nothing measured for condition continual"):
         transfer_plot(transfer(), title="t", value_label="v", conditions=["continual"])
@@ -579,7 +644,7 @@ def test_scores_are_read_with_gains_first_and_by_language_of_training(tmp_path: 
     pd.DataFrame(rows).assign(metric="accuracy").to_csv(reported, index=False)
     measured, beside, label = read_scores(path, reported)
     assert label == "accuracy, F1 (%)"
-    assert set(measured["test"]) == {"XNLI", "MLQA: one side in English"}
+    assert set(measured["test"]) == {"XNLI", "MLQA: mixed"}
     assert set(measured["protocol"]) == {"both"}  # they agree in all values
     assert beside is not None
     assert set(beside["metric"]) == {"accuracy"}

@@ -177,11 +177,13 @@ def test_pretraining_on_the_device(tmp_path):
     encode_texts(texts, tokenizer, tmp_path / "store", max_length=16)
     spec = Pretraining(
         vocabulary_size=100,
+        alphabet_size=50,
         hidden_size=16,
         layers=1,
         heads=2,
         intermediate_size=32,
         positions=32,
+        max_length=32,
         optimisation=Optimisation(learning_rate=5e-3, batch_size=16, epochs=10),
     )
     log = pretrain(spec, tokenizer, tmp_path / "store", tmp_path / "model", seed=3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -74,9 +75,29 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
         if protocol == "published":  # means over pairs (or words and specials) and 2 dims
             expected = 0.1 * pull / (5 * 2) + regulariser / ((4 * first + 3 * second) * 2)
         else:
-            expected = 0.1 * (pull / 5 + regulariser / 5)
+            expected = 0.1 * (pull + regulariser) / (5 * 2)  # Eq. 1 over 5 pairs and 2 dims
         assert made.loss(model, step).item() == pytest.approx(expected)
     assert len(seen) > 1
+
+
+def test_replay_does_not_swamp_the_task(tmp_path: Path) -> None:
+    """At mBERT's width each term has the order of the loss of an unsure classifier, ln 3."""
+    toy_pairs(tmp_path / "store", sentences=40)
+    toy_encoder(tmp_path / "encoder", dims=768)
+    model = load_encoder(toy_encoder(tmp_path / "adjusted", dims=768)).eval()
+    with torch.no_grad(), torch.random.fork_rng():
+        torch.manual_seed(0)
+        for weights in model.parameters():  # as an adjustment moves them
+            weights += 0.1 * weights.std() * torch.randn_like(weights)
+    pulls = []
+    for adjustment in (Adjustment(dropout_in_training=False), corrected_adjustment()):
+        made = _prepared(tmp_path, adjustment, Replay(scope="both"))
+        terms = alignment_terms(model, made.collate(made.draw(0)), "mean")
+        pulls.append(terms[0].item())
+        for term in terms:
+            assert 0.1 < term.item() / math.log(3) < 10
+        assert made.loss(model, 0).item() == pytest.approx(0.01 * sum(terms).item())
+    assert pulls[0] == pytest.approx(pulls[1])  # alpha weighs what it was tuned for
 
 
 def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F811
@@ -226,7 +247,6 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     resumed = _finetune(folder, "resumed", _replay(folder))
     assert calls == [0, 1, 2, 3, 4, *range(4, 12)]
     assert (whole.steps, resumed.steps, resumed.resumptions) == (12, 12, 1)
-    assert not (folder / "resumed/state").exists()
     for file in ("predictions.parquet", "model/model.safetensors", "model/head.safetensors"):
         assert (folder / "resumed" / file).read_bytes() == (folder / "whole" / file).read_bytes()
 

@@ -31,7 +31,7 @@ from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import read_parquet
+from mbert_atlas.files import read_parquet, write_json
 from mbert_atlas.schemas import TAG_PREDICTIONS
 from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy
@@ -131,8 +131,25 @@ def test_of_equally_good_epochs_the_first_is_kept(small_run, tmp_path):
     best = max(log.scores)
     assert log.scores.count(best) > 1
     assert log.epoch == log.scores.index(best) > 0
-    assert not (tmp_path / "state").exists()
     assert scored_anew(small_run, "macro_f1") == pytest.approx(best)
+
+
+def test_weights_that_a_saved_state_refers_to_stay(tmp_path, monkeypatch):
+    best, scores = BestEpoch(Selection()), iter([0.1, 0.3, 0.2, 0.4, 0.5, 0.6])
+    best._job = SimpleNamespace(state_dir=tmp_path, description="run")
+    monkeypatch.setattr(best, "_score", lambda *_: next(scores))
+
+    def kept(epochs):
+        for _ in range(epochs):
+            best.end_epoch(0, torch.nn.Linear(1, 1))
+        return sorted(path.name for path in (tmp_path / "epochs").iterdir())
+
+    assert kept(1) == ["epoch-0.safetensors"]
+    assert kept(2) == ["epoch-1.safetensors"]
+    write_json({"methods": [None, best.state]}, tmp_path / "step-3/meta.json")
+    assert kept(2) == ["epoch-1.safetensors", "epoch-4.safetensors"]
+    (tmp_path / "step-3/meta.json").unlink()
+    assert kept(1) == ["epoch-5.safetensors"]
 
 
 def test_the_model_before_training_competes(small_run, tmp_path):

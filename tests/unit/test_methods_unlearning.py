@@ -484,7 +484,6 @@ def test_a_killed_run_goes_on_to_the_same_bytes(folder, unit, chosen, condition,
     else:
         assert whole.steps == 24
         assert (whole.scores, whole.epoch) == ([], None)
-    assert not (folder / "killed/state").exists()
     same_files(folder, "whole", "killed")
 
 

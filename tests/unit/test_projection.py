@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from mbert_atlas.analysis.clustering import cluster_agreement
 from mbert_atlas.analysis.projection import (
     cluster_sample,
+    draw_points,
     project_sample,
     sample_points,
     stratified_sample,
@@ -188,7 +190,10 @@ def _sets(folder: Path, unit: str, vectors: int) -> tuple[Path, Path]:
 
 def _project(folder: Path, unit: str, vectors: int) -> Path:
     output = folder / f"{vectors}.parquet"
-    project_sample(*_sets(folder, unit, vectors), output, **SIZE)
+    draw_points(*_sets(folder, unit, vectors), folder / f"p{vectors}", **SIZE)
+    for name in ("t", "w"):  # the sample is all that maps and clusters need
+        shutil.move(folder / f"{name}{vectors}", folder / f"read-{name}{vectors}")
+    project_sample(folder / f"p{vectors}", output)
     return output
 
 
@@ -204,9 +209,9 @@ def test_all_models_show_the_same_sample(tmp_path: Path, unit: str) -> None:
 def test_points_and_clusters_of_a_sample(tmp_path: Path, unit: str) -> None:
     table = read_parquet(_project(tmp_path, unit, 3), PROJECTION).to_pandas()
     clusters = tmp_path / "clusters.json"
-    cluster_sample(tmp_path / "t3", tmp_path / "w3", clusters, language_clusters=6, **SIZE)
+    cluster_sample(tmp_path / "p3", clusters, language_clusters=6)
     found = read_json(clusters)
-    data = {name: read_features(tmp_path / f"{name[0]}3") for name in ("target", "wikipedia")}
+    data = {name: read_features(tmp_path / f"read-{name[0]}3") for name in ("target", "wikipedia")}
     rows = dict(zip(data, sample_points(**data, seed=0, **SIZE), strict=True))
     assert table["dataset"].tolist() == [name for name in data for _ in rows[name]]
     assert sorted(found) == ["label", "language_target", "language_wikipedia"]
@@ -236,7 +241,8 @@ def test_labels_that_the_sample_lacks_have_clusters_too(tmp_path: Path) -> None:
     folder = _features(tmp_path / "t", "text", splits=False, examples=12)
     assert len(set(read_features(folder).labels.tolist())) == 2
     clusters, wikipedia = tmp_path / "c.json", _sets(tmp_path, "text", 4)[1]
-    cluster_sample(folder, wikipedia, clusters, language_clusters=6, **SIZE)
+    draw_points(folder, wikipedia, tmp_path / "points", **SIZE)
+    cluster_sample(tmp_path / "points", clusters, language_clusters=6)
     assert read_json(clusters)["label"]["published"]["k"] == 3
 
 
@@ -244,11 +250,13 @@ def test_refusals(tmp_path: Path) -> None:
     target, wikipedia = _sets(tmp_path, "text", 1)
     unsplit = _features(tmp_path / "unsplit", "text", splits=False)
     few = _features(tmp_path / "few", "text", splits=False, examples=2)
-    output = tmp_path / "output"
+    output, points = tmp_path / "output", tmp_path / "points"
     with pytest.raises(DataError, match="split test: it has no examples"):
-        project_sample(target, unsplit, output, **SIZE)
+        draw_points(target, unsplit, output, **SIZE)
+    draw_points(target, wikipedia, points, per_cell=50, per_language=7)
     with pytest.raises(AtlasError, match="26 vectors cannot make 33 clusters"):
-        cluster_sample(target, wikipedia, output, language_clusters=33, per_cell=50, per_language=7)
+        cluster_sample(points, output, language_clusters=33)
+    draw_points(few, wikipedia, points, **SIZE)
     with pytest.raises(AtlasError, match="too few for a t-SNE"):
-        project_sample(few, wikipedia, output, **SIZE)
+        project_sample(points, output)
     assert not output.exists()

@@ -78,7 +78,12 @@ def test_families_with_the_same_content_are_one_run():
             "xnli-mixed": ["es", "ru", "vi", "hi"],
         },
         "published": {
-            "optimisation": {"learning_rate": 5e-5, "batch_size": 32, "epochs": 2},
+            "optimisation": {
+                "learning_rate": 5e-5,
+                "batch_size": 32,
+                "epochs": 2,
+                "epsilon": 1e-6,
+            },
         },
     }
     runs = table(runs={"same": family})
@@ -138,7 +143,7 @@ def test_unknown_language_circle_and_id_are_refused():
 SEARCH = {
     "draws": 5,
     "space": {"head.initial_stddev": [0.1, 0.01], "optimisation.batch_size": [64, 32, 16]},
-    "evaluate": {"xnli": ["ru"]},
+    "evaluate": {"xnli-dev": ["ru"]},
     "choose_by": {"published": {"metric": "accuracy"}, "corrected": {"metric": "accuracy"}},
 }
 
@@ -157,7 +162,7 @@ def test_a_search_draws_different_values_and_trains_them_on_other_data():
     assert name == "nli-draw01"
     assert run.seeds == (0,)
     assert 0 not in base.seeds  # no final run repeats a draw
-    assert run.specification["evaluate"] == {"xnli": ["ru"]}
+    assert run.specification["evaluate"] == {"xnli-dev": ["ru"]}
     hyperparameters = run.specification["hyperparameters"]
     before = base.specification["hyperparameters"]
     assert hyperparameters["head"]["initial_stddev"] == values["head.initial_stddev"]

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.labels import language
 from mbert_atlas.papers import names
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
@@ -23,7 +24,8 @@ from mbert_atlas.scorecard.cells import KEY
 from mbert_atlas.scorecard.compare import COLUMNS, compare, write_scorecard
 from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_cost
 from mbert_atlas.scorecard.page import FigureLink, write_page
-from mbert_atlas.scorecard.tables import artifact_name, language_name, lay_out, write_tables
+from mbert_atlas.scorecard.reasons import read_reasons, write_reasons
+from mbert_atlas.scorecard.tables import Table, artifact_name, lay_out, write_tables
 
 REPORTED = sorted((Path(__file__).parents[2] / "resources" / "reported").glob("*.csv"))
 NAMES = {"en": "English", "es": "Spanish", "ru": "Russian", "vi": "Vietnamese", "hi": "Hindi"}
@@ -310,6 +312,17 @@ def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
     assert (of_table[of_table["kind"] == "value"].iloc[-1]["target"]) == "fr"
 
 
+def test_our_own_differences_are_among_the_claims(tmp_path: Path) -> None:
+    thai = [cell.format("th") for cell in (ORIGINAL, ADJUSTED)]
+    frame = score(tmp_path, *seeds(thai[0], 60.0, 61.0), *seeds(thai[1], 62.0, 62.5))
+    claim = row_of(frame, f"{thai[1]}_minus_original")
+    assert (claim["kind"], claim["published_mean"]) == ("claim", pytest.approx(1.75))
+    assert claim["published_verdict"] == rules.NO_REPORTED_VALUE
+    assert pd.isna(claim["corrected_verdict"])
+    frame = score(tmp_path, *seeds(thai[0], 60.0))
+    assert (frame["target"] == "th").sum() == 1  # no difference without the other condition
+
+
 def test_presets_off_the_papers_are_not_judged(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 74.2, 74.3), comparable=False)
     row = row_of(frame, ORIGINAL.format("es"))
@@ -388,8 +401,8 @@ def test_names() -> None:
     assert artifact_name("appendixA") == "Appendix A"
     assert artifact_name("section5.4") == "Section 5.4"
     assert artifact_name("wals_check") == "wals check"
-    assert language_name("en+hi", NAMES) == "English + Hindi"
-    assert language_name("zero_shot", NAMES) == "zero shot"
+    assert language("en+hi", NAMES) == "English + Hindi"
+    assert language("zero_shot", NAMES) == "zero shot"
 
 
 def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:
@@ -403,21 +416,77 @@ def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:
     values, claims = lay_out(table2, NAMES, CONTRASTS["adjusting2020"])
     assert values.columns == claims.columns == ["Spanish", "Russian", "Vietnamese", "Hindi"]
     assert values.common == {
-        "task": "xnli",
-        "model": "mbert",
+        "task": "XNLI",
+        "model": "mBERT",
         "source": "English",
         "metric": "accuracy",
     }
     assert values.row_facets == ["condition"]
-    texts, lines = values.rows[1]
+    texts, cells = values.rows[1]
     assert texts == ["adjusted"]
-    assert [line.version for line in lines] == ["reported", "published"]
-    assert [str(cell) for cell in lines[0].cells] == ["74.82*", "69.45*", "70.88*", "61.54*"]
-    assert [str(cell) for cell in lines[1].cells] == ["75.00* ± 0.71", "", "", ""]
-    assert lines[1].cells[0].verdict == rules.REPRODUCED
-    assert "2 seeds" in lines[1].cells[0].details
+    assert [cell.reported for cell in cells if cell] == ["74.82*", "69.45*", "70.88*", "61.54*"]
+    assert [list(map(str, cell.ours.values())) for cell in cells if cell] == [
+        ["75.00* ± 0.71"],
+        [],
+        [],
+        [],
+    ]
+    assert values.protocols == ["published"]
+    assert cells[0] is not None
+    ours = cells[0].ours["published"]
+    assert (ours.difference, ours.verdict) == ("+0.18", rules.REPRODUCED)
+    assert "2 seeds" in ours.details
     assert claims.rows[0][0] == ["adjusted − original"]
-    assert str(claims.rows[0][1][1].cells[0]) == "+0.50* ± 0.00"
+    assert claims.rows[0][1][0] is not None
+    assert str(claims.rows[0][1][0].ours["published"]) == "+0.50* ± 0.00"
+
+
+def laid_out(frame: pd.DataFrame, paper: str, artifact: str) -> list[Table]:
+    return lay_out(frame[(frame["paper"] == paper) & (frame["artifact"] == artifact)], NAMES)
+
+
+def test_a_place_has_one_line_whatever_the_protocols_and_they_may_agree(tmp_path: Path) -> None:
+    lines = [*seeds(ORIGINAL.format("es"), 74.0), *seeds(ADJUSTED.format("es"), 75.0)]
+    lines += [line.replace("published", "corrected") for line in lines]
+    values = laid_out(score(tmp_path, *lines), "adjusting2020", "table2")[0]
+    assert [texts for texts, _ in values.rows] == [["original"], ["adjusted"], ["continual"]]
+    assert values.agrees
+    assert values.protocols == ["published"]
+    lines[-1] = lines[-1].replace("75.0", "76.0")
+    values = laid_out(score(tmp_path, *lines), "adjusting2020", "table2")[0]
+    assert values.protocols == ["published", "corrected"]
+
+
+def test_many_languages_go_down_and_many_metrics_across(tmp_path: Path) -> None:
+    cell = "adjusting2020,{},words,mbert,{},en,{},{},{}"
+    lines = [
+        f"{cell.format('figure1', condition, target, '', metric)},1.5,published,1,9"
+        for condition in ("original", "adjusted", "nli")
+        for target in ("ru", "hi")
+        for metric in ("auc", "mean_ratio", "share", "distance")
+    ]
+    lines += [
+        f"{cell.format('table6', condition, f'l{number}', layers, 'las')},1.5,published,1,9"
+        for number in range(20)
+        for layers, condition in (("", "ref"), ("1-2", "random_init"), ("3-4", "random_init"))
+    ]
+    frame = score(tmp_path, *lines)
+    (figure,) = laid_out(frame, "adjusting2020", "figure1")
+    assert figure.columns == ["AUC", "mean ratio", "share", "distance"]
+    assert figure.row_facets == ["target", "condition"]
+    assert len(figure.rows) == 6
+    (table,) = laid_out(frame, "adjusting2020", "table6")
+    assert table.columns == ["as it is", "1-2, drawn anew", "3-4, drawn anew"]
+    assert table.row_facets == ["target"]
+    assert len(table.rows) == 20
+
+
+def test_pages_begin_with_the_languages_that_were_run(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("hi"), 59.0))
+    write_out(frame, "adjusting2020", "table2", tmp_path)
+    page = read(tmp_path / "t.html")
+    assert page.text.index("Hindi") < page.text.index("Spanish")
+    assert "Spanish" in page.folded
 
 
 def test_a_star_against_what_is_compared_itself_is_double() -> None:
@@ -446,7 +515,7 @@ def test_facts_go_before_the_numbers(tmp_path: Path) -> None:
     facts = [{"language": "Hindi", "word order": "SOV"}]
     write_out(frame, "adjusting2020", "table1", tmp_path, facts=facts)
     text = (tmp_path / "t.html").read_text()
-    assert text.index("<td>SOV</td>") < text.index("150,000") < text.index("149,000")
+    assert text.index("<td>SOV</td>") < text.index("149,000") < text.index("150,000")
 
 
 @pytest.mark.parametrize(("table", "own"), [("table1", True), ("table2", False), ("table3", False)])
@@ -530,6 +599,15 @@ def render(frame: pd.DataFrame, tmp_path: Path, **more: Any) -> Page:
     return read(output)
 
 
+def test_the_page_says_why_an_artifact_was_not_run(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 74.0, 74.5))
+    paper, artifact = frame[frame["published_mean"].isna()][["paper", "artifact"]].iloc[-1]
+    path = tmp_path / "not_run.csv"
+    write_reasons([(paper, artifact, "XNLI is <gone>."), ("x", "y", "Why.")], path)
+    assert "XNLI is <gone>." in render(frame, tmp_path, reasons=read_reasons(path)).text
+    assert "XNLI is" not in render(frame, tmp_path).text
+
+
 def test_page_of_a_comparable_run(tmp_path: Path) -> None:
     frame = score(
         tmp_path,
@@ -578,7 +656,9 @@ def test_page_needs_no_network_and_demo_says_so_plainly(tmp_path: Path) -> None:
     assert "These numbers are not comparable to the papers'." in page.text
     assert "not comparable to the papers" not in page.folded
     assert not page.sources
-    assert all(link.startswith(("#", "index.html", "papers/")) for link in page.links)
+    assert all(
+        link.startswith(("#", "index.html", "papers/", "scorecard.csv")) for link in page.links
+    )
     assert "≁ not comparable" in page.text
     again = render(frame, tmp_path, comparable=False)
     assert again.text == page.text

@@ -66,7 +66,6 @@ def test_only_an_equal_specification_will_do(shipped):
     for changes, reason in (
         ({"seed": 4}, f"scratch.seed is 4, and 3 {where}"),
         ({"pretraining": {"layers": 3}}, f"scratch.pretraining.layers is 3, and 2 {where}"),
-        ({"texts": []}, f'scratch.texts is [], and ["wikipedia"] {where}'),
         ({"aligned_start": {"bitexts": ["wikimatrix"]}}, f"scratch.aligned_start is not {where}"),
     ):
         assert shipping.why_train(folder, specification(**changes)) == reason

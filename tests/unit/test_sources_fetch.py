@@ -9,7 +9,7 @@ import lzma
 import os
 import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -23,7 +23,9 @@ from mbert_atlas.sources import (
     Mirror,
     Register,
     fetch,
+    fetch_all,
     fetch_snapshot,
+    origin_of,
     require_available,
     snapshot_path,
     write_manifest,
@@ -276,6 +278,16 @@ def test_a_missing_file_is_not_asked_for_again(tmp_path, upstream, register):
     assert not [name for name in left_in(tmp_path) if "gone" in name]
 
 
+def test_what_cannot_be_had_keeps_nothing_else_from_being_fetched(tmp_path, upstream, register):
+    upstream.files["/known.bin"] = CONTENT
+    paths = ["data/gone.zip", "private/corpus.zip", "data/known.bin"]
+    with pytest.raises(AtlasError, match="2 could not be fetched:") as caught:
+        fetch_all(paths, [], tmp_path, register=register)
+    assert "404 Not Found, so data/gone.zip" in str(caught.value)
+    assert "private/corpus.zip" in str(caught.value)
+    assert (tmp_path / "data/known.bin").read_bytes() == CONTENT
+
+
 def test_a_server_that_is_not_there_is_named(tmp_path, upstream):
     for address in ("http://127.0.0.1:9/x", "http://[/x"):
         with pytest.raises(DataError, match=r"the download of x broke off.*correct the address"):
@@ -405,7 +417,8 @@ def test_a_truncated_xz_with_a_matching_checksum_is_damaged(tmp_path, register):
         (None, "the mirror has no manifest"),
         ("path\tsha\n", "line 1: no columns path and sha256"),
         ("path\tsha256\na\tabc\n", "line 2: 'abc' is not a sha256"),
-        ("path\tsha256\na\n", "line 2: None is not a sha256"),
+        ("path\tsha256\na\n", "line 2: '' is not a sha256"),
+        (f"path\tsha256\na\t{'0' * 64}\tb\n", "line 2: 3 tab-separated cells where the header"),
         (f"path\tsha256\na\t{'0' * 64}\na\t{'0' * 64}\n", "line 3: a is listed twice"),
     ],
 )
@@ -435,7 +448,7 @@ def test_a_folder_becomes_a_mirror_by_write_manifest(tmp_path, register):
     (path / "config.json").write_text("{}")
     assert write_manifest(folder, register) == 4
     mirror = Mirror.read(folder)
-    assert set(mirror.sha256) == {
+    assert set(mirror.rows) == {
         "data/known.bin",
         "data/text.txt.xz",
         "private/corpus.zip",
@@ -443,13 +456,46 @@ def test_a_folder_becomes_a_mirror_by_write_manifest(tmp_path, register):
     }
     fetch("private/corpus.zip", tmp_path / "c.zip", register=register, mirror=folder)
     assert (tmp_path / "c.zip").read_bytes() == b"corpus"
-    (folder / "data2").mkdir()
-    (folder / "data2/x").write_bytes(b"x")
-    with pytest.raises(DataError, match=r"path data2/x: no source is registered"):
-        write_manifest(folder, register)
     (tmp_path / "empty").mkdir()
     with pytest.raises(AtlasError, match="no files to list"):
         write_manifest(tmp_path / "empty", register)
+
+
+def test_a_file_of_ones_own_needs_only_a_line_in_the_manifest(tmp_path, register):
+    folder, path = tmp_path / "mirror", "mine/lines.txt"
+    (folder / "mine").mkdir(parents=True)
+    (folder / path).write_bytes(b"one\n")
+    assert write_manifest(folder, register) == 1
+    require_available([path], register=register, mirror=folder, offline=True)
+    fetch(path, tmp_path / "lines.txt", register=register, mirror=folder, offline=True)
+    assert (tmp_path / "lines.txt").read_bytes() == b"one\n"
+    stated = {"register": register, "mirror": folder}
+    assert origin_of(path, folder / path, **stated)["dataset"] == "own"
+    # What a person writes into the line stays when the folder is listed again.
+    manifest = folder / "MANIFEST.tsv"
+    written = "own\tmy desk\t\tCC0\tfirst draft"
+    manifest.write_text(manifest.read_text().replace("own\t\t\t\tnot in the register", written))
+    (folder / path).write_bytes(b"one\ntwo\n")
+    assert write_manifest(folder, register) == 1
+    assert Mirror.read(folder).rows[path]["sha256"] == sha256(b"one\ntwo\n")
+    found = origin_of(path, folder / path, **stated)
+    assert found == {
+        "dataset": "own",
+        "licence": "CC0",
+        "citation": "my desk, first draft",
+        "read_from": f"{path}: my desk, first draft",
+    }
+    for elsewhere in (None, tmp_path / "other"):
+        if elsewhere:
+            elsewhere.mkdir()
+            (elsewhere / "MANIFEST.tsv").write_text("path\tsha256\n")
+        options = {"register": register, "mirror": elsewhere}
+        for wanted in (
+            lambda: require_available([path], **options),  # noqa: B023
+            lambda: fetch(path, tmp_path / "x", **options),  # noqa: B023
+        ):
+            with pytest.raises(DataError, match=r"mine/lines\.txt.*no mirror holds.*into a mirror"):
+                wanted()
 
 
 # ------------------------------------------------------------------ offline and by hand
@@ -477,6 +523,22 @@ def test_a_file_that_a_person_has_to_get_names_the_steps(tmp_path, register):
         fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
     (tmp_path / "corpus.zip").write_bytes(b"corpus")
     fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
+
+
+def test_addresses_are_tried_in_order(tmp_path, register, upstream):
+    entry = register.entries[0]
+
+    def fetched(*urls):
+        entries = (entry.model_copy(update={"url": urls[0], "more_urls": list(urls[1:])}),)
+        fetch("data/file.bin", tmp_path / "file.bin", register=replace(register, entries=entries))
+        return (tmp_path / "file.bin").read_bytes()
+
+    upstream.files["/file.bin"] = CONTENT
+    assert fetched(upstream.url + "/not-{path}", entry.url) == CONTENT
+    (tmp_path / "file.bin").unlink()
+    with pytest.raises(DataError, match=r"data/file\.bin: none of .*not-file\.bin: .*404.*no-file"):
+        fetched(upstream.url + "/not-{path}", upstream.url + "/no-{path}")
+    assert not (tmp_path / "file.bin").exists()
 
 
 def test_all_missing_files_are_named_at_once(tmp_path, register):

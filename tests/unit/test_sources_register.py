@@ -164,7 +164,7 @@ def test_an_unknown_path_names_the_nearest(register):
         register.locate("xnli/XNLI-1.1.zip")
     with pytest.raises(DataError, match=r"no source is registered.*near it: .*wikimatrix"):
         register.locate("wikimatric/x")
-    with pytest.raises(DataError, match=r"correct the path or add an entry"):
+    with pytest.raises(DataError, match=r"correct the path, put the file into a mirror"):
         register.locate("0000/0")
 
 

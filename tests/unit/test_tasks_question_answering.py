@@ -301,14 +301,14 @@ def test_the_best_span_equals_brute_force(windows, n_best, longest, seed, ties):
     for number, (before, context) in enumerate(windows):
         logits = outputs[number]
         ranked = [
-            sorted(range(before, before + context), key=lambda i, k=side: (-logits[i, k], i))
+            sorted(range(before + context + 1), key=lambda i, k=side: (-logits[i, k], i))
             for side in (0, 1)
         ]
         candidates = [
             (logits[s, 0] + logits[e, 1], s, e)
             for s in ranked[0][:n_best]
             for e in ranked[1][:n_best]
-            if s <= e < s + longest
+            if before <= s <= e < min(s + longest, before + context)
         ]
         if not candidates:
             assert (scores[number], *spans[number]) == (-np.inf, before, before)
@@ -395,6 +395,24 @@ def test_loss_and_logits_equal_transformers(tmp_path, tokenizer_dir, encoder):
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)
     shares = [objective.loss(model, examples.collate(every[[n]]), len(every)) for n in every]
     torch.testing.assert_close(sum(shares), loss, rtol=1e-5, atol=1e-6)
+
+
+def test_without_dropout_of_the_head_training_equals_transformers(tmp_path, tokenizer_dir, encoder):
+    store = encode(qa_table([("a b c", "a", ["c"])]), tokenizer_dir, tmp_path / "s")
+    batch = TASK.examples(store).collate(np.arange(1))
+    head = HeadOptions(dropout=0)
+    model = EncoderWithHead(load_encoder(encoder), 2, TASK.unit, head).train()
+    other = BertForQuestionAnswering(model.encoder.config).train()
+    other.bert.load_state_dict(model.encoder.state_dict(), strict=False)
+    other.qa_outputs.load_state_dict(model.head.state_dict())
+    with torch.random.fork_rng():
+        torch.manual_seed(3)
+        ours = model(batch)
+        torch.manual_seed(3)
+        named = {name: batch[name] for name in ("input_ids", "token_type_ids", "attention_mask")}
+        theirs = other(**named)
+    logits = torch.stack([theirs.start_logits, theirs.end_logits], -1).flatten(0, 1)
+    torch.testing.assert_close(ours, logits, rtol=1e-5, atol=1e-6)
 
 
 def test_the_loss_is_in_fp32_under_bf16(tmp_path, tokenizer_dir, encoder):

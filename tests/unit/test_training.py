@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -316,6 +317,10 @@ class StopAfter(SquaredError):
         return super().loss(model, batch, step_weight)
 
 
+def states(folder):
+    return sorted(state.name for state in folder.glob("*step-*"))
+
+
 def test_sigterm_saves_the_state_and_the_next_run_goes_on(tmp_path, caplog):
     caplog.set_level(logging.INFO)
     run(whole := line_model(0.5), epochs=3)
@@ -323,7 +328,7 @@ def test_sigterm_saves_the_state_and_the_next_run_goes_on(tmp_path, caplog):
     with pytest.raises(AtlasError, match="stopped by SIGTERM after step 10 of 21; the state is"):
         run(line_model(0.5), epochs=3, state_dir=tmp_path, objective=StopAfter(10))
     assert signal.getsignal(signal.SIGTERM) is before
-    assert [state.name for state in tmp_path.iterdir()] == ["step-000000010"]
+    assert states(tmp_path) == ["step-000000010"]
     log = run(resumed := line_model(0.5), epochs=3, state_dir=tmp_path)
     assert "goes on after step 10" in caplog.text
     assert weights(resumed) == weights(whole)
@@ -360,17 +365,94 @@ def test_states_of_other_runs_are_ignored(tmp_path, caplog):
         log = run(start, checkpoint_seconds=1000, **{**options, **change})
         assert "the state of another run" in caplog.text
         assert log.resumptions == 0
-        assert not list(tmp_path.iterdir())
+        assert states(tmp_path) == ["step-000000014"]
 
 
-def test_only_the_newest_state_stays_and_leftovers_go(tmp_path):
+def test_the_newest_two_states_stay_and_leftovers_go(tmp_path):
     (tmp_path / ".step-000000003.77.partial").mkdir()
     run(line_model(), state_dir=tmp_path, checkpoint_seconds=1e-9)
-    assert [state.name for state in tmp_path.iterdir()] == ["step-000000014"]
+    assert states(tmp_path) == ["step-000000013", "step-000000014"]
     names = {file.name for file in (tmp_path / "step-000000014").iterdir()}
     assert {"model.safetensors", "optimizer.bin", "scheduler.bin", "meta.json"} <= names
     log = run(line_model(), state_dir=tmp_path, checkpoint_seconds=50)  # nothing left to do
     assert (log.steps, log.resumptions) == (14, 1)
+
+
+def flip_a_bit(file):
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+DAMAGES = {
+    "truncated": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "one bit": flip_a_bit,
+    "missing": lambda file: file.unlink(),
+    "empty": lambda file: file.write_bytes(b""),
+}
+STATE_FILES = [
+    "model.safetensors",
+    "optimizer.bin",
+    "scheduler.bin",
+    "random_states_0.pkl",
+    "meta.json",
+]
+
+
+@pytest.fixture(scope="module")
+def two_states(tmp_path_factory):
+    """States after steps 9 and 10 of 21, and the weights of an undisturbed run."""
+    run(whole := line_model(0.5), epochs=3)
+    folder = tmp_path_factory.mktemp("states")
+    stop = StopAfter(10)
+    with pytest.raises(AtlasError, match="SIGTERM"):
+        run(line_model(0.5), epochs=3, state_dir=folder, checkpoint_seconds=1e-9, objective=stop)
+    assert states(folder) == ["step-000000009", "step-000000010"]
+    assert {file.name for file in (folder / "step-000000010").iterdir()} == set(STATE_FILES)
+    return folder, weights(whole)
+
+
+@pytest.mark.parametrize("name", STATE_FILES)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_state_costs_no_more_than_its_steps(tmp_path, two_states, damage, name, caplog):
+    saved, expected = two_states
+    for folder, damaged, resumed in (("one", [10], 9), ("other", [9], 10), ("both", [9, 10], 0)):
+        shutil.copytree(saved, state_dir := tmp_path / folder)
+        for step in damaged:
+            DAMAGES[damage](state_dir / f"step-{step:09}" / name)
+        caplog.clear()
+        caplog.set_level(logging.INFO)
+        log = run(again := line_model(0.5), epochs=3, state_dir=state_dir)
+        assert weights(again) == expected
+        assert caplog.text.count("drops a damaged state") == len(damaged)
+        assert (f"goes on after step {resumed} " in caplog.text) == (resumed > 0)
+        assert (log.steps, log.resumptions) == (21, int(resumed > 0))
+        assert len(states(state_dir)) <= 2
+
+
+def test_whatever_lies_in_the_place_of_a_state_is_no_obstacle(tmp_path, caplog):
+    (tmp_path / "step-000000001").mkdir()
+    (tmp_path / "step-000000001/meta.json").write_bytes(b'{"fingerprint": "\xff"}')
+    (tmp_path / "step-000000002").mkdir()
+    (tmp_path / "step-000000002/meta.json").write_text("[]")
+    (tmp_path / "step-000000003").write_text("a file")
+    run(line_model(), state_dir=tmp_path)
+    assert caplog.text.count("drops a damaged state") == 3
+    assert states(tmp_path) == ["step-000000014"]
+
+
+def test_a_damaged_file_of_a_method_counts_as_the_states(tmp_path, caplog):
+    class Keeps(Pull):
+        def files(self):
+            return [tmp_path / "kept" / "file"]
+
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/file").write_text("whole")
+    run(line_model(), state_dir=tmp_path, methods=[Keeps()])
+    assert run(line_model(), state_dir=tmp_path, methods=[Keeps()]).resumptions == 1
+    flip_a_bit(tmp_path / "kept/file")
+    assert run(line_model(), state_dir=tmp_path, methods=[Keeps()]).resumptions == 0
+    assert "kept/file is not what was saved" in caplog.text
 
 
 def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +25,7 @@ from mbert_atlas.training.adjustment import (
     AlignedSentences,
     adjust,
     alignment_terms,
+    open_sample,
     sample_sentences,
     switch_off_dropout,
 )
@@ -295,6 +298,27 @@ def test_sample_order_and_seeds(tmp_path: Path) -> None:
     assert sorted(everything) == list(range(40))
 
 
+def test_damaged_vectors_of_the_original_are_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    encoder, store = toy_encoder(tmp_path / "encoder"), toy_pairs(tmp_path / "store", sentences=9)
+    arguments = (store, Adjustment(sentences=9), 3, encoder, tmp_path / "state")
+    expected = np.array(open_sample(*arguments).examples.reference)
+    (path,) = (tmp_path / "state").glob("reference-*.npy")
+    for damage in (lambda: os.truncate(path, 100), lambda: flip(path), path.unlink):
+        damage()
+        caplog.clear()
+        assert np.array_equal(open_sample(*arguments).examples.reference, expected)
+        assert ("is damaged and made again" in caplog.text) == (damage != path.unlink)
+        assert np.array_equal(np.load(path), expected)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
 def _related_distance(encoder: Path, path: Path) -> float:
     model = load_encoder(encoder)
     examples = _examples(model, path, corrected_adjustment(special_tokens="none"))
@@ -322,7 +346,7 @@ def test_adjusting_brings_translations_together(tmp_path: Path, protocol: Any) -
     assert counts["sentences_in_store"] == 64
     assert counts["sentences_trained"] <= 48
     assert counts["steps"] == 4 * -(-counts["sentences_trained"] // 8)
-    assert not (tmp_path / "state").exists()
+    assert list((tmp_path / "state").glob("step-*"))
     held_out = toy_pairs(tmp_path / "held_out", sentences=40, seed=9)
     before, after = (_related_distance(e, held_out) for e in (encoder, tmp_path / "adjusted"))
     assert after < 0.8 * before
@@ -441,6 +465,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
         "state_dir": tmp_path / "state",
     }
     adjust(**arguments, output=tmp_path / "whole")
+    shutil.rmtree(tmp_path / "state")
     loss, calls = AdjustmentObjective.loss, []
 
     def dies(self: AdjustmentObjective, *rest: Any) -> torch.Tensor:

@@ -29,6 +29,7 @@ def job(folder: Path, name: str, epochs: int = 3) -> dict[str, Any]:
     optimisation = {"learning_rate": 1e-3, "batch_size": 8, "token_budget": 16, "epochs": epochs}
     optimisation |= {"weight_decay": 0.1, "clip_norm": 1.0, "warmup_fraction": 0.2}
     sizes = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 32, "positions": 32}
+    sizes["max_length"] = 32
     return {
         "scratch": {
             "pretraining": {**sizes, "optimisation": optimisation, "seeded_by": "micro_batch"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -127,7 +128,12 @@ def tagging_job(folder: Path) -> dict[str, Any]:
 
 
 def finetuned(job: Mapping[str, Any], *methods: Method, **changes: Any) -> TrainingLog:
-    return finetune(FinetuningJob(**{**job, **changes}), methods)
+    """Fine-tune, and delete the state, as Snakemake does once it has accepted the result."""
+    whole = FinetuningJob(**{**job, **changes})
+    log = finetune(whole, methods)
+    assert list(whole.state_dir.glob("step-*"))
+    shutil.rmtree(whole.state_dir)
+    return log
 
 
 def weights(model: nn.Module) -> bytes:

@@ -1,6 +1,7 @@
 """Bad input from the command line: one sentence with the place, a failure, nothing half-written."""
 
 import bz2
+import csv
 import gzip
 import hashlib
 import io
@@ -13,6 +14,7 @@ import pytest
 
 from clone import snakemake
 from mbert_atlas.miniature import MiniatureSizes, write_miniature
+from mbert_atlas.papers import names
 
 pytestmark = pytest.mark.workflow
 OVERLAY = """
@@ -181,6 +183,31 @@ def test_all_missing_files_are_named_at_once_when_offline(repository, tmp_path):
     )
     done = run(repository, tmp_path, "all", tmp_path / "nothing", settings=["offline=true"])
     explain(done, [UD, DUMP, BITEXT, XNLI, "offline"])
+
+
+def test_a_target_needs_its_own_files_alone(repository, world, tmp_path):
+    mirror, offline = broken(world, tmp_path, {}), ["offline=true"]
+    (mirror / XNLI).unlink()
+    done = run(repository, tmp_path, f"results/bad/{UD_OUT}", mirror, settings=offline)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = run(repository, tmp_path, f"results/bad/{XNLI_OUT}", mirror, settings=offline)
+    explain(done, [XNLI, "1 needed file is missing and offline is set"])
+
+
+def test_what_cannot_be_had_is_named_at_the_end(repository, world, tmp_path):
+    mirror = broken(world, tmp_path, {})
+    for path in (mirror / "xnli").iterdir():
+        path.unlink()
+    paper = names()[0]
+    target = f"results/bad/tables/{paper}/table2.csv"
+    settings = ["offline=true", "without_missing=true", f"papers=[{paper}]"]
+    done = run(repository, tmp_path, target, mirror, settings=settings)
+    explain(done, [f"Not made: {paper} ", "table2", "offline is set"])
+    assert "Going on without" in done.stdout + done.stderr
+    with open(repository / "results/bad/not_run.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {"paper": paper, "artifact": "table2"}.items() <= rows[0].items()
+    assert "offline is set" in rows[0]["reason"]  # of the first file that was wanted
 
 
 def test_another_mirror_fetches_nothing_again(repository, world, tmp_path):

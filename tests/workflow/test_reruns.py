@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ import pytest
 from clone import copy_repository, snakemake
 
 pytestmark = pytest.mark.workflow
-OPTIONS = ["--profile", "local", "--configfile", "config/demo.yaml", "--config", "seeds=[1]"]
+OPTIONS = ["--profile", "local", "--configfile", "config/demo.yaml"]
+OPTIONS += ["--config", "seeds=[1]", "keep_models=false"]
 TRAINING = {"pretrain", "adjust", "finetune"}
 # Snakemake's own --touch, without its pause of 0.1 s for every job.
 TOUCH = """
@@ -22,9 +24,9 @@ main(sys.argv[1:])
 """
 
 
-def planned(folder):
+def planned(folder, *arguments):
     """The rules that would run, with the reasons why."""
-    done = snakemake(folder, "all", "-n", *OPTIONS)
+    done = snakemake(folder, "all", "-n", *OPTIONS, *arguments)
     output = done.stdout + done.stderr
     assert done.returncode == 0, output
     jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    reason: (.*)$", output, re.M)
@@ -37,6 +39,15 @@ def changed(plan):
     return {name for name, reasons in plan.items() if any("Params" in reason for reason in reasons)}
 
 
+def touch(folder, target):
+    """Let Snakemake take a target as made, with all before it; temporary outputs go."""
+    command = [sys.executable, "-c", TOUCH, target, "--touch", "--forceall", "--cores", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    subprocess.run(
+        [*command, *OPTIONS], cwd=folder, env=environment, check=True, capture_output=True
+    )
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """A copy of the repository with an empty file or folder for every output of the demo."""
@@ -47,11 +58,7 @@ def results(tmp_path_factory):
         for path in (folder / name for name in names.split(", ")):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch() if path.suffix else path.mkdir()
-    command = [sys.executable, "-c", TOUCH, "all", "--touch", "--forceall", "--cores", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
-    subprocess.run(
-        [*command, *OPTIONS], cwd=folder, env=environment, check=True, capture_output=True
-    )
+    touch(folder, "all")
     assert planned(folder) == {}
     return folder
 
@@ -90,17 +97,34 @@ def test_a_claim_reruns_pages_alone(results, edit):
     assert plan.keys() == {"judge_claims", "write_replication", "write_index", "all"}
 
 
-def test_the_measure_reruns_its_user_and_the_temporary_vectors(results, edit):
+def test_the_measure_reruns_its_user_and_encodes_nothing_again(results, edit):
     edit(r"(def cluster_agreement\([^)]*\)[^:]*:\n)", r"\1    print('changed')\n")
     plan = planned(results)
     assert changed(plan) == {"cluster_points"}
-    assert "extract_features" in plan
-    assert not {*TRAINING, "measure_transfer"} & plan.keys()
+    assert not {"extract_features", *TRAINING, "measure_transfer"} & plan.keys()
 
 
 def test_the_loss_reruns_its_users(results, edit):
     edit(r'(class CrossEntropy\b[^$]*?reduction=)"sum"', r'\1"mean"')
     plan = planned(results)
     # Static vectors' predictions are put into words by the task, which counts whole.
-    assert changed(plan) == {"finetune", "classify_with_static_vectors"}
-    assert TRAINING & plan.keys() == {"finetune"}
+    assert changed(plan) == {"finetune", "classify_with_static_vectors", "finetune_draw"}
+    # What they start from has gone with its last reader.
+    assert TRAINING & plan.keys() == {"adjust", "finetune"}
+
+
+def test_weights_that_are_gone_rerun_nothing_until_they_are_read(results):
+    """`all` has removed them; single targets leave them, as others may read them."""
+    assert not list(results.glob("results/demo/runs/*/*/model"))
+    distances = min((results / "results/demo/distances").rglob("seed1.parquet"))
+    reader = str(distances.relative_to(results))
+    assert "adjust" in planned(results, "--forcerun", reader)
+    models = [path / "model" for path in results.glob("results/demo/runs/*/seed1")]
+    for path in models:
+        path.mkdir()
+    try:
+        touch(results, reader)
+        assert all(path.exists() for path in models)
+    finally:
+        for path in models:
+            shutil.rmtree(path)  # with Snakemake's mark of the time

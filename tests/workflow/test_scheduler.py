@@ -6,7 +6,13 @@ from clone import ROOT, snakemake
 
 pytestmark = pytest.mark.workflow
 SNAKEFILE = f"""
-include: "{ROOT}/workflow/rules/scheduler.smk"
+import sys
+
+sys.path.insert(0, "{ROOT}")
+from workflow.supervision import supervise
+
+onstart:
+    supervise(workflow, logger, "results")
 import threading
 
 onsuccess:

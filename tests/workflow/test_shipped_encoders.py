@@ -18,6 +18,7 @@ run: tiny
 papers: []
 miniature:
   languages: [en, ru]
+  lending: [en, ru]
   sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
 datasets:
   xnli: {languages: [en, ru]}
@@ -28,7 +29,7 @@ encoders:
   mbert:
     scratch:
       shipped: resources/encoders/tiny
-      pretraining: {vocabulary_size: 600, hidden_size: 16, layers: 1, heads: 2}
+      pretraining: {vocabulary_size: 600, alphabet_size: 300, hidden_size: 16, layers: 1, heads: 2}
 """
 TRAINED = "results/tiny/encoders/mbert/model"
 TAKEN = "results/tiny/encoders/mbert/shipped"

@@ -17,12 +17,14 @@ rule identify_languages:
         "<results>/benchmarks/identify_languages/{features}/{run}/seed{seed}.tsv"
     wildcard_constraints:
         features=any_of(PROBES),
+    priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("identify_languages").threads
     resources:
         mem_mb=memory("identify_languages"),
         runtime=minutes("identify_languages"),
+        features=1,
     params:
         hyperparameters=lambda wildcards: RUNS[wildcards.run].specification["hyperparameters"],
         probe=lambda wildcards: PROBES[wildcards.features],
@@ -31,10 +33,33 @@ rule identify_languages:
         "../scripts/identify_languages.py"
 
 
+rule draw_points:
+    """A sample of the test sets, kept: neither clusters nor maps encode again."""
+    input:
+        "<results>/features/{features}/{model}",
+    output:
+        directory("<results>/points/{features}/{model}"),
+    log:
+        "<results>/logs/draw_points/{features}/{model}.log",
+    wildcard_constraints:
+        features=any_of(SAMPLES),
+        model=r"[^/]+(/seed\d+)?",
+    priority: 2
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    resources:
+        features=1,
+    params:
+        sample=sampling("seed", "per_cell", "per_language"),
+        code=code("draw_points"),
+    script:
+        "../scripts/draw_points.py"
+
+
 rule cluster_points:
     """K-means of a sample of the test sets against labels and languages."""
     input:
-        features_folder,
+        points_folder,
     output:
         "<results>/clusters/{features}/{run}/seed{seed}.json",
     log:
@@ -50,7 +75,7 @@ rule cluster_points:
         mem_mb=memory("cluster_points"),
         runtime=minutes("cluster_points"),
     params:
-        sample=sampling("seed", "per_cell", "per_language", "language_clusters"),
+        sample=sampling("language_clusters"),
         code=code("cluster_points"),
     script:
         "../scripts/cluster_points.py"
@@ -59,7 +84,7 @@ rule cluster_points:
 rule project_points:
     """t-SNE of the same sample."""
     input:
-        features_folder,
+        points_folder,
     output:
         "<results>/projections/{features}/{run}/seed{seed}.parquet",
     log:
@@ -75,7 +100,7 @@ rule project_points:
         mem_mb=memory("project_points"),
         runtime=minutes("project_points"),
     params:
-        sample=sampling("seed", "per_cell", "per_language", "perplexity"),
+        sample=sampling("seed", "perplexity"),
         code=code("project_points"),
     script:
         "../scripts/project_points.py"
@@ -94,12 +119,14 @@ rule measure_similarity:
     wildcard_constraints:
         features=any_of(SIMILARITIES),
         model=r"[^/]+(/seed\d+)?",
+    priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("measure_similarity").threads
     resources:
         mem_mb=memory("measure_similarity"),
         runtime=minutes("measure_similarity"),
+        features=1,
     params:
         pivots=lambda wildcards: SIMILARITIES[wildcards.features]["pivots"],
         stores=lambda wildcards: SIMILARITIES[wildcards.features]["stores"],
@@ -109,6 +136,7 @@ rule measure_similarity:
 
 
 localrules:
+    draw_points,
     measure_transfer,
 
 

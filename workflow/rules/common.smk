@@ -1,7 +1,10 @@
-# What the rules share. It holds the validated config, the tables of runs and languages, and all paths.
+# What the rules share: the validated config, the tables of runs and languages, what papers register.
+# paths.smk says where everything lies, shown.smk what pages show.
 
+import json
 import re
-from importlib import import_module
+import shlex
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -9,8 +12,10 @@ from snakemake.logging import logger
 
 from mbert_atlas import papers
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.reading import BASE
 from mbert_atlas.config.resources import Resources as Request  # Snakemake has Resources of its own
 from mbert_atlas.encoders import shipping
+from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprint
@@ -18,11 +23,17 @@ from mbert_atlas.languages import Languages
 from mbert_atlas.planning import datasets
 from mbert_atlas.planning.runs import RunTable
 from mbert_atlas.scorecard.claims import read_claims
-from mbert_atlas.sources import snapshot_path
+from workflow.supervision import growth
 
-RULE_FILES = (Path(workflow.basedir) / "workflow/rules").glob("*.smk")
+RULE_FILES = (HOME / "workflow/rules").glob("*.smk")
 ASKS = re.compile(r'request\("(\w+)"\)')
 """How a rule takes resources from the config; papers that are not read have such rules, too."""
+
+
+FILES_BELOW = (
+    [HOME / BASE, *papers.config_files(config, HOME)] if workflow.modifier.skip_configfile else []
+)
+"""What a module's own config is laid over; else Snakemake lists these files itself."""
 
 
 def shipped_encoders():
@@ -30,7 +41,7 @@ def shipped_encoders():
     found = {}
     for name, encoder in CONFIG.encoders.items():
         if CONFIG.use_shipped and encoder.scratch and encoder.scratch.shipped:
-            folder = Path(encoder.scratch.shipped)
+            folder = HOME / encoder.scratch.shipped
             reason = shipping.why_train(folder, shipping.specification(CONFIG, name))
             if not reason:
                 found[name] = shipping.require_whole(folder)
@@ -41,16 +52,26 @@ def shipped_encoders():
 
 def claims_file(paper):
     """What a paper claims in words."""
-    return f"mbert_atlas/papers/{paper}/claims.yaml"
+    return at_home(f"mbert_atlas/papers/{paper}/claims.yaml")
+
+
+def reported_file(paper):
+    """The numbers that a paper reports."""
+    return at_home(f"resources/reported/{paper}.csv")
+
+
+def at_home(path):
+    """The path of a file of the repository, for parameters."""
+    return str(HOME / path)
 
 
 try:
-    LANGUAGES = Languages.read(Path(workflow.basedir) / "resources/languages.csv")
+    LANGUAGES = Languages.read(HOME / "resources/languages.csv")
     # Snakemake lists the presets of the command line first, although they are laid over the others.
     presets = len(workflow.overwrite_configfiles)
     CONFIG = papers.read_config(
         config,
-        [*workflow.configfiles[presets:], *workflow.configfiles[:presets]],
+        [*FILES_BELOW, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
         languages=[item.code for item in LANGUAGES],
         rules={name for path in RULE_FILES for name in ASKS.findall(path.read_text())},
         typed=workflow.config_settings.config,
@@ -59,18 +80,35 @@ try:
     UPSTREAM = datasets.upstream_files(CONFIG, LANGUAGES)
     if workflow.is_main_process:  # and not again in every job
         for name in CONFIG.papers:
-            folder = Path(workflow.basedir)
-            read_claims(folder / claims_file(name), name, folder / f"resources/reported/{name}.csv")
-    for name, encoder in CONFIG.encoders.items():
-        if encoder.folder and not Path(encoder.folder).is_dir():
-            place, mend = f"key encoders.{name}.folder", "correct the path"
-            raise DataError("config", place, f"{encoder.folder} is not a folder", mend)
+            read_claims(
+                Path(claims_file(name)),
+                name,
+                Path(reported_file(name)),
+                languages=[item.code for item in LANGUAGES],
+            )
+        for encoder in CONFIG.encoders.values():
+            if encoder.folder:
+                check_folder(Path(encoder.folder))
+        if CONFIG.mirror and not Path(CONFIG.mirror).is_dir():
+            raise DataError(
+                "config", "key mirror", f"there is no folder {CONFIG.mirror}", "correct the path"
+            )
     SHIPPED = shipped_encoders()
 except AtlasError as error:
     raise WorkflowError(str(error)) from None
 
+# Scripts that fetch read these as they were checked, not as they were typed.
+config |= CONFIG.model_dump(include={"downloads", "mirror", "offline"})
+if workflow.is_main_process and not (workflow.overwrite_configfiles or CONFIG.preset):
+    logger.info(
+        "No preset is given: this is the papers' own scale, with all their data and days of GPU time. "
+        "For a first look: --configfile config/demo.yaml."
+    )
+
 RESULTS = f"results/{CONFIG.run}"
-SCRIPTS = Path(workflow.basedir) / "workflow/scripts"
+NOT_RUN = f"{RESULTS}/not_run.csv"
+"""What the last run that failed has not made, and why."""
+SCRIPTS = HOME.resolve() / "workflow/scripts"
 
 
 def request(rule_name):
@@ -79,13 +117,17 @@ def request(rule_name):
 
 
 def memory(rule_name):
-    """Memory in MB, more on every attempt: SLURM reports running out of it as a plain failure."""
-    return lambda wildcards, attempt: request(rule_name).mem_mb * attempt
+    """Memory in MB, more after an attempt that may have been short of it."""
+    return lambda wildcards, attempt, rulename: (
+        request(rule_name).mem_mb * growth("memory", rulename, wildcards, attempt)
+    )
 
 
 def minutes(rule_name):
-    """Time limit in minutes, more on every attempt."""
-    return lambda wildcards, attempt: request(rule_name).runtime * attempt
+    """Time limit in minutes, more after an attempt that ran into it."""
+    return lambda wildcards, attempt, rulename: (
+        request(rule_name).runtime * growth("time", rulename, wildcards, attempt)
+    )
 
 
 def code(script):
@@ -112,399 +154,50 @@ def any_of(names):
     return "|".join(names) or "(?!)"
 
 
-def upstream(path):
-    """Where an upstream file lies: written by the miniature, or fetched."""
-    return f"<results>/{little_world(path)}/{path}" if CONFIG.miniature else f"<downloads>/{path}"
-
-
-def little_world(path):
-    """The rule that writes an upstream file; texts to pretrain on are many, so each has its own."""
-    if path.startswith("cc100/"):
-        return f"miniature_texts_{Path(path).name.partition('.')[0]}"
-    return "miniature"
-
-
-def sources(dataset, language):
-    """The upstream files of one language of a dataset, as the config's `Source` records."""
-    return datasets.sources(dataset, CONFIG.datasets[dataset], language, LANGUAGES)
-
-
-def source_files(dataset, language):
-    """The paths of :func:`sources`, partners included."""
-    return [
-        upstream(path)
-        for item in sources(dataset, language)
-        for path in [item.path, *item.partners]
-    ]
-
-
-def all_source_files(dataset):
-    """The upstream files of every language of a dataset, each once."""
-    found = [
-        path
-        for language in CONFIG.datasets[dataset].languages
-        for path in source_files(dataset, language)
-    ]
-    return list(dict.fromkeys(found))
-
-
-def described(dataset, languages=None):
-    """A dataset's config with its sources spelled out: the parameter of the rules that read it."""
-    item = CONFIG.datasets[dataset]
-    return {
-        **item.model_dump(mode="json", exclude={"files", "files_by_language", "languages"}),
-        "sources": {
-            language: [
-                source.model_dump(mode="json")
-                | {
-                    "path": upstream_path(source.path),
-                    "partners": [upstream_path(partner) for partner in source.partners],
-                }
-                for source in sources(dataset, language)
-            ]
-            for language in languages or item.languages
-        },
-    }
-
-
-def upstream_path(path):
-    """:func:`upstream` with the folders filled in, for parameters."""
-    return upstream(path).replace("<results>", RESULTS).replace("<downloads>", CONFIG.downloads)
-
-
-def encoder_folder(name):
-    """Where an encoder of the config lies."""
-    encoder = CONFIG.encoders[name]
-    if name in SHIPPED:
-        return f"<results>/encoders/{name}/shipped"
-    if encoder.scratch or encoder.changed:
-        return f"<results>/encoders/{name}/model"
-    if encoder.folder:
-        return encoder.folder
-    return f"<downloads>/{encoder_path(name)}"
-
-
-def encoder_path(name):
-    """Path of a hub encoder's snapshot in the layout of mirrors and downloads."""
-    hub = CONFIG.encoders[name].hub
-    return snapshot_path(hub.repository, hub.revision)
-
-
-def tokenizer_folder(name):
-    """Where its tokenizer lies; a pretrained encoder's is there before the encoder is."""
-    if (scratch := CONFIG.encoders[name].scratch) and name not in SHIPPED:
-        if scratch.tokenizer_of:
-            return tokenizer_folder(scratch.tokenizer_of)
-        return f"<results>/encoders/{name}/tokenizer"
-    if CONFIG.encoders[name].changed:
-        return f"<results>/encoders/{name}/extended"
-    return encoder_folder(name)
-
-
-def tokenised_by(name):
-    """The encoder under whose name texts are tokenised: its own, or that whose tokenizer it has."""
-    scratch = CONFIG.encoders[name].scratch
-    return (scratch.tokenizer_of if scratch else None) or name
-
-
-STATIC = {name: item.encoder for name, item in CONFIG.static_vectors.items()}
-"""Static vectors of word pieces: the encoder whose tokenizer and texts they share."""
-
-
-def model_folder(run, seed):
-    """The model that a run leaves."""
-    return f"<results>/runs/{run.id}/seed{seed}/model"
-
-
-def start_folder(run, seed):
-    """The model that a run starts from."""
-    if run.start:
-        return model_folder(RUNS[run.start], seed)
-    return encoder_folder(run.base)
-
-
-def pairs_folder(run):
-    """The word pairs that an adjustment pulls together, as token ids."""
-    return f"<results>/tokens/{run.base}/pairs/{run.specification['bitext']}/{run.language}/train"
-
-
-def table(dataset, language=None):
-    """The Parquet file of a dataset (of one language, where it is made language by language)."""
-    if CONFIG.datasets[dataset].corpus in ("wikipedia", "plain_text", "bitext", "dictionary"):
-        return f"<results>/data/{dataset}/{language}.parquet"
-    return f"<results>/data/{dataset}.parquet"
-
-
-def encoding_name(run):
-    """Name of the encoding of a fine-tuning run."""
-    return CONFIG.runs[run.family].encoding
-
-
-def gold_dataset(dataset, language):
-    """The gold links that go with a bitext, if that language has some."""
-    name = CONFIG.alignment.gold.get(dataset)
-    return name if name and language in CONFIG.datasets[name].languages else None
-
-
-def gold_files(wildcards):
-    name = gold_dataset(wildcards.dataset, wildcards.language)
-    return source_files(name, wildcards.language) if name else []
-
-
-def gold_sources(wildcards):
-    name = gold_dataset(wildcards.dataset, wildcards.language)
-    return described(name, [wildcards.language])["sources"][wildcards.language] if name else []
-
-
-def pretraining_texts(wildcards):
-    """The running texts of an encoder that is pretrained: all languages, or those of a change."""
-    encoder = CONFIG.encoders[wildcards.encoder]
-    if changed := encoder.changed:
-        return [table(name, language) for name in changed.texts for language in changed.languages]
-    scratch = encoder.scratch
-    return [
-        table(name, language)
-        for name in scratch.texts
-        for language in CONFIG.datasets[name].languages
-        if language in (scratch.languages or [language])
-    ]
-
-
-def aligned_start(name):
-    """Where the translations come from that an encoder's word embeddings begin with, if they do."""
-    scratch = CONFIG.encoders[name].scratch
-    return scratch.aligned_start if scratch else None
-
-
-def pretraining(name):
-    """The hyperparameters of its pretraining, which starts from scratch or from a changed encoder."""
-    encoder = CONFIG.encoders[name]
-    return encoder.changed.training if encoder.changed else encoder.scratch.pretraining
-
-
-def example_folder(run, dataset):
-    return f"<results>/tokens/{tokenised_by(run.base)}/examples/{encoding_name(run)}/{dataset}"
-
-
-def encoded(encoder, item):
-    """The token store of an `EncodedDataset` under an encoder's tokenizer."""
-    item = item if isinstance(item, dict) else item.model_dump()
-    return f"<results>/tokens/{tokenised_by(encoder)}/examples/{item['encoding']}/{item['dataset']}"
-
-
-def static_examples(wildcards):
-    """The examples that a family of fine-tunings learns from and predicts, as static vectors see them."""
-    family, encoder = CONFIG.runs[wildcards.family], STATIC[wildcards.static]
-    return [
-        encoded(encoder, {"dataset": dataset, "encoding": family.encoding})
-        for dataset in [family.train, *family.evaluate]
-    ]
-
-
-def dictionary_tables(wildcards):
-    """The dictionaries that words of a language are taken from: all of them for English."""
-    languages = (
-        CONFIG.datasets[wildcards.dictionary].languages
-        if wildcards.language == "en"
-        else [wildcards.language]
-    )
-    return [table(wildcards.dictionary, language) for language in languages]
-
-
-def dictionary_side(wildcards):
-    """Parameter: the column of a dictionary that has the words of a language."""
-    return "source" if wildcards.language == "en" else "target"
-
-
-def unit_of(family):
-    """What a family of fine-tuning runs predicts: texts, tokens, or trees."""
-    task = CONFIG.encodings[CONFIG.runs[family].encoding].task
-    units = {"tagging": "token", "named_entities": "token", "dependency_parsing": "tree"}
-    return units.get(task, "text")
-
-
-def method_inputs(run):
-    """The files that the methods of a fine-tuning run need, by name."""
-    found = {}
-    if "replay" in run.specification:  # what the adjustment before it was made from
-        found["replay_pairs"] = pairs_folder(RUNS[run.start])
-        found["replay_encoder"] = encoder_folder(run.base)
-    selection = run.specification["hyperparameters"]["selection"] or {}
-    if development := selection.get("development"):
-        found["development"] = example_folder(run, development)
-    if data := run.specification.get("language_data"):
-        if run.specification["hyperparameters"]["confusion"]:
-            found["confusion_texts"] = encoded(run.base, data)
-        else:
-            found["language_directions"] = directions_folder(run.base, data["dataset"])
-    return found
-
-
-def directions_folder(encoder, dataset, languages="all"):
-    """The directions that tell languages apart: all of a dataset, or one of `LANGUAGE_SETS`."""
-    return f"<results>/directions/{encoder}/{dataset}/{languages}"
-
-
-def vectors_folders(encoder, dataset, languages=None):
-    """The token vectors of a dataset, or of those of its groups that have one of the languages."""
-    return [
-        f"<results>/vectors/{encoder}/{dataset}/{number}"
-        for number, group in enumerate(language_parts(dataset))
-        if languages is None or set(group) & set(languages)
-    ]
-
-
-def language_parts(dataset):
-    """The languages of a dataset of running texts in groups, each of which one job encodes."""
-    languages, size = CONFIG.datasets[dataset].languages, VECTORS[dataset]["languages_per_job"]
-    return [languages[start : start + size] for start in range(0, len(languages), size)]
-
-
-def choose_by(search, protocol):
-    """The metric and the languages that tell the best draw of a search."""
-    run = RUNS[next(iter(RUNS.draws(search)))]
-    found = CONFIG.runs[run.family].search.choose_by.model_dump()[protocol]
-    languages = found["languages"] or []
-    filled = [code.replace("{language}", run.language or "") for code in languages]
-    return {"unit": unit_of(run.family), **found, "languages": filled or None}
-
-
-def choice_of(run):
-    """What the search has chosen for a run, where it is to be taken."""
-    searched = run.specification.get("search")
-    return f"<results>/search/{searched}.json" if searched else []
-
-
-def features_folder(wildcards):
-    """The features under a run's model; a frozen encoder's are the same for every seed."""
-    run = RUNS[wildcards.run]
-    is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
-    model = run.base if is_frozen else f"{run.id}/seed{wildcards.seed}"
-    return f"<results>/features/{wildcards.features}/{model}"
-
-
-def distance_models(wildcards):
-    """Model folders of one seed by panel and protocol; protocols that share a model name both."""
-    found = {}
-    for panel, name in DISTANCES[wildcards.distances]["panels"][wildcards.language].items():
-        by_folder = {}
-        for protocol in PROTOCOLS:
-            if name in CONFIG.encoders:
-                by_folder.setdefault(encoder_folder(name), []).append(protocol)
-                continue
-            run = RUNS.get(name, wildcards.language, protocol)
-            if int(wildcards.seed) in run.seeds:
-                by_folder.setdefault(model_folder(run, wildcards.seed), []).append(protocol)
-        found |= {f"{panel}:{'+'.join(names)}": folder for folder, names in by_folder.items()}
-    return found
-
-
 def sampling(*options):
     """Parameter: some of the options of a sample of vectors."""
     return lambda wildcards: {name: SAMPLES[wildcards.features][name] for name in options}
 
 
-def transfer_cells(name):
-    """Every prediction file behind a table of transfer, with the cell that it belongs to."""
-    table = TRANSFER[name]
-    return [
-        {
-            "task": task,
-            "kind": run.specification["encoding"]["task"],
-            "dataset": test.dataset,
-            "source": source,
-            "language": language,
-            "condition": condition,
-            "protocol": protocol,
-            "seed": seed,
-            "path": f"<results>/runs/{run.id}/seed{seed}/predictions.parquet",
-            "questions": getattr(dataset, "questions", "same"),
-            "normalisation": test.normalisation,
-        }
-        for task, test in table.tests.items()
-        for dataset in [CONFIG.datasets[test.dataset]]
-        for source, condition, shown in table.families(test)
-        for family, _, own in [shown.partition("/")]
-        for language in test.languages or table.languages
-        if language in dataset.languages
-        for protocol in PROTOCOLS
-        for run in [RUNS.get(family, own or language, protocol)]
-        for seed in run.seeds
-    ]
-
-
-def paper_of(wildcards):
-    """The paper of a table."""
-    return wildcards.table.partition("/")[0]
-
-
-def reported(wildcards):
-    """The numbers that the paper of a table reports."""
-    return f"resources/reported/{paper_of(wildcards)}.csv"
-
-
-def headline(artifact):
-    """An artifact as the paper calls it, for the report: Table 1 for table1_udpos, Appendix A."""
-    kind, number = re.match(r"(?:.*/)?([a-z]+)([A-Z]|\d+)", artifact).groups()
-    return f"{kind.capitalize()} {number}"
-
-
-def claims(paper):
-    """The module with a paper's title and contrasts."""
-    return import_module(f"mbert_atlas.papers.{paper}.claims")
-
-
-def artifacts(paper):
-    """The files that a paper's target makes."""
-    return [path for paths in ARTIFACTS[paper].values() for path in paths]
-
-
-def in_scope(scope):
-    """What pages show in a folder of the run: all, or in `highlights/` what is to be seen first.
-
-    By paper `artifacts` and the `measurements` behind them.
-    """
-    if scope:
-        return HIGHLIGHTS
+def stages():
+    """The stage of each rule that is measured, and the paper that pays if no path says."""
     return {
-        paper: {"artifacts": list(ARTIFACTS[paper]), "measurements": MEASUREMENTS[paper]}
-        for paper in ARTIFACTS
+        item.name: (
+            {"stage": "analysis", "paper": Path(item.snakefile).stem}
+            if Path(item.snakefile).stem in ARTIFACTS
+            else {"stage": Path(item.snakefile).stem}
+        )
+        for item in workflow.rules
+        if item.benchmark
     }
 
 
-def shown_measurements(scope, *papers):
-    """The measurements behind what a scope shows, of all papers or of some."""
-    return [
-        path
-        for paper, item in in_scope(scope).items()
-        if not papers or paper in papers
-        for path in item["measurements"]
-    ]
+def payers():
+    """The paper that pays for a job by a part of its path."""
+    return {
+        **{paper: paper for paper in ARTIFACTS},
+        **{
+            f"{name}.{protocol}": family.paper
+            for name, family in CONFIG.runs.items()
+            for protocol in PROTOCOLS
+        },
+        **{run.id: run.paper for run in RUNS},
+    }
 
 
-def shown_files(scope, *papers):
-    """The files of the artifacts that a scope shows, with paper and artifact."""
-    return [
-        {"paper": paper, "artifact": artifact, "path": path}
-        for paper, item in in_scope(scope).items()
-        if not papers or paper in papers
-        for artifact in item["artifacts"]
-        for path in ARTIFACTS[paper][artifact]
-    ]
-
-
-def shown_paths(scope, *papers):
-    """The paths of these files."""
-    return [item["path"] for item in shown_files(scope, *papers)]
-
-
-def shown_figures(scope, *papers):
-    """The drawings among these files, with the folder of the run filled in."""
-    return [
-        item | {"path": item["path"].replace("<results>", RESULTS)}
-        for item in shown_files(scope, *papers)
-        if item["path"].endswith(".svg")
-    ]
+def prediction():
+    """The command that predicts `all` for the presets and the settings of this command line."""
+    words = [sys.executable, at_home("workflow/predict.py"), "all"]
+    for path in workflow.overwrite_configfiles:
+        words += ["--configfile", str(path)]
+    for key, value in workflow.config_settings.config.items():
+        words += ["--config", f"{key}={json.dumps(value)}"]
+    if workflow.local_exec:
+        there = {name: item.value for name, item in workflow.global_resources.items()}
+        words += ["--local", "--cores", str(there["_cores"]), "--gpus", str(there.get("gpu", 0))]
+    else:
+        words += ["--jobs", str(workflow.nodes)]
+    return shlex.join(words)
 
 
 def content(path):
@@ -512,7 +205,7 @@ def content(path):
 
     As a parameter it triggers by content; as an input, a fresh clone's file times would.
     """
-    return sha256_of(Path(workflow.basedir) / path)
+    return sha256_of(path)
 
 
 # What every paper's .smk registers with the shared rules. Keys are `paper/name`, but for the first two.
@@ -524,6 +217,8 @@ TABLES = (
 )  # tables of numbers: their `measurements`, and `facts`, rows of texts before the numbers, or a file with them
 TRANSFER = {}  # tables of scores by condition and language: a `TransferTable` of the config
 PLOTS = {}  # measurements that are drawn by language and condition: the figure's title
+ORDER = {}  # by paper: conditions of its figures that no number is reported of, for their colours
+CONDITION_NAMES = {}  # of tables: what conditions are called where the config decides it
 FEATURES = {}  # vectors: `stores` by name with `folder`, `splits`, `languages`; `pooling`, `layers`
 PROBES = {}  # of some of these FEATURES: language identification as `corrected`
 SAMPLES = {}  # of some of these FEATURES: how clusters and maps are made
@@ -537,7 +232,7 @@ DISTANCES = {}  # distances between words: `encoder`, `bitext`, `pairs`, `panels
 
 
 wildcard_constraints:
-    seed=r"\d+",
+    seed=any_of(sorted({str(seed) for run in RUNS for seed in run.seeds})),
     language=r"[a-z_-]+",
     protocol="published|corrected",
     encoder=any_of(CONFIG.encoders),

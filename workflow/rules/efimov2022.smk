@@ -1,6 +1,8 @@
 # Efimov et al. 2022, cross-lingual adjustment. Needs: predictions, word pairs, articles. Makes: Tables 1 to 9,
 # Figures 1 and 2, section 5.4.
 
+from mbert_atlas.papers.efimov2022.figures import by_size
+
 EFIMOV = CONFIG.efimov2022
 
 
@@ -15,7 +17,15 @@ DISTANCES |= {
     for name, figure in EFIMOV.figures.items()
 }
 TRANSFER |= {f"efimov2022/{name}": item for name, item in EFIMOV.tables.items()}
-PLOTS |= {f"efimov2022/{name}": claims("efimov2022").FIGURES[name] for name in EFIMOV.tables}
+PLOTS |= {
+    f"efimov2022/{name}": figure_title(
+        "efimov2022", name, languages=language_names(table.languages)
+    )
+    for name, table in EFIMOV.tables.items()
+}
+CONDITION_NAMES |= {
+    f"efimov2022/{name}": by_size(table, RUNS) for name, table in EFIMOV.tables.items()
+}
 TABLES |= {
     f"efimov2022/{name}": {"measurements": [f"<results>/measurements/efimov2022/{name}.csv"]}
     for name in ["table1", *EFIMOV.tables]
@@ -117,13 +127,13 @@ rule plot_distances:
         ),
     output:
         report(
-            "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
+            "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
             caption="../scripts/efimov2022/figure1.rst",
             category="efimov2022",
             subcategory="Figure 1",
             labels={"language": "{language}", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/efimov2022/figure1.{language}.{protocol}.png",
+        "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
     log:
         "<results>/logs/plot_distances/{language}.{protocol}.log",
     conda:
@@ -146,13 +156,13 @@ rule plot_distance_grid:
         ),
     output:
         report(
-            "<results>/figures/efimov2022/figure2.{protocol}.svg",
+            "<results>/figures/efimov2022/figure2.{protocol}.png",
             caption="../scripts/efimov2022/figure2.rst",
             category="efimov2022",
             subcategory="Figure 2",
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/efimov2022/figure2.{protocol}.png",
+        "<results>/figures/efimov2022/figure2.{protocol}.svg",
     log:
         "<results>/logs/plot_distance_grid/{protocol}.log",
     conda:

@@ -166,7 +166,7 @@ rule take_shipped_encoder:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        folder=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.shipped,
+        folder=lambda wildcards: at_home(CONFIG.encoders[wildcards.encoder].scratch.shipped),
         files=lambda wildcards: SHIPPED[wildcards.encoder],
         code=code("take_shipped_encoder"),
     script:

@@ -124,12 +124,14 @@ rule classify_in_subspaces:
     wildcard_constraints:
         model=any_of(LIANG.encoders),
         task=any_of(LIANG.removal.datasets),
+    priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("classify_in_subspaces").threads
     resources:
         mem_mb=memory("classify_in_subspaces"),
         runtime=minutes("classify_in_subspaces"),
+        features=1,
     params:
         methods=METHODS,
         firsts=LIANG.removal.firsts,
@@ -235,13 +237,13 @@ rule plot_curves:
         "<results>/measurements/liang2021/{artifact}.csv",
     output:
         report(
-            "<results>/figures/liang2021/{artifact}.{protocol}.svg",
+            "<results>/figures/liang2021/{artifact}.{protocol}.png",
             caption="../scripts/liang2021/curves.rst",
             category="liang2021",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/liang2021/{artifact}.{protocol}.png",
+        "<results>/figures/liang2021/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_curves/{artifact}.{protocol}.log",
     wildcard_constraints:
@@ -249,7 +251,8 @@ rule plot_curves:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        title=lambda wildcards: claims("liang2021").FIGURES[wildcards.artifact],
+        title=lambda wildcards: figure_title("liang2021", wildcards.artifact),
+        sets=list(LIANG.pairs.sets),
         code=code("liang2021/plot_curves"),
     script:
         "../scripts/liang2021/plot_curves.py"

@@ -16,7 +16,11 @@ LIU_MEASURED = {
     "shifted": ["table4"],
 }
 LIU_PLOTS = ["figure1", "figure2", "figure3", "figure4", "figure5", "figure6a", "figure6b"]
-PLOTS |= {f"liu2020/{name}": claims("liu2020").FIGURES[name] for name in LIU_PLOTS}
+PLOTS |= {
+    f"liu2020/{name}": figure_title("liu2020", name, sentences=SENTENCES.get(name))
+    for name in LIU_PLOTS
+}
+ORDER["liu2020"] = [condition for name in LIU_PLOTS for condition, _, _ in shown_embeddings(name)]
 TABLES |= {
     f"liu2020/table{number}": {
         "measurements": [f"<results>/measurements/liu2020/table{number}.csv"]
@@ -126,6 +130,7 @@ rule classify_shifted:
         "<results>/logs/classify_shifted/{run}/seed{seed}.{protocol}.log",
     benchmark:
         "<results>/benchmarks/classify_shifted/{run}/seed{seed}.{protocol}.tsv"
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("classify_shifted").threads
@@ -274,13 +279,13 @@ rule plot_weights:
         "<results>/measurements/liu2020/{artifact}.csv",
     output:
         report(
-            "<results>/figures/liu2020/{artifact}.{protocol}.svg",
+            "<results>/figures/liu2020/{artifact}.{protocol}.png",
             caption="../scripts/liu2020/weights.rst",
             category="liu2020",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/liu2020/{artifact}.{protocol}.png",
+        "<results>/figures/liu2020/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_weights/{artifact}.{protocol}.log",
     wildcard_constraints:
@@ -288,7 +293,7 @@ rule plot_weights:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        title=lambda wildcards: claims("liu2020").FIGURES[wildcards.artifact],
+        title=lambda wildcards: figure_title("liu2020", wildcards.artifact),
         code=code("liu2020/plot_weights"),
     script:
         "../scripts/liu2020/plot_weights.py"

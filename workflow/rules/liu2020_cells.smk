@@ -20,6 +20,13 @@ STATIC_NAMES = {
     for name in names
 }
 BY_SIZE = {"200k": ("figure1", "figure2"), "1000k": ("figure3", "figure4")}
+SENTENCES = {
+    artifact: f"{CONFIG.encoders[names[0]].scratch.pretraining.sentences_per_language:,}"
+    for size, windows in LIU.embeddings.pretrained.items()
+    for names in [next(iter(windows.values()))]
+    for artifact in BY_SIZE[size]
+}
+"""The sentences of each language behind the embeddings of a figure."""
 BY_WINDOW = ("figure5", "figure6a", "figure6b")
 DIRECTIONS = [pair for code in LIU.translation.languages for pair in (("en", code), (code, "en"))]
 

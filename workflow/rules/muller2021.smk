@@ -21,7 +21,15 @@ SIMILARITIES["muller2021/parallel"] = {
     "pivots": [ALIKE.source],
     "stores": {protocol: protocol for protocol in ALIKE.encodings},
 }
-ALL = [*(f"table{n}" for n in range(1, 9)), *(f"figure{n}" for n in range(1, 9))]
+GRID_SEARCHES = {
+    task: f"{family}-{ALIKE.source}"
+    for task, family in ALIKE.runs.items()
+    if f"{family}-{ALIKE.source}" in RUNS.searches()
+}
+ALL = [
+    *(f"table{n}" for n in range(1, 9) if GRID_SEARCHES or n != 3),
+    *(f"figure{n}" for n in range(1, 9)),
+]
 TABLES |= {
     f"muller2021/{name}": {"measurements": [f"<results>/measurements/muller2021/{name}.csv"]}
     for name in ALL
@@ -99,10 +107,7 @@ rule measure_means:
 rule list_hyperparameters:
     """Table 3: what the grid search chooses in the first language of training."""
     input:
-        [
-            f"<results>/search/{family}-{ALIKE.source}.published.json"
-            for family in ALIKE.runs.values()
-        ],
+        [f"<results>/search/{search}.published.json" for search in GRID_SEARCHES.values()],
     output:
         "<results>/measurements/muller2021/table3.csv",
     log:
@@ -110,7 +115,7 @@ rule list_hyperparameters:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        tasks=list(ALIKE.runs),
+        tasks=list(GRID_SEARCHES),
         protocols=PROTOCOLS,
         model=MULLER.model,
         code=code("muller2021/list_hyperparameters"),
@@ -156,13 +161,13 @@ rule plot_similarities:
         "<results>/measurements/muller2021/{artifact}.csv",
     output:
         report(
-            "<results>/figures/muller2021/{artifact}.{protocol}.svg",
+            "<results>/figures/muller2021/{artifact}.{protocol}.png",
             caption="../scripts/muller2021/similarities.rst",
             category="muller2021",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/muller2021/{artifact}.{protocol}.png",
+        "<results>/figures/muller2021/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_similarities/{artifact}.{protocol}.log",
     wildcard_constraints:
@@ -170,12 +175,21 @@ rule plot_similarities:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        title=lambda wildcards: claims("muller2021").FIGURES[wildcards.artifact],
+        title=lambda wildcards: figure_title(
+            "muller2021",
+            wildcards.artifact,
+            source=language_names([ALIKE.source]),
+            target=language_names([ALIKE.figure1]),
+        ),
         names={
             **{language.code: language.name for language in LANGUAGES},
             **{"pos": "parts of speech", "ner": "named entities", "fine_tuned": "fine-tuned"},
             **{f"random_init_{layers}": f"layers {layers} drawn anew" for layers in ALIKE.layers},
         },
+        order=[
+            *("pretrained", "fine_tuned", *ALIKE.runs),
+            *(f"random_init_{layers}" for layers in ALIKE.layers),
+        ],
         code=code("muller2021/plot_similarities"),
     script:
         "../scripts/muller2021/plot_similarities.py"

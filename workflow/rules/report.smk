@@ -5,15 +5,26 @@
 localrules:
     plot_transfer,
     lay_out_table,
+    available,
     scorecard,
     judge_claims,
     cost,
     write_replication,
     write_index,
+    write_alignment_scores,
+
+
+ALIGNED = sorted(
+    {
+        *((run.specification["bitext"], run.language) for run in RUNS if run.kind == "adjustment"),
+        *((item["bitext"], code) for item in DISTANCES.values() for code in item["panels"]),
+    }
+)
+"""The bitexts and languages whose words are aligned."""
 
 
 wildcard_constraints:
-    scope="|highlights/",
+    scope="|highlights/|available/",
 
 
 rule plot_transfer:
@@ -22,13 +33,13 @@ rule plot_transfer:
         "<results>/measurements/{table}.csv",
     output:
         report(
-            "<results>/figures/{table}.svg",
+            "<results>/figures/{table}.png",
             caption="../report/transfer.rst",
             category=paper_of,
             subcategory=lambda wildcards: headline(wildcards.table),
             labels={"language": "all", "protocol": "both", "kind": "figure"},
         ),
-        "<results>/figures/{table}.png",
+        "<results>/figures/{table}.svg",
     log:
         "<results>/logs/plot_transfer/{table}.log",
     wildcard_constraints:
@@ -41,6 +52,8 @@ rule plot_transfer:
         comparable=CONFIG.comparable,
         title=lambda wildcards: PLOTS[wildcards.table],
         names={language.code: language.name for language in LANGUAGES},
+        conditions=lambda wildcards: CONDITION_NAMES.get(wildcards.table, {}),
+        order=lambda wildcards: condition_order(paper_of(wildcards)),
         code=code("plot_transfer"),
     script:
         "../scripts/plot_transfer.py"
@@ -74,6 +87,7 @@ rule lay_out_table:
         paper=lambda wildcards: claims(paper_of(wildcards)).TITLE,
         contrasts=lambda wildcards: list(map(list, claims(paper_of(wildcards)).CONTRASTS)),
         facts=lambda wildcards: TABLES[wildcards.table].get("facts", []),
+        conditions=lambda wildcards: CONDITION_NAMES.get(wildcards.table, {}),
         code=code("lay_out_table"),
     script:
         "../scripts/lay_out_table.py"
@@ -82,28 +96,30 @@ rule lay_out_table:
 rule scorecard:
     """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
     input:
-        [path for paper in ARTIFACTS for path in MEASUREMENTS[paper]],
+        measurements=lambda wildcards: shown_measurements(wildcards.scope),
+        reasons=lambda wildcards: made(NOT_RUN) or [] if wildcards.scope else [],
     output:
-        csv="<results>/scorecard.csv",
+        csv="<results>/{scope}scorecard.csv",
         html=report(
-            "<results>/scorecard.html",
+            "<results>/{scope}scorecard.html",
             caption="../report/scorecard.rst",
             category="Scorecard",
             labels={"language": "all", "protocol": "both", "kind": "table"},
         ),
     log:
-        "<results>/logs/scorecard.log",
+        "<results>/logs/{scope}scorecard.log",
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
         run=CONFIG.run,
-        figures=shown_figures(""),
+        figures=lambda wildcards: shown_figures(wildcards.scope),
         comparable=CONFIG.comparable,
-        reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
-        reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
+        reported=[reported_file(paper) for paper in ARTIFACTS],
+        reported_content=[content(reported_file(paper)) for paper in ARTIFACTS],
         titles={paper: claims(paper).TITLE for paper in ARTIFACTS},
         contrasts={paper: list(map(list, claims(paper).CONTRASTS)) for paper in ARTIFACTS},
         names={language.code: language.name for language in LANGUAGES},
+        conditions=CONDITION_NAMES,
         code=code("scorecard"),
     script:
         "../scripts/scorecard.py"
@@ -124,8 +140,8 @@ rule judge_claims:
         claims_content=lambda wildcards: [
             content(claims_file(paper)) for paper in in_scope(wildcards.scope)
         ],
-        reported=[f"resources/reported/{paper}.csv" for paper in ARTIFACTS],
-        reported_content=[content(f"resources/reported/{paper}.csv") for paper in ARTIFACTS],
+        reported=[reported_file(paper) for paper in ARTIFACTS],
+        reported_content=[content(reported_file(paper)) for paper in ARTIFACTS],
         code=code("judge_claims"),
     script:
         "../scripts/judge_claims.py"
@@ -145,24 +161,8 @@ rule cost:
     params:
         benchmarks=f"{RESULTS}/benchmarks",
         logs=f"{RESULTS}/logs",
-        rules=lambda wildcards: {
-            item.name: (
-                {"stage": "analysis", "paper": Path(item.snakefile).stem}
-                if Path(item.snakefile).stem in ARTIFACTS
-                else {"stage": Path(item.snakefile).stem}
-            )
-            for item in workflow.rules
-            if item.benchmark
-        },
-        papers={
-            **{paper: paper for paper in ARTIFACTS},
-            **{
-                f"{name}.{protocol}": family.paper
-                for name, family in CONFIG.runs.items()
-                for protocol in PROTOCOLS
-            },
-            **{run.id: run.paper for run in RUNS},
-        },
+        rules=lambda wildcards: stages(),
+        papers=payers(),
         code=code("cost"),
     script:
         "../scripts/cost.py"
@@ -191,11 +191,12 @@ rule write_replication:
         contrasts=lambda wildcards: list(map(list, claims(wildcards.paper).CONTRASTS)),
         artifacts=lambda wildcards: in_scope(wildcards.scope)[wildcards.paper]["artifacts"],
         figures=lambda wildcards: shown_figures(wildcards.scope, wildcards.paper),
-        reported=lambda wildcards: f"resources/reported/{wildcards.paper}.csv",
-        reported_content=lambda wildcards: content(f"resources/reported/{wildcards.paper}.csv"),
-        prose=lambda wildcards: f"docs/papers/{wildcards.paper}.md",
-        prose_content=lambda wildcards: content(f"docs/papers/{wildcards.paper}.md"),
+        reported=lambda wildcards: reported_file(wildcards.paper),
+        reported_content=lambda wildcards: content(reported_file(wildcards.paper)),
+        prose=lambda wildcards: at_home(f"docs/papers/{wildcards.paper}.md"),
+        prose_content=lambda wildcards: content(at_home(f"docs/papers/{wildcards.paper}.md")),
         names={language.code: language.name for language in LANGUAGES},
+        conditions=CONDITION_NAMES,
         code=code("write_replication"),
     script:
         "../scripts/write_replication.py"
@@ -210,7 +211,14 @@ rule write_index:
             f"<results>/{wildcards.scope}papers/{paper}.html"
             for paper in in_scope(wildcards.scope)
         ],
-        scorecard=lambda wildcards: [] if wildcards.scope else "<results>/scorecard.html",
+        scorecard=lambda wildcards: (
+            []
+            if wildcards.scope == "highlights/"
+            else f"<results>/{wildcards.scope}scorecard.html"
+        ),
+        alignment=lambda wildcards: (
+            "<results>/alignment.html" if ALIGNED and not wildcards.scope else []
+        ),
     output:
         "<results>/{scope}index.html",
     log:
@@ -226,6 +234,35 @@ rule write_index:
         code=code("write_index"),
     script:
         "../scripts/write_index.py"
+
+
+rule write_alignment_scores:
+    """The alignment error rate (AER) of the word links against gold links."""
+    input:
+        [f"<results>/alignment/{bitext}/{language}.scores.json" for bitext, language in ALIGNED],
+    output:
+        report(
+            "<results>/alignment.html",
+            caption="../report/alignment.rst",
+            category="Word alignment",
+            labels={"language": "all", "protocol": "both", "kind": "table"},
+        ),
+    log:
+        "<results>/logs/write_alignment_scores.log",
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        pairs=[list(pair) for pair in ALIGNED],
+        names={language.code: language.name for language in LANGUAGES},
+        code=code("write_alignment_scores"),
+    script:
+        "../scripts/write_alignment_scores.py"
+
+
+rule available:
+    """Pages of what is there, after a run that could not be finished; runs nothing else."""
+    input:
+        "<results>/available/index.html",
 
 
 for paper in ARTIFACTS:

@@ -13,6 +13,8 @@ rule extract_features:
             store["folder"] for store in FEATURES[wildcards.features]["stores"].values()
         ],
     output:
+        # Each takes gigabytes. What writes and what reads them shares the resource `features`, and readers go first, so that
+        # few of them lie there at once.
         temp(directory("<results>/features/{features}/{model}")),
     log:
         "<results>/logs/extract_features/{features}/{model}.log",
@@ -21,6 +23,7 @@ rule extract_features:
     wildcard_constraints:
         features=any_of(FEATURES),
         model=r"[^/]+(/seed\d+)?",
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("extract_features").threads
@@ -28,6 +31,7 @@ rule extract_features:
         mem_mb=memory("extract_features"),
         runtime=minutes("extract_features"),
         gpu=request("extract_features").gpu,
+        features=1,
     params:
         stores=lambda wildcards: {
             name: {key: value for key, value in store.items() if key != "folder"}
@@ -151,6 +155,7 @@ rule word_pair_distances:
         "<results>/benchmarks/word_pair_distances/{distances}/{language}/seed{seed}.tsv"
     wildcard_constraints:
         distances=any_of(DISTANCES),
+    priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("word_pair_distances").threads

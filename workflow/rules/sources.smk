@@ -1,22 +1,6 @@
 # Needs: the network, a mirror folder, or nothing (miniature). Makes: the upstream files as they are.
 
-from mbert_atlas.sources import Register, require_available
-
 HUB = {name: item.hub for name, item in CONFIG.encoders.items() if item.hub}
-
-
-if workflow.is_main_process and not CONFIG.miniature:
-    # Say at once what cannot be had, before hours of work, not file by file as jobs fail.
-    try:
-        require_available(
-            [*UPSTREAM, *(encoder_path(name) for name in HUB)],
-            register=Register.read(Path(workflow.basedir) / "resources/sources.yaml"),
-            mirror=CONFIG.mirror,
-            downloads=CONFIG.downloads,
-            offline=CONFIG.offline,
-        )
-    except AtlasError as error:
-        raise WorkflowError(str(error)) from None
 
 
 if CONFIG.miniature:
@@ -101,7 +85,14 @@ rule fetch_encoder:
 
 
 rule fetch:
-    """Everything that needs the internet; run it on a login node."""
-    input:
-        [] if CONFIG.miniature else [upstream(path) for path in UPSTREAM],
-        [encoder_folder(name) for name in HUB],
+    """Everything that needs the internet, in one job, so that `all` finds it; run it on a login node."""
+    log:
+        "<results>/logs/fetch.log",
+    retries: 2
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        paths=[] if CONFIG.miniature else sorted(UPSTREAM),
+        snapshots=[(item.repository, item.revision) for item in HUB.values()],
+    script:
+        "../scripts/fetch_all.py"

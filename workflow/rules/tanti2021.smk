@@ -57,7 +57,7 @@ if SEARCHED:
         for name, values in search_space(CONFIG).items()
     ]
 PLOTS |= {
-    f"tanti2021/{part}": claims("tanti2021").FIGURES[part]
+    f"tanti2021/{part}": figure_title("tanti2021", part)
     for name in SCORED
     for part in MEASURED[name]
 }
@@ -212,13 +212,13 @@ rule plot_projections:
         ),
     output:
         report(
-            "<results>/figures/tanti2021/{artifact}.{protocol}.svg",
+            "<results>/figures/tanti2021/{artifact}.{protocol}.png",
             caption="../scripts/tanti2021/projections.rst",
             category="tanti2021",
             subcategory=lambda wildcards: headline(wildcards.artifact),
             labels={"language": "all", "protocol": "{protocol}", "kind": "figure"},
         ),
-        "<results>/figures/tanti2021/{artifact}.{protocol}.png",
+        "<results>/figures/tanti2021/{artifact}.{protocol}.svg",
     log:
         "<results>/logs/plot_projections/{artifact}.{protocol}.log",
     wildcard_constraints:
@@ -228,7 +228,7 @@ rule plot_projections:
     params:
         conditions=lambda wildcards: CONDITIONS[wildcards.artifact],
         task=lambda wildcards: MAPS[wildcards.artifact],
-        title=lambda wildcards: claims("tanti2021").FIGURES[wildcards.artifact],
+        title=lambda wildcards: figure_title("tanti2021", wildcards.artifact),
         seed=shown_seed,
         sample=lambda wildcards: {
             name: SAMPLES[f"tanti2021/{MAPS[wildcards.artifact]}"][name]

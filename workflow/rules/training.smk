@@ -1,4 +1,4 @@
-# Needs: encoders and tokenised data. Makes: models and predictions; no scores.
+# Needs: encoders and tokenised data. Makes: models and predictions; no scores. A model goes when its last reader has run.
 # Resumable state lies in results/<run>/state, which Snakemake does not own: a killed job goes on from it.
 
 
@@ -33,7 +33,7 @@ rule adjust:
         encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
         pairs=lambda wildcards: pairs_folder(RUNS[wildcards.run]),
     output:
-        model=directory("<results>/runs/{run}/seed{seed}/model"),
+        model=weights("<results>/runs/{run}/seed{seed}/model"),
         counts="<results>/runs/{run}/seed{seed}/counts.json",
     log:
         "<results>/logs/adjust/{run}/seed{seed}.log",
@@ -41,7 +41,8 @@ rule adjust:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
         run=any_of(run.id for run in RUNS if run.kind == "adjustment"),
-    priority: 1
+    # Later than what reads its weights: else those of all adjustments lie there at once.
+    priority: -1
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("adjust").threads
@@ -71,14 +72,14 @@ rule finetune:
         ],
         choice=lambda wildcards: choice_of(RUNS[wildcards.run]),
     output:
-        model=directory("<results>/runs/{run}/seed{seed}/model"),
+        model=weights("<results>/runs/{run}/seed{seed}/model"),
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
     log:
         "<results>/logs/finetune/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=any_of(run.id for run in RUNS if run.kind == "finetuning"),
+        run=any_of(run.id for run in RUNS if run.kind == "finetuning" and run.id not in DRAWS),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: request("finetune").threads
@@ -92,6 +93,13 @@ rule finetune:
         code=code("finetune"),
     script:
         "../scripts/finetune.py"
+
+
+use rule finetune as finetune_draw with:
+    output:
+        predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
+    wildcard_constraints:
+        run=any_of(DRAWS),
 
 
 rule choose_hyperparameters:

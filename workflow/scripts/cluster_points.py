@@ -6,13 +6,7 @@ from workflow.scripts.atlas_job import run
 def main(snakemake):
     from mbert_atlas.analysis.projection import cluster_sample
 
-    features = Path(snakemake.input[0])
-    cluster_sample(
-        features / "target",
-        features / "wikipedia",
-        Path(snakemake.output[0]),
-        **snakemake.params.sample,
-    )
+    cluster_sample(Path(snakemake.input[0]), Path(snakemake.output[0]), **snakemake.params.sample)
 
 
 run(main, snakemake)

@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin
+from workflow.scripts.origins import origins
 
 
 def main(snakemake):
@@ -15,7 +15,7 @@ def main(snakemake):
         snakemake.output.card,
         minimum_characters=dataset["minimum_characters"],
         processes=snakemake.threads,
-        source=origin(snakemake, source["path"]),
+        source=origins(snakemake, source),
     )
 
 

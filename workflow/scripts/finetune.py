@@ -17,6 +17,7 @@ def main(snakemake):
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     tests = [Path(path) for path in files.pop("evaluate")]
     inputs = {name: Path(path) for name, path in files.items()}
+    model = snakemake.output.get("model")  # draws of a search have none
     job = FinetuningJob(
         task=specification["encoding"]["task"],
         encoder=inputs.pop("encoder"),
@@ -24,7 +25,7 @@ def main(snakemake):
         evaluate={path.name: path for path in tests},
         optimisation=Optimisation(**hyperparameters["optimisation"]),
         seed=int(snakemake.wildcards.seed),
-        output_model=Path(snakemake.output.model),
+        output_model=Path(model) if model else None,
         output_predictions=Path(snakemake.output.predictions),
         state_dir=Path(snakemake.params.state),
         head=HeadOptions(**hyperparameters["head"]),

@@ -29,6 +29,7 @@ def main(snakemake):
         names=snakemake.params.names,
         comparable=snakemake.params.comparable,
         facts=facts,
+        conditions=snakemake.params.conditions,
     )
 
 

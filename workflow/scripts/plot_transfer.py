@@ -9,9 +9,14 @@ def main(snakemake):
 
     params = snakemake.params
     reported = params.reported if params.comparable else None
-    measured, beside, label = read_scores(snakemake.input[0], reported)
+    measured, beside, label = read_scores(snakemake.input[0], reported, params.names)
     figure = transfer_plot(
-        measured, beside, title=params.title, value_label=label, names=params.names
+        measured,
+        beside,
+        title=params.title,
+        value_label=label,
+        names=params.names | params.conditions,
+        order=params.order,
     )
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""))
 

@@ -1,5 +1,3 @@
-import shutil
-
 from workflow.scripts.atlas_job import run
 
 
@@ -7,7 +5,7 @@ def main(snakemake):
     from mbert_atlas.training.pretraining import make_encoder
     from mbert_atlas.training.processes import in_processes
 
-    found, state = snakemake.input, snakemake.params.state
+    found = snakemake.input
     in_processes(
         snakemake.resources.get("gpu", 0),
         make_encoder,
@@ -16,10 +14,9 @@ def main(snakemake):
         tokenizer=str(found.tokenizer),
         tokens=str(found.tokens),
         output=str(snakemake.output[0]),
-        state=state,
+        state=snakemake.params.state,
         start=str(found.start) if found.start else None,
     )
-    shutil.rmtree(state, ignore_errors=True)
 
 
 run(main, snakemake)

@@ -6,10 +6,8 @@ from workflow.scripts.atlas_job import run
 def main(snakemake):
     from mbert_atlas.analysis.projection import project_sample
 
-    features = Path(snakemake.input[0])
     project_sample(
-        features / "target",
-        features / "wikipedia",
+        Path(snakemake.input[0]),
         Path(snakemake.output[0]),
         threads=snakemake.threads,
         **snakemake.params.sample,

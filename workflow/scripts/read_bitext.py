@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin
+from workflow.scripts.origins import origins, script_of
 
 
 def main(snakemake):
@@ -24,7 +24,8 @@ def main(snakemake):
         snakemake.output.card,
         seed=dataset["seed"],
         maximum_sentences=dataset["limit"],
-        source=[origin(snakemake, source["path"]) for source in sources],
+        source=[one for source in sources for one in origins(snakemake, source)],
+        script=script_of(snakemake.wildcards.language),
     )
 
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin
+from workflow.scripts.origins import origin, script_of
 
 
 def main(snakemake):
@@ -15,6 +15,7 @@ def main(snakemake):
         snakemake.output.card,
         limit=snakemake.params.dataset["limit"],
         source=origin(snakemake, path),
+        script=script_of(snakemake.wildcards.language),
     )
 
 

@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin, read_languages
+from workflow.scripts.origins import origins, read_languages, script_of
 
 
 def main(snakemake):
@@ -16,7 +16,8 @@ def main(snakemake):
             card,
             limit=dataset["limit"],
             seed=dataset["sample_seed"],
-            source=origin(snakemake, source["path"]),
+            source=origins(snakemake, source),
+            script=script_of(language),
         )
 
     read_languages(snakemake, read)

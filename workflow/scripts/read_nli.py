@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin, read_languages
+from workflow.scripts.origins import origins, read_languages, script_of
 
 
 def main(snakemake):
@@ -15,7 +15,8 @@ def main(snakemake):
             output,
             card,
             labels_from=source["partners"][0] if source["partners"] else None,
-            source=origin(snakemake, source["path"]),
+            source=origins(snakemake, source),
+            script=script_of(language),
         )
 
     read_languages(snakemake, read)

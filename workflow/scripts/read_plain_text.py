@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin
+from workflow.scripts.origins import origins, script_of
 
 
 def main(snakemake):
@@ -15,7 +15,8 @@ def main(snakemake):
         snakemake.output.table,
         snakemake.output.card,
         limit=dataset["limit"],
-        source=[origin(snakemake, source["path"]) for source in sources],
+        source=[one for source in sources for one in origins(snakemake, source)],
+        script=script_of(snakemake.wildcards.language),
     )
 
 

@@ -1,5 +1,5 @@
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import origin, read_languages
+from workflow.scripts.origins import origins, read_languages, script_of
 
 
 def main(snakemake):
@@ -22,7 +22,9 @@ def main(snakemake):
             question_language=question,
             limit=dataset["limit"],
             seed=dataset["sample_seed"],
-            source=origin(snakemake, source["path"]),
+            source=origins(snakemake, source),
+            script=script_of(context),
+            question_script=script_of(question or context),
         )
 
     read_languages(snakemake, read)

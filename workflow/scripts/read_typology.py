@@ -8,13 +8,12 @@ def main(snakemake):
     from mbert_atlas.corpora.typology import read_typology
     from mbert_atlas.languages import Language
 
-    values = snakemake.input[0]
     read_typology(
         {Path(path).stem: Path(path) for path in snakemake.input},
         [Language(**row) for row in snakemake.params.languages],
         snakemake.output.table,
         snakemake.output.card,
-        source=origin(snakemake, values),
+        source=[origin(snakemake, path) for path in snakemake.input],
     )
 
 

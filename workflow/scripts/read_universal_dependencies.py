@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
-from workflow.scripts.origins import ROOT, origin, read_languages
+from workflow.scripts.origins import ROOT, origins, read_languages, script_of
 
 
 def main(snakemake):
@@ -24,7 +24,8 @@ def main(snakemake):
             dataset["split"],
             output,
             card,
-            source=[origin(snakemake, source["path"]) for source in sources],
+            source=[one for source in sources for one in origins(snakemake, source)],
+            script=script_of(language),
         )
 
     read_languages(snakemake, read)

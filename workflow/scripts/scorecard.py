@@ -4,8 +4,10 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.compare import compare, write_scorecard
     from mbert_atlas.scorecard.page import FigureLink, write_page
+    from mbert_atlas.scorecard.reasons import read_reasons
     from mbert_atlas.scorecard.replication import provenance
     from mbert_atlas.scorecard.rules import Contrast
 
@@ -14,7 +16,7 @@ def main(snakemake):
         for paper, declared in snakemake.params.contrasts.items()
     }
     frame = compare(
-        list(map(Path, snakemake.input)),
+        list(map(Path, snakemake.input.measurements)),
         list(map(Path, snakemake.params.reported)),
         contrasts=contrasts,
         comparable=snakemake.params.comparable,
@@ -25,10 +27,12 @@ def main(snakemake):
         Path(snakemake.output.html),
         run_name=snakemake.params.run,
         comparable=snakemake.params.comparable,
-        provenance=provenance(),
+        provenance=provenance() | corpora_read(Path(snakemake.output.csv).parent / "data"),
         titles=snakemake.params.titles,
         contrasts=contrasts,
         names=snakemake.params.names,
+        reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
+        conditions=snakemake.params.conditions,
         figures=[
             FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
             for item in snakemake.params.figures

@@ -7,6 +7,7 @@ _LINKS = {
     "claims.csv": "the verdicts as a table",
     "scorecard.csv": "the numbers as a table",
     "cost.csv": "jobs, hours and memory by paper and stage",
+    "alignment.html": "how good the word links are (AER)",
     "report.html": "all figures and tables with captions in one file, if `--report` has made it",
 }
 _HIGHLIGHTS = {
@@ -20,6 +21,9 @@ def main(snakemake):
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, scope = snakemake.params, snakemake.wildcards.scope
+    links = _HIGHLIGHTS if scope == "highlights/" else _LINKS
+    if not snakemake.input.alignment:
+        links = {name: text for name, text in links.items() if name != "alignment.html"}
     write_index(
         read_verdicts(snakemake.input.claims),
         Path(snakemake.output[0]),
@@ -28,7 +32,7 @@ def main(snakemake):
         figures=[
             drawing(item["paper"], item["artifact"], Path(item["path"])) for item in params.figures
         ],
-        links=_HIGHLIGHTS if scope else _LINKS,
+        links=links,
         part=scope.rstrip("/"),
     )
 

@@ -34,6 +34,7 @@ def main(snakemake):
         prose=Path(params.prose).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
         names=params.names,
+        conditions=params.conditions,
     )
 
 

@@ -27,6 +27,6 @@ FIGURES = {
     "table6": "Gain by how the pieces of a word become one vector",
     "table7": "Gain by what is pulled together",
     "table8": "Answers in the language of training, before and after adjustment",
-    "table9": "Hindi with an extended vocabulary, before and after adjustment",
+    "table9": "{languages} with an extended vocabulary, before and after adjustment",
 }
-"""Titles of the figures that show a table."""
+"""Titles of the figures that show a table; the config fills what stands in braces."""

@@ -1,7 +1,7 @@
 """What a fine-tuning may do beside learning its task.
 
 A method is a class in a module of its own and an entry here; what data it needs, `method_inputs` in
-``workflow/rules/common.smk`` says. Nothing else knows it by name.
+``workflow/rules/paths.smk`` says. Nothing else knows it by name.
 """
 
 from __future__ import annotations

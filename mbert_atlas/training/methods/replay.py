@@ -1,7 +1,11 @@
 """Alignment replay: continual learning during fine-tuning (Efimov et al. 2022, Eq. 2).
 
 The loss of a step is the task's plus ``alpha`` times that of Eq. 1 on a few sentences drawn anew;
-both are computed with the encoder that is being fine-tuned. Eq. 1's f0 stays the original encoder
+both are computed with the encoder that is being fine-tuned. The authors tuned ``alpha`` for means
+over pairs and dims. Where the adjustment takes the sums of Eq. 1, these are divided by the draw's
+pairs times the dims, so that ``alpha`` weighs the pull as theirs does and both terms keep the
+balance of Eq. 1: ``alpha`` of Eq. 2 is ``alpha / (pairs * dims)``. On bare sums it would weigh
+some hundred pairs times 768 dims more than what was tuned. Eq. 1's f0 stays the original encoder
 under both protocols, although fine-tuning starts from the adjusted one: the paper defines f0 so,
 Eq. 2 takes Eq. 1 as it is, and the authors' code does it. Held to the adjusted encoder instead,
 English would be drawn to another place than during the adjustment.
@@ -93,16 +97,14 @@ class AlignmentReplay(Method):
 
     def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
         """Return the tensors of drawn sentences, weighted as one step of their own."""
-        batch = self.examples.collate(indices)
-        for name, counts in (
-            ("pair_weight", self.examples.pair_counts[indices]),
-            ("token_weight", self.examples.start.lengths[indices]),
-        ):
-            weight = np.full(len(indices), 1 / len(indices), dtype=np.float32)
-            if self._adjustment.reduction == "mean":
-                size = self._replay.group_size
-                weight = group_shares(counts, size, self.examples.hidden_size)
-            batch[name] = torch.from_numpy(np.repeat(weight, counts))
+        batch, dims = self.examples.collate(indices), self.examples.hidden_size
+        pairs, tokens = self.examples.pair_counts[indices], self.examples.start.lengths[indices]
+        is_mean = self._adjustment.reduction == "mean"
+        size = self._replay.group_size if is_mean else len(indices)
+        of_pairs = group_shares(pairs, size, dims)
+        of_tokens = group_shares(tokens, size, dims) if is_mean else of_pairs  # one divisor
+        batch["pair_weight"] = torch.from_numpy(np.repeat(of_pairs, pairs))
+        batch["token_weight"] = torch.from_numpy(np.repeat(of_tokens, tokens))
         return batch
 
     def loss(self, encoder: nn.Module, step: int) -> torch.Tensor:

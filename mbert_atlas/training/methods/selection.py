@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from mbert_atlas.config.training import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
-from mbert_atlas.files import atomic_path
+from mbert_atlas.files import atomic_path, read_json
 from mbert_atlas.tasks.base import Task
 from mbert_atlas.tasks.dependency_parsing import DependencyParsing
 from mbert_atlas.tasks.tagging import Tagging
@@ -31,9 +33,9 @@ class BestEpoch(Method):
     """Scores a model before training and after each epoch, and keeps the weights of the best.
 
     Either a share of every language's training examples is held out for it, or a development set
-    is given. In ``epochs`` in the state's
-    folder lie the trainable weights of every epoch that was better than all before it. None is
-    removed when a better one comes: a run that is resumed may start before both.
+    is given. In ``epochs`` in the state's folder lie the trainable weights of the best epoch so
+    far, and of those that were the best when the loop's states were saved: a run that is resumed
+    starts there.
 
     Attributes:
         state: score by epoch, 0 to 1; the first is that of the model before training.
@@ -73,6 +75,10 @@ class BestEpoch(Method):
         self._examples = run.examples(rows)
         run.rows = np.setdiff1d(run.rows, rows)
 
+    def files(self) -> Iterable[Path]:
+        """Return the weights that scored best so far."""
+        return [self._path(self.state.index(max(self.state)))] if self.state else []
+
     def start(self, model: nn.Module) -> None:
         """Score the model that training starts from; forget what another run left."""
         shutil.rmtree(self._path(0).parent, ignore_errors=True)
@@ -105,6 +111,22 @@ class BestEpoch(Method):
             with writing_weights(path), atomic_path(path) as temporary:
                 save_file(trained, temporary)
         self.state.append(score)
+        self._remove_beaten()
+
+    def _remove_beaten(self) -> None:
+        """Remove the weights that neither this run nor one resumed from a saved state needs."""
+        needed = {self._best_of(self.state)}
+        for meta in self._job.state_dir.glob("step-*/meta.json"):
+            with suppress(AtlasError):  # a damaged state is not resumed
+                for saved in read_json(meta)["methods"]:
+                    if isinstance(saved, list) and saved == self.state[: len(saved)] != []:
+                        needed.add(self._best_of(saved))
+        for path in self._path(0).parent.glob("epoch-*.safetensors"):
+            if path not in needed:
+                path.unlink()
+
+    def _best_of(self, scores: list[float]) -> Path:
+        return self._path(scores.index(max(scores)))
 
     def _score(self, model: nn.Module, description: str) -> float:
         """Return the metric over the labels of all labelled pieces; a word may have several."""

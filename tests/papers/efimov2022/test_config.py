@@ -79,6 +79,17 @@ def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sente
     assert sentence in message
 
 
+def test_fine_tuning_is_the_authors():
+    """Transformers' AdamW of their time, and BertForQuestionAnswering, which drops nothing."""
+    families = {name: f for name, f in config().runs.items() if f.paper == "efimov2022"}
+    finetunings = {name: f for name, f in families.items() if f.kind == "finetuning"}
+    assert {name.split("-")[0] for name in finetunings} == {"nli", "ner", "qa"}
+    for name, family in finetunings.items():
+        for settings in filter(None, (family.published, family.corrected)):
+            assert settings.optimisation.epsilon == 1e-6
+            assert settings.head.dropout == (0 if name.startswith("qa") else 0.1)
+
+
 def test_adjustment_is_the_authors_and_that_of_equation_1():
     adjusted = config().runs["adjusted"]
     assert (adjusted.published, adjusted.corrected) == (Adjustment(), corrected_adjustment())

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.torch import load_file
 
-from clone import DEMO, left_to_do, measured
+from clone import left_to_do, measured
 from mbert_atlas.analysis.question_answering import score_answers
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.encoders.loading import load_tokenizer
@@ -111,7 +111,7 @@ def test_protocols_differ_where_they_should(demo):
 def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_path):
     overlay = tmp_path / "change.yaml"
     overlay.write_text("runs: {adjusted: {corrected: {sentences: 1400}}}\n")
-    planned = left_to_do(demo, *DEMO, str(overlay))
+    planned = left_to_do(demo, str(overlay))
     assert planned["adjust"] == 4  # two languages, two seeds, one protocol
     # Two languages and two seeds of inference, two seeds of entities, one of answers and of
     # translated questions; and with replay one seed of each but the last.

@@ -12,7 +12,8 @@ def test_runs_at_paper_scale(repository):
     by_target = 3 * 3 * (1 + 6)  # tasks, sources, the encoder as it is and six pairs
     sets = 3 * 11  # Table 5 has thirteen sets, two of them pairs
     domains = 2 * (1 + 6)
-    assert planned["finetune"] == 5 * (by_target + sets + domains) + 3 * 6  # and the grids
+    assert planned["finetune"] == 5 * (by_target + sets + domains)
+    assert planned["finetune_draw"] == 3 * 6  # the grids
     # English: three tasks, as it is and six pairs; and the encoder that all start from.
     assert planned["extract_features"] == planned["measure_similarity"] == 5 * 3 * 7 + 1
     assert planned["encode_examples"] < 25  # tokenised once

@@ -26,7 +26,7 @@ def test_experiments_of_language_specificity_are_complete(demo):
                 assert len(rows) == 2 * 2  # conditions, protocols; one seed
                 assert rows["value"].between(0, 100).all()
     choices = measured(demo, "tanti2021/table5")
-    assert len(choices[choices.metric == "classifier_lr"]) == 5 * 2  # those that are searched
+    assert len(choices[choices.metric == "classifier_lr"]) == 4 * 2  # those that are searched
     items = measured(demo, "tanti2021/appendixA").set_index(["task", "condition", "protocol"])
     assert items["value"].astype(int).loc["udpos", "train", "published"].item() == 1080
     assert items["value"].astype(int).loc["udpos", "val", "published"].item() == 120

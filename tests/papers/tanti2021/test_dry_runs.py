@@ -10,9 +10,11 @@ pytestmark = pytest.mark.workflow
 def test_runs_at_paper_scale(repository):
     planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall"))
     # 8 searches of 20 draws, 8 experiments; in 5 of them the protocols differ.
-    assert planned["finetune"] == 8 * 20 + 5 * (8 + 5)
+    assert planned["finetune_draw"] == 8 * 20
+    assert planned["finetune"] == 5 * (8 + 5)
     # The frozen encoder is the same for every seed.
     assert planned["extract_features"] == 2 + 5 * (3 + 3 + 3 + 1)
+    assert planned["draw_points"] == planned["extract_features"]
     assert planned["identify_languages"] == planned["cluster_points"] == 5 * (8 + 5)
     assert planned["extract_wikipedia"] == 33
 

@@ -14,6 +14,7 @@ def main(snakemake):
         shown(read_measurements(snakemake.input[0]), artifact, protocol),
         title=f"{snakemake.params.title}, {protocol}",
         names=NAMES,
+        order=[*NAMES, *snakemake.params.sets],
         **LAYOUTS[artifact],
     )
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""))

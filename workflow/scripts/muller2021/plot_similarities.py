@@ -15,6 +15,7 @@ def main(snakemake):
         title=f"{snakemake.params.title}, {protocol}",
         value_label="rank correlation" if artifact == "figure3" else "CKA (%)",
         names=snakemake.params.names,
+        order=snakemake.params.order,
         **LAYOUTS[artifact],
     )
     save_figure(figure, Path(snakemake.output[0]).with_suffix(""))

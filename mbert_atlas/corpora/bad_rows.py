@@ -1,0 +1,64 @@
+"""Rows that cannot be used, of a file that otherwise can: counted and left out, up to a share."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import Counter
+
+from mbert_atlas.errors import DataError
+
+_logger = logging.getLogger(__name__)
+
+MOST_BAD = 0.01
+"""Share of bad rows above which a file is refused.
+
+Slips of annotators and of conversion are a few in 100,000 rows; a file of another format, language
+or version, or one whose columns have shifted, is wrong in most of them. One in a hundred is far
+from both, and too few to move a score visibly.
+"""
+_SHOWN = 5
+_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|(?<![\w-])\d+")
+
+
+class BadRows:
+    """Collects the bad rows of one corpus.
+
+    Args:
+        unit: what a row is called, in the plural.
+
+    Attributes:
+        reasons: number of rows by reason, which is the problem without what is particular to a row.
+        first: the first few, each with its place.
+    """
+
+    def __init__(self, unit: str) -> None:
+        self.unit = unit
+        self.reasons = Counter[str]()
+        self.first: list[str] = []
+        self._error: DataError | None = None
+
+    def drop(self, error: DataError) -> None:
+        """Count a row that is left out, for what ``error`` says."""
+        self._error = self._error or error
+        self.reasons[_PARTICULAR.sub("…", error.problem)] += 1
+        if len(self.first) < _SHOWN:
+            self.first.append(f"{error.path}, {error.where}: {error.problem}")
+
+    def require_few(self, usable: int) -> None:
+        """Refuse a corpus of which more than ``MOST_BAD`` has been left out.
+
+        Args:
+            usable: how many rows were not.
+
+        Raises:
+            DataError: the first error, with the number of rows like it.
+        """
+        if (error := self._error) is None:
+            return
+        bad = self.reasons.total()
+        share = f"{bad} of {usable + bad} {self.unit} cannot be used"
+        if bad > MOST_BAD * (usable + bad):
+            problem = f"{error.problem} ({share}, more than {MOST_BAD:.0%})"
+            raise DataError(error.path, error.where, problem, error.mend)
+        _logger.warning("%s and are left out: %s", share, "; ".join(self.first))

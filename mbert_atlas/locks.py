@@ -1,0 +1,78 @@
+"""One process at a time: a lock that its holder's end releases, however the holder ends."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import logging
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from mbert_atlas.errors import AtlasError, PassingError
+
+_logger = logging.getLogger(__name__)
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+
+
+def this_process() -> dict[str, Any]:
+    """Return what finds this process again: host, pid, SLURM job (or none), Unix time."""
+    return {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "slurm_job": os.environ.get("SLURM_JOB_ID"),
+        "since": time.time(),
+    }
+
+
+def take_lock(path: Path, what: str) -> None:
+    """Lock a file until this process ends; processes forked from it don't hold the lock.
+
+    It is an advisory lock (flock), which NFS 4 passes on to other hosts. Where a file system has
+    none, a warning says so and nothing is locked.
+
+    Args:
+        path: the file, made if it is not there; it says who holds the lock, and stays.
+        what: what only one process may use, for the message.
+
+    Raises:
+        AtlasError: if another process has it; says which, and what to do.
+        PassingError: if the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        problem = f"{path}: cannot be written ({error.strerror})"
+        raise PassingError(f"{problem}; check the folder, its rights and its disk.") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = _holder(descriptor)
+        os.close(descriptor)
+        raise AtlasError(f"{what} is in use by {holder}, then start again.") from None
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        _logger.warning("%s: this file system has no locks (%s)", path, error.strerror)
+    # A forked child would keep the lock when its parent is killed.
+    os.register_at_fork(after_in_child=lambda: os.close(descriptor))
+    os.ftruncate(descriptor, 0)
+    os.write(descriptor, json.dumps(this_process()).encode())
+    os.fsync(descriptor)
+
+
+def _holder(descriptor: int) -> str:
+    """Say who holds the lock and how to end it."""
+    try:
+        found = json.loads(os.pread(descriptor, 10_000, 0))
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found["since"]))
+        job = f", SLURM job {found['slurm_job']}" if found["slurm_job"] else ""
+        stop = f"scancel {found['slurm_job']}" if found["slurm_job"] else f"kill {found['pid']}"
+        who = f"process {found['pid']} on {found['host']}{job}, since {since}"
+        return f"{who}; wait until it ends or end it ({stop})"
+    except (ValueError, KeyError, TypeError):  # it is just being written
+        return "another process; wait until it ends or end it"

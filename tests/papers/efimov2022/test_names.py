@@ -1,0 +1,35 @@
+"""Conditions are called by what the config says, not by what the paper took."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mbert_atlas import papers
+from mbert_atlas.papers.efimov2022.figures import by_size
+from mbert_atlas.planning.runs import RunTable
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("overlays", "names"),
+    [
+        ([], {"adjusted_30K": "adjusted, 30,000 sentences"}),
+        (
+            ["demo"],
+            {
+                "adjusted_5K": "adjusted, 250 sentences (5K in the paper)",
+                "adjusted_30K": "adjusted, 1,500 sentences (30K in the paper)",
+            },
+        ),
+    ],
+)
+def test_sizes_are_those_of_the_config(overlays: list[str], names: dict[str, str]) -> None:
+    paths = [ROOT / f"config/{name}.yaml" for name in overlays]
+    config = papers.load(paths, ROOT)
+    table = config.efimov2022.tables["table5"]  # type: ignore[attr-defined]
+    found = by_size(table, RunTable(config))
+    assert names.items() <= found.items()
+    assert "original" not in found

@@ -1,0 +1,722 @@
+"""Files that cannot be used: one sentence with file, place and mend, and nothing half-written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import lzma
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file, save_file
+from tiny_models import make_encoder, make_tokenizer
+
+from mbert_atlas.corpora.bad_rows import MOST_BAD
+from mbert_atlas.corpora.bitext import BitextSource, Format, read_bitext
+from mbert_atlas.corpora.cards import corpora_read
+from mbert_atlas.corpora.dictionaries import read_dictionary
+from mbert_atlas.corpora.gold_alignment import read_gold
+from mbert_atlas.corpora.ner import read_ner
+from mbert_atlas.corpora.nli import read_nli
+from mbert_atlas.corpora.plain_text import read_plain_text
+from mbert_atlas.corpora.question_answering import read_question_answering
+from mbert_atlas.corpora.scripts import require_script
+from mbert_atlas.corpora.typology import read_typology
+from mbert_atlas.corpora.universal_dependencies import read_treebanks
+from mbert_atlas.encoders.loading import load_encoder, load_masked_model
+from mbert_atlas.encoding import encode
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_json, sha256_of
+from mbert_atlas.languages import Languages
+from mbert_atlas.scorecard.claims import read_claims
+from mbert_atlas.sources import Mirror, Register, fetch, origin_of
+
+ROOT = Path(__file__).parents[2]
+LANGUAGES = ROOT / "resources/languages.csv"
+ENGLISH = "the quick brown fox jumps over the lazy dog"
+RUSSIAN = "съешь ещё этих мягких французских булок"
+Run = Callable[[Path], Any]
+
+
+def put(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def outputs(folder: Path) -> tuple[Path, Path]:
+    return folder / "out" / "table.parquet", folder / "out" / "table.card.json"
+
+
+def ner(content: str | bytes, format: Any = "panx", name: str = "x.tsv", script: str = "") -> Run:
+    def run(folder: Path) -> None:
+        read_ner(put(folder, name, content), format, "en", "test", *outputs(folder), script=script)
+
+    return run
+
+
+def nli(content: str | bytes, format: Any, script: str = "", labels: str = "") -> Run:
+    def run(folder: Path) -> None:
+        path = put(folder, "x.tsv", content)
+        more = {"labels_from": put(folder, "labels.tsv", labels)} if labels else {}
+        read_nli(path, format, "en", "test", *outputs(folder), script=script, **more)
+
+    return run
+
+
+def questions(content: Any, format: Any = "squad", **scripts: str) -> Run:
+    def run(folder: Path) -> None:
+        text = content if isinstance(content, bytes | str) else json.dumps(content)
+        path = put(folder, "x.json", text)
+        read_question_answering(path, format, "en", "test", *outputs(folder), **scripts)
+
+    return run
+
+
+def treebank(content: str | bytes, script: str = "", times: int = 1) -> Run:
+    def run(folder: Path) -> None:
+        path = put(folder, "en_x-ud-test.conllu", content)
+        read_treebanks([path] * times, "en", "test", *outputs(folder), script=script)
+
+    return run
+
+
+def dictionary(content: str | bytes, script: str = "") -> Run:
+    def run(folder: Path) -> None:
+        read_dictionary(put(folder, "en-ru.txt", content), "ru", *outputs(folder), script=script)
+
+    return run
+
+
+def texts(content: str | bytes, format: Any = "lines", script: str = "") -> Run:
+    def run(folder: Path) -> None:
+        files = [(put(folder, "x.txt", content), format)]
+        read_plain_text(files, "en", *outputs(folder), script=script)
+
+    return run
+
+
+def bitext(
+    content: str | bytes,
+    format: Format = "wikimatrix",
+    other: str | bytes | None = None,
+    name: str = "WikiMatrix.en-ru.tsv",
+    script: str = "",
+) -> Run:
+    def run(folder: Path) -> None:
+        target = put(folder, "x.ru", other) if other is not None else None
+        source = BitextSource(put(folder, name, content), format, target_path=target)
+        read_bitext([source], "ru", *outputs(folder), seed=1, script=script)
+
+    return run
+
+
+def gold(*contents: str, format: Any) -> Run:
+    def run(folder: Path) -> None:
+        read_gold([put(folder, f"{n}.txt", text) for n, text in enumerate(contents, 1)], format)
+
+    return run
+
+
+def wals(**changes: str) -> Run:
+    def run(folder: Path) -> None:
+        tables = {
+            "languages": "ID,Name,ISO639P3code,Genus\neng,English,eng,Germanic\n",
+            "values": "ID,Language_ID,Parameter_ID,Code_ID\n1,eng,81A,81A-2\n",
+            "codes": "ID,Name,Number\n81A-2,SVO,2\n",
+        } | changes
+        paths = {name: put(folder, f"{name}.csv", text) for name, text in tables.items()}
+        read_typology(paths, [Languages.read(LANGUAGES)["en"]], *outputs(folder))
+
+    return run
+
+
+def zipped(**members: str) -> bytes:
+    import io
+
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name.replace("__", "."), text)
+    return stream.getvalue()
+
+
+def register(folder: Path, sha256: str = "0" * 64) -> Register:
+    entry = {
+        "kind": "file",
+        "id": "data",
+        "title": "Data",
+        "licence": "CC0",
+        "citation": "nobody",
+        "folder": "data",
+        "pattern": r"\w+\.txt",
+        "url": "https://example.org/{path}",
+        "examples": ["a.txt"],
+        "sha256": {"a.txt": sha256},
+    }
+    return Register.read(put(folder, "sources.yaml", yaml.safe_dump({"sources": [entry]})))
+
+
+def mirror(manifest: str | bytes | None, **files: str) -> Run:
+    def run(folder: Path) -> None:
+        for name, text in files.items():
+            put(folder, f"mirror/data/{name}.txt", text)
+        if manifest is not None:
+            put(folder, "mirror/MANIFEST.tsv", manifest)
+        out = folder / "out" / "a.txt"
+        fetch("data/a.txt", out, register=register(folder), mirror=folder / "mirror", offline=True)
+
+    return run
+
+
+def by_hand(folder: Path) -> None:
+    file = put(folder, "downloads/data/a.txt", "not what it should be")
+    origin_of("data/a.txt", file, register=register(folder))
+
+
+def encoder(change: Callable[[Path], Any], load: Callable[..., Any] = load_encoder) -> Run:
+    def run(folder: Path) -> None:
+        made = make_encoder(folder, make_tokenizer(folder))
+        change(made)
+        load(made, *([0] if load is load_masked_model else []))
+
+    return run
+
+
+def config(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return change
+
+
+def weights(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path], None]:
+    def changed(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        tensors = load_file(path)
+        change(tensors)
+        save_file(tensors, path, metadata={"format": "pt"})
+
+    return changed
+
+
+def filled(value: float) -> Callable[[Path], None]:
+    name = "encoder.layer.1.output.dense.weight"
+    return weights(lambda tensors: tensors[name].view(-1)[5:6].fill_(value))
+
+
+def larger_tokenizer(folder: Path) -> None:
+    path = folder / "tokenizer.json"
+    content = json.loads(path.read_text())
+    content["model"]["vocab"]["more"] = len(content["model"]["vocab"])
+    path.write_text(json.dumps(content))
+
+
+def languages(change: Callable[[list[list[str]]], Any]) -> Run:
+    def run(folder: Path) -> None:
+        with open(LANGUAGES, encoding="utf-8", newline="") as stream:
+            rows = list(csv.reader(stream))[:6]
+        change(rows)
+        text = "".join(",".join(row) + "\n" for row in rows)
+        Languages.read(put(folder, "languages.csv", text.encode("latin-1")))
+
+    return run
+
+
+def cell(row: int, column: str, text: str) -> Run:
+    return languages(lambda rows: rows[row].__setitem__(rows[0].index(column), text))
+
+
+def reported(old: str, new: str) -> Run:
+    def run(folder: Path) -> None:
+        paper = sorted((ROOT / "resources/reported").glob("*.csv"))[0]
+        text = paper.read_text()
+        assert old in text
+        path = put(folder, paper.name, text.replace(old, new, 1))
+        claims = ROOT / f"mbert_atlas/papers/{paper.stem}/claims.yaml"
+        read_claims(claims, paper.stem, path, [one.code for one in Languages.read(LANGUAGES)])
+
+    return run
+
+
+def vanishing(folder: Path) -> None:
+    rows = [
+        {
+            "id": str(n),
+            "language": code,
+            "split": "test",
+            "premise": "a cat",
+            "hypothesis": "zzz" if code == "is" else "a dog",
+            "label": "neutral",
+            "genre": None,
+        }
+        for code in ("en", "is")
+        for n in range(100)
+    ]
+    table, tokenizer = pa.Table.from_pylist(rows), make_tokenizer(folder)
+    out = folder / "out" / "store"
+    encode("inference", table, tokenizer, out, labels=["neutral"], drop_unknown=True)
+
+
+def squad(*rows: dict[str, Any], context: str = "Anna lives.") -> dict[str, Any]:
+    return {"data": [{"title": "A", "paragraphs": [{"context": context, "qas": list(rows)}]}]}
+
+
+def question(number: int = 1, start: int = 0, text: str = "Anna", **more: Any) -> dict[str, Any]:
+    answers = [{"text": text, "answer_start": start}]
+    return {"id": f"q{number}", "question": "Who?", "answers": answers} | more
+
+
+def tree(number: int = 1, form: str = "cat", tag: str = "NOUN", head: str = "0") -> str:
+    return f"# sent_id = {number}\n1\t{form}\t_\t{tag}\t_\t_\t{head}\troot\t_\t_\n\n"
+
+
+def record(number: int, label: str = "neutral", **more: Any) -> str:
+    value = {"pairID": f"p{number}", "sentence1": "a", "sentence2": "b"}
+    return json.dumps(value | {"gold_label": label, "genre": "x"} | more) + "\n"
+
+
+XNLI = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre\n"
+HEADER = "path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote\n"
+ZERO = "0" * 64
+MUCH = "more than 1%"
+
+CASES: dict[str, tuple[Run, str, str]] = {
+    # name: what is done; file and place; the rest of the sentence up to its mend
+    "ner: columns": (ner("a\tO\tx\n"), "x.tsv, line 1", "3 tab-separated.*correct the line"),
+    "ner: empty word": (ner("a\tO\n\n \tO\n"), "x.tsv, line 3", "an empty word.*remove the line"),
+    "ner: tag": (ner("a\tO\nb\tX\n"), "x.tsv, line 2", "'X' is not one of.*correct the tag"),
+    "ner: bytes": (ner(b"a\tO\n\xe7\tO\n"), "x.tsv, line 2", "not UTF-8 .*0xe7.*convert it"),
+    "ner: language": (ner("ru:a\tO\n", "rahimi"), "x.tsv, line 1", "not begin with en:.*correct"),
+    "ner: conll": (ner("a O\n", "conll2003"), "x.tsv, line 1", "2 columns where.*get the file"),
+    "ner: blank": (ner("\n\n"), "x.tsv", "there is no sentence.*fetches it again"),
+    "ner: empty": (ner(""), "x.tsv", "the file is empty; .*fetches it again"),
+    "ner: cut": (
+        ner(lzma.compress(b"a\tO\n" * 99)[:-20], name="x.xz"),
+        "x.xz",
+        "cut short or damaged.*fetches it again",
+    ),
+    "ner: script": (
+        ner("\n".join(f"{word}\tO\n" for word in RUSSIAN.split() * 9), script="Latn"),
+        "x.tsv, language en",
+        r"0.0% of the letters.*\(Latn\), 100% are cyrillic; correct the source's path",
+    ),
+    "nli: label": (nli(record(1, "maybe"), "multinli"), "x.tsv, line 1", "'maybe'.*correct the"),
+    "nli: json": (nli("{\n", "multinli"), "x.tsv, line 1", "not a MultiNLI record.*fetch the file"),
+    "nli: key": (nli("{}\n", "multinli"), "x.tsv, line 1", "KeyError: 'pairID'.*fetch the file"),
+    "nli: twice": (nli(record(1) * 2, "multinli"), "x.tsv, line 2", "'p1' was already.*remove one"),
+    "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks language.*check"),
+    "nli: short": (nli(XNLI + "en\tneutral\ta\n", "xnli"), "x.tsv, line 2", f"3 tab.*{MUCH}.*corr"),
+    "nli: absent": (nli(XNLI, "xnli"), "x.tsv, language en", "no pair left of 0; correct the lang"),
+    "nli: unlabelled": (nli("a\tb\n", "xtreme"), "x.tsv, line 1", "missing.*give labels_from"),
+    "nli: labels": (
+        nli("a\tb\nc\td\n", "xtreme", labels="a\tb\tneutral\n"),
+        "labels.tsv",
+        "it ends before line 2 of .*use a parallel file",
+    ),
+    "nli: more labels": (
+        nli("a\tb\n", "xtreme", labels="a\tb\tneutral\n" * 2),
+        "labels.tsv, line 2",
+        "has no counterpart.*use a parallel file",
+    ),
+    "nli: script": (
+        nli(f"{RUSSIAN}\t{RUSSIAN}\tneutral\n" * 3, "xtreme", "Latn"),
+        "x.tsv, language en",
+        "100% are cyrillic; correct",
+    ),
+    "qa: place": (questions(squad(question(start=1))), "x.json, question q1", "not at its.*fetch"),
+    "qa: twice": (questions(squad(question(), question())), "question q1", "repeated id.*remove"),
+    "qa: answers": (questions(squad(question(answers=[]))), "question q1", "no answer.*with answ"),
+    "qa: layout": (questions({"data": 1}), "x.json, key data", "not in the layout.*fetch the file"),
+    "qa: type": (
+        questions(squad(question(id=7))),
+        "x.json, key data.0.paragraphs.0.qas.0.id",
+        "not in the layout of SQuAD.*correct the format",
+    ),
+    "qa: json": (questions("{"), "x.json", "not in the layout.*fetch the file again"),
+    "qa: none": (questions(squad()), "x.json, language en", "no question left.*correct the lang"),
+    "qa: script": (
+        questions(squad(question(text="с", start=0), context=RUSSIAN * 4), script="Latn"),
+        "x.json, language en",
+        "100% are cyrillic; correct",
+    ),
+    "qa: question's script": (
+        questions(squad(question(question=RUSSIAN * 4)), question_script="Latn"),
+        "x.json, language en",
+        "100% are cyrillic; correct",
+    ),
+    "ud: columns": (treebank("1\ta\n\n"), "conllu, line 1", "2 tab-separated.*correct the line"),
+    "ud: stray tab": (treebank(tree(form="a\tb")), "conllu, line 2", "11 tab-sep.*correct the"),
+    "ud: tag": (treebank(tree(tag="NUON")), "conllu, line 2", "'NUON' is not one of.*correct"),
+    "ud: v1": (treebank(tree(tag="CONJ")), "conllu, line 2", "a tag of UD v1.*from 2.0 on"),
+    "ud: head": (treebank(tree(head="x")), "conllu, line 2", "head 'x' is not a number.*correct"),
+    "ud: tree": (treebank(tree(head="1")), "conllu, line 1", "0 roots, not 1.*correct it"),
+    "ud: bytes": (treebank(tree().encode().replace(b"cat", b"\xe7")), "line 2", "not UTF-8.*conv"),
+    "ud: cut": (treebank(tree()[:-1]), "conllu, line 2", "ends inside a sentence.*fetch the file"),
+    "ud: twice": (treebank(tree(), times=2), "conllu, line 1", "already read.*give each treebank"),
+    "ud: script": (
+        treebank("".join(tree(n, form=RUSSIAN.replace(" ", "")) for n in range(5)), "Latn"),
+        "conllu, language en",
+        "100% are cyrillic; correct",
+    ),
+    "dictionary: words": (dictionary("the\n"), "en-ru.txt, line 1", "1 words, not two.*check that"),
+    "dictionary: bytes": (dictionary(b"the \xe7\n"), "en-ru.txt, line 1", "not UTF-8.*convert"),
+    "dictionary: exchanged": (
+        dictionary("".join(f"{word} {word[::-1]}x\n" for word in RUSSIAN.split() * 9), "Cyrl"),
+        "en-ru.txt, language en",
+        "are cyrillic; are the columns exchanged",
+    ),
+    "texts: bytes": (texts(b"a\n\xe7\n"), "x.txt, line 2", f"not UTF-8.*{MUCH}.*convert"),
+    "texts: none": (texts("\n"), "x.txt", "there is no text in it; drop it"),
+    "texts: script": (texts(RUSSIAN * 9, script="Latn"), "x.txt, language en", "cyrillic; correct"),
+    "bitext: margin": (bitext("x\ta\tb\n"), "en-ru.tsv, line 1", "margin 'x' is not a.*check"),
+    "bitext: nan": (bitext("nan\ta\tb\n"), "en-ru.tsv, line 1", "margin 'nan' is not a.*check"),
+    "bitext: columns": (bitext("1\ta\n"), "en-ru.tsv, line 1", "2 tab-separated.*correct the line"),
+    "bitext: shorter": (bitext("a\nb\n", "lines", "c\n"), "line 2", "no counterpart.*fetch both"),
+    "bitext: bytes": (bitext("a\n", "lines", b"\xe7\n"), "x.ru, line 1", "not UTF-8.*convert"),
+    "bitext: same": (bitext("1\ta\ta\n"), "en-ru.tsv", "no pair left of 1.*correct the language"),
+    "bitext: name": (
+        bitext("1\ta\tb\n", name="WikiMatrix.en-es.tsv"),
+        "file name",
+        "holds en-es, not en and ru; correct the source's path",
+    ),
+    "bitext: member": (
+        bitext(zipped(a__en="x"), "moses", name="a.zip"),
+        "a.zip, member",
+        "found 0 such members.*fetch the archive again",
+    ),
+    "bitext: exchanged": (
+        bitext("".join(f"1\t{RUSSIAN} {n}\t{ENGLISH} {n}\n" for n in range(9)), script="Cyrl"),
+        "en-ru.tsv, language en",
+        r"\(Latn\), 100% are cyrillic; are the sides exchanged",
+    ),
+    "bitext: language": (
+        bitext("".join(f"1\t{ENGLISH} {n}\tno {ENGLISH}\n" for n in range(9)), script="Cyrl"),
+        "en-ru.tsv, language ru",
+        r"\(Cyrl\), 100% are latin; are the sides exchanged",
+    ),
+    "gold: outside": (gold("a\tb\t1-0\n", format="xlwa"), "1.txt, line 1", "outside.*belong tog"),
+    "gold: link": (
+        gold("a\tb\t0:0\n", format="xlwa"),
+        "1.txt, line 1",
+        "'0:0' is not.*write links",
+    ),
+    "gold: sides": (
+        gold("a b\n", "1-1\n", format="awesome"),
+        "1.txt, line 1",
+        "not of the.*correct",
+    ),
+    "gold: files": (gold("a\n", format="naacl"), "format naacl", "1 files do not make.*give"),
+    "wals: code": (wals(codes="ID,Name,Number\n"), "values.csv, line 2", "'81A-2' is in no.*fetch"),
+    "wals: column": (wals(values="ID\n"), "values.csv, line 1", "no column Language_ID; take WALS"),
+    "mirror: none": (mirror(None), "mirror", "no such mirror folder; correct `mirror`"),
+    "mirror: no manifest": (mirror(None, a="x"), "MANIFEST.tsv", "has no manifest; list its files"),
+    "mirror: empty": (mirror(""), "MANIFEST.tsv, line 1", "no columns path and sha256; add the"),
+    "mirror: header": (mirror("a\tb\n"), "MANIFEST.tsv, line 1", "no columns path and.*add the"),
+    "mirror: sum": (mirror(f"{HEADER}a\t1\tabc\n"), "MANIFEST.tsv, line 2", "'abc' is not a.*corr"),
+    "mirror: cells": (
+        mirror(f"{HEADER}a\t1\t{ZERO}\n\nb{chr(9) * 9}\n"),
+        "MANIFEST.tsv, line 4",
+        "10 tab-separated cells where the header has 8; correct the line",
+    ),
+    "mirror: bytes": (
+        mirror(HEADER.encode() + b"\xe7\n"),
+        "MANIFEST.tsv, line 2",
+        "not UTF-8; conv",
+    ),
+    "mirror: twice": (
+        mirror(f"path\tsha256\na\t{ZERO}\na\t{ZERO}\n"),
+        "MANIFEST.tsv, line 3",
+        "a is listed twice; delete one line",
+    ),
+    "mirror: unlisted": (
+        mirror(HEADER, a="x"),
+        "MANIFEST.tsv, data/a.txt",
+        "not in the.*add a line",
+    ),
+    "mirror: changed": (
+        mirror(f"path\tsha256\ndata/a.txt\t{ZERO}\n", a="x"),
+        "mirror/data/a.txt",
+        "its sha256 is .* but MANIFEST.tsv says 000.*copy the file into the mirror again",
+    ),
+    "download by hand": (
+        by_hand,
+        "downloads/data/a.txt",
+        "but the register says 000.* for data/a.txt; delete .*/data/a.txt and start again",
+    ),
+    "encoder: nan": (
+        encoder(filled(float("nan"))),
+        "model.safetensors, weight encoder.layer.1.output.dense.weight",
+        "not all of its numbers are finite.*fetch the model again",
+    ),
+    "encoder: infinity": (
+        encoder(filled(float("inf"))),
+        "model.safetensors, weight encoder.layer.1",
+        "not all of its numbers are finite.*fetch the model again",
+    ),
+    "encoder: nan, to pretrain": (
+        encoder(filled(float("nan")), load_masked_model),
+        "model.safetensors, weight bert.encoder.layer.1",
+        "not all of its numbers are finite.*fetch the model again",
+    ),
+    "encoder: fewer layers": (
+        encoder(config(num_hidden_layers=1)),
+        "config.json, key num_hidden_layers",
+        "layers that it does not count, such as encoder.layer.1.*take the encoder's own",
+    ),
+    "encoder: more layers": (
+        encoder(config(num_hidden_layers=3)),
+        "model.safetensors, weight encoder.layer.2",
+        "weights that config.json asks for are missing; fetch or train",
+    ),
+    "encoder: width": (
+        encoder(config(hidden_size=32)),
+        "encoder",
+        "cannot be opened.*get it again",
+    ),
+    "encoder: words": (encoder(config(vocab_size=30)), "encoder", "cannot be opened.*get it again"),
+    "encoder: architecture": (
+        encoder(config(model_type="distilbert")),
+        "model.safetensors, weight",
+        "weights that config.json asks for are missing; fetch or train",
+    ),
+    "encoder: unknown": (
+        encoder(config(model_type="x")),
+        "encoder",
+        "model type `x`.*get it again",
+    ),
+    "encoder: config": (
+        encoder(lambda folder: put(folder, "config.json", "{")),
+        "encoder",
+        "not a valid JSON file.*get it again",
+    ),
+    "encoder: weights": (
+        encoder(lambda folder: put(folder, "model.safetensors", "hello")),
+        "encoder",
+        "cannot be opened.*get it again",
+    ),
+    "encoder: tokenizer": (
+        encoder(larger_tokenizer),
+        "tokenizer.json, vocabulary",
+        "it has 20 pieces, but the encoder 19; take the encoder's own tokenizer",
+    ),
+    "encoder: no tokenizer": (
+        encoder(lambda folder: put(folder, "tokenizer.json", "{}")),
+        "tokenizer.json",
+        "not a tokenizer.*fetch or train the encoder again",
+    ),
+    "languages: cell": (
+        cell(2, "script", "latin"),
+        "languages.csv, line 3, column script",
+        "corre",
+    ),
+    "languages: order": (
+        cell(1, "word_order", "XYZ"),
+        "line 2, column word_order",
+        "correct the ce",
+    ),
+    "languages: twice": (
+        cell(2, "code", "af"),
+        "languages.csv, line 3",
+        "af is there twice; delete",
+    ),
+    "languages: column": (cell(0, "script", "skript"), "line 1", "script is missing.*correct them"),
+    "languages: columns": (
+        cell(0, "script", "name"),
+        "line 1",
+        "name is there twice; correct them",
+    ),
+    "languages: cells": (languages(lambda rows: rows[2].pop()), "line 3", "cells are not.*correct"),
+    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save the"),
+    "languages: none": (languages(lambda rows: rows.__delitem__(slice(1, None))), "csv", "restore"),
+    "reported: language": (
+        reported(",en,es,,", ",en,ess,,"),
+        "csv, line 2",
+        "'ess' is not known as target; near it: es.*correct it, or list it under `reported`",
+    ),
+    "reported: source": (reported(",en,es,,", ",enn,es,,"), "csv, line 2", "'enn' is .* as source"),
+    "reported: condition": (
+        reported(",original,", ",orignal,"),
+        "csv, line 2",
+        "'orignal' is not known as condition; near it: original.*correct it",
+    ),
+    "reported: task": (reported(",xnli,", ",xnil,"), "csv, line 2", "near it: xnli.*correct it"),
+    "reported: value": (reported(",74.2", ",74;2"), "csv, line 2", "not a finite number.*correct"),
+    "language without examples": (
+        vanishing,
+        "store, language is",
+        "none of 100 examples is left to encode.*drop the language",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_sentence_names_place_and_mend(tmp_path: Path, name: str) -> None:
+    run, place, problem = CASES[name]
+    with pytest.raises(DataError, match=f"(?s){problem}") as caught:
+        run(tmp_path)
+    message = str(caught.value)
+    assert place in message
+    assert message.count("\n") == 0
+    assert caught.value.mend
+    assert [path.name for path in tmp_path.glob("out/*")] == []
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+GOOD = 200
+FEW_BAD: dict[str, tuple[Run, str, str]] = {
+    # name: a file of 200 good rows and a bad one; reason; where it is
+    "ner": (ner("a\tO\n\n" * GOOD + "b\tX\nc\tO\n"), "… is not one of O", "x.tsv, line 401"),
+    "nli": (
+        nli("".join(map(record, range(GOOD))) + record(1), "multinli"),
+        "pair … was already read",
+        "x.tsv, line 201",
+    ),
+    "nli by columns": (
+        nli("a\tb\tneutral\n" * GOOD + "a\tneutral\n", "xtreme"),
+        "… tab-separated columns",
+        "x.tsv, line 201",
+    ),
+    "nli in many languages": (
+        nli(XNLI + "".join(f"en\tneutral\ta\tb\t{n}\tx\n" for n in range(GOOD)) + "en\n", "xnli"),
+        "… tab-separated columns",
+        "x.tsv, line 202",
+    ),
+    "qa": (
+        questions(squad(*map(question, range(GOOD)), question(GOOD, start=1))),
+        "answer not at its place",
+        "x.json, question q200",
+    ),
+    "qa of another layout": (
+        questions(squad(*map(question, range(GOOD)), {"id": "x"})),
+        "not in the layout",
+        "x.json, key data.0.paragraphs.0.qas.200.question",
+    ),
+    "ud": (
+        treebank("".join(map(tree, range(GOOD))) + tree(GOOD, form="")),
+        "an empty form or relation",
+        "en_x-ud-test.conllu, line 602",
+    ),
+    "dictionary": (dictionary("a b\n" * GOOD + "a\n"), "… words, not two", "en-ru.txt, line 201"),
+    "texts": (texts(b"a\n" * GOOD + b"\xe7\n"), "not UTF-8", "x.txt, line 201"),
+    "bitext": (
+        bitext("".join(f"1\ta{n}\tb\n" for n in range(GOOD)) + "x\ta\tb\n"),
+        "margin … is not a number",
+        "WikiMatrix.en-ru.tsv, line 201",
+    ),
+    "bitext of two files": (
+        bitext(
+            "".join(f"a{n}\n" for n in range(GOOD + 1)), "lines", b"b\n" * GOOD + b"\xff\n", "x.en"
+        ),
+        "not UTF-8",
+        "x.ru, line 201",
+    ),
+    "wals": (
+        wals(values="Language_ID,Parameter_ID,Code_ID\n" + "eng,81A,81A-2\n" * GOOD + "eng,1A,x\n"),
+        "the value … is in no table",
+        "values.csv, line 202",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FEW_BAD)
+def test_one_bad_row_in_many_is_left_out_and_listed(tmp_path: Path, name: str) -> None:
+    run, reason, place = FEW_BAD[name]
+    run(tmp_path)
+    table, path = outputs(tmp_path)
+    assert len(pa.parquet.read_table(table)) == GOOD
+    card = read_json(path)
+    assert [number for why, number in card["dropped"].items() if why.startswith(reason)] == [1]
+    (listed,) = card["first_bad_rows"]
+    assert place in listed
+
+
+def test_the_share_is_that_of_the_rows(tmp_path: Path) -> None:
+    """As many bad rows as the share allows pass; one more is refused, with the first of them."""
+    most = int(MOST_BAD * 1000)
+    ner("a\tO\n\n" * (1000 - most) + "b\tX\n\n" * most)(tmp_path)
+    assert len(read_json(outputs(tmp_path)[1])["first_bad_rows"]) == 5
+    with pytest.raises(DataError, match=rf"line 1979: .*{most + 1} of 1000 sentences cannot"):
+        ner("a\tO\n\n" * (999 - most) + "b\tX\n\n" * (most + 1))(tmp_path)
+
+
+def test_a_script_is_no_matter_of_a_few_names_or_letters() -> None:
+    mostly = [RUSSIAN] * 3 + [ENGLISH]
+    require_script(mostly, "Cyrl", "x", "ru")
+    require_script([ENGLISH] * 9, "Cyrl Latn", "x", "sr")
+    require_script(["New York"], "Cyrl", "x", "ru")
+    require_script(["東京タワー" * 40], "Jpan", "x", "ja")
+    require_script([ENGLISH] * 9, "", "x", "ru")
+    require_script([ENGLISH] * 9, "Tibt", "x", "bo")
+
+
+def test_every_script_of_the_table_is_known() -> None:
+    for language in Languages.read(LANGUAGES):
+        with pytest.raises(DataError):
+            require_script(["\u0710" * 100], language.script, "x", language.code)
+
+
+def test_a_card_says_what_was_really_read(tmp_path: Path) -> None:
+    """A mirror's commit and note win over the register, for the copy that came from there."""
+    content = b"a text"
+    held = put(tmp_path, "mirror/data/a.txt.xz", lzma.compress(content))
+    line = f"data/a.txt.xz\t9\t{sha256_of(held)}\td\tgithub.com/x : a\tabc1\tCC0\ttruncated\n"
+    put(tmp_path, "mirror/MANIFEST.tsv", HEADER + line)
+    file, known = tmp_path / "a.txt", register(tmp_path)
+    fetch("data/a.txt", file, register=known, mirror=tmp_path / "mirror")
+    found = origin_of("data/a.txt", file, register=known, mirror=tmp_path / "mirror")
+    said = "data/a.txt: github.com/x : a, commit abc1, truncated"
+    assert found["read_from"] == said
+    read_plain_text([(file, "lines")], "en", *outputs(tmp_path), source=[found])
+    assert read_json(outputs(tmp_path)[1])["read_from"] == [said]
+    assert corpora_read(tmp_path / "out") == {"table": f"data (CC0); {said}"}
+    own = put(tmp_path, "own.txt", "another")
+    of_register = register(tmp_path, sha256_of(own))
+    found = origin_of("data/a.txt", own, register=of_register, mirror=tmp_path / "mirror")
+    assert found["read_from"] == "data/a.txt: https://example.org/a.txt"
+
+
+def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any) -> None:
+    rows = [
+        {"id": str(n), "language": code, "premise": "a cat", "hypothesis": text, "label": "neutral"}
+        for code, texts_ in {"en": ["a dog"] * 120, "is": ["a dog"] + ["zzz"] * 99}.items()
+        for n, text in enumerate(texts_)
+    ]
+    out = tmp_path / "store"
+    tokenizer = make_tokenizer(tmp_path)
+    encode(
+        "inference",
+        pa.Table.from_pylist(rows),
+        tokenizer,
+        out,
+        labels=["neutral"],
+        drop_unknown=True,
+    )
+    counts = read_json(out / "meta.json")["examples"]
+    assert counts == {"en": {"read": 120, "left": 120}, "is": {"read": 100, "left": 1}}
+    assert "fewer than 100 examples: {'is': 1}" in caplog.text
+
+
+def test_less_than_was_asked_for_is_said_in_the_card(tmp_path: Path, caplog: Any) -> None:
+    path = put(tmp_path, "en-ru.txt", "a b\nc d\n")
+    read_dictionary(path, "ru", *outputs(tmp_path), limit=3)
+    note = "2 pairs although 3 were asked for: there are no more"
+    assert read_json(outputs(tmp_path)[1])["notes"] == [note]
+    assert note in caplog.text
+    read_dictionary(path, "ru", *outputs(tmp_path), limit=2)
+    assert read_json(outputs(tmp_path)[1])["notes"] == []
+
+
+def test_compressed_manifests_are_no_manifests(tmp_path: Path) -> None:
+    put(tmp_path, "MANIFEST.tsv", gzip.compress(HEADER.encode()))
+    with pytest.raises(DataError, match="line 1: not UTF-8"):
+        Mirror.read(tmp_path)

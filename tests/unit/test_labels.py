@@ -1,0 +1,81 @@
+"""Readers meet names, never identifiers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from mbert_atlas import papers
+from mbert_atlas.config.merging import in_order_of
+from mbert_atlas.labels import label, language, listed, places
+from mbert_atlas.languages import Languages
+
+ROOT = Path(__file__).parents[2]
+REPORTED = sorted((ROOT / "resources/reported").glob("*.csv"))
+NAMES = {"en": "English", "hi": "Hindi"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mlqa:qa", "MLQA"),
+        (
+            "mlqa:qa_question_target_paragraph_english",
+            "MLQA: questions in the target language, paragraphs in English",
+        ),
+        ("xnli_mixed", "XNLI, one side in English"),
+        ("adjusted_continual-qa", "adjusted continual QA"),
+        ("densray_0-10", "DensRay 0-10"),
+        ("macro_f1_label", "macro F1 label"),
+        ("", ""),
+    ],
+)
+def test_identifiers_have_labels(name: str, text: str) -> None:
+    assert label(name) == text
+
+
+def test_a_place_may_have_names_of_its_own() -> None:
+    assert label("adjusted_30K", {"adjusted_30K": "1,500 sentences"}) == "1,500 sentences"
+    assert language("en+hi", NAMES) == "English + Hindi"
+    assert language("zero_shot", NAMES) == "zero shot"
+    assert [listed([]), listed(["a"]), listed(["a", "b", "c"])] == ["", "a", "a, b and c"]
+
+
+@pytest.mark.parametrize("path", REPORTED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("column", ["task", "model", "condition", "metric"])
+def test_no_label_of_what_is_reported_is_raw_and_none_is_shared(path: Path, column: str) -> None:
+    with open(path, encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    for artifact in {row["artifact"] for row in rows}:
+        found = {row[column] for row in rows if row["artifact"] == artifact}
+        labels = {label(name) for name in found}
+        assert len(labels) == len(found)
+        assert not [text for text in labels if re.search(r"_|:\w", text)]
+
+
+def test_places_follow_the_name_and_not_what_else_is_drawn() -> None:
+    order = ["original", "adjusted", "continual"]
+    assert places(["continual", "original"], order) == {"original": 0, "continual": 2}
+    assert places(["z", "adjusted", "a"], order) == {"adjusted": 1, "a": 3, "z": 4}
+
+
+@pytest.mark.parametrize("paper", papers.names())
+def test_titles_leave_languages_and_sizes_to_the_config(paper: str) -> None:
+    titles = import_module(f"mbert_atlas.papers.{paper}.claims").FIGURES.values()
+    languages = [item.name for item in Languages.read(ROOT / "resources/languages.csv")]
+    for title in titles:
+        assert not re.search(r"\d+[kK]\b", title)
+        assert not [name for name in languages if re.search(rf"\b{name}\b", title)]
+
+
+def test_panels_come_in_the_order_of_the_lowest_file() -> None:
+    """Snakemake lists first what a preset names."""
+    values = {"figures": {"panels": {"nli": "x", "original": "y", "adjusted": "z", "own": "w"}}}
+    like = {"figures": {"panels": {"original": "a", "adjusted": "b", "nli": "c", "gone": "d"}}}
+    found = in_order_of(values, like)
+    assert found == values
+    assert list(found["figures"]["panels"]) == ["original", "adjusted", "nli", "own"]

@@ -1,0 +1,54 @@
+"""Starts that cannot be meant: one sentence, a failure, no traceback, nothing written."""
+
+import pytest
+
+from clone import DEMO, snakemake
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentences"),
+    [
+        (
+            ["all", *DEMO, "--configfile", "config/small.yaml", "--cores", "1"],
+            ["--configfile is there twice", "write it once"],
+        ),
+        (
+            ["all", *DEMO, "--config", "run=a", "--config", "offline=true", "--cores", "1"],
+            ["--config is there twice"],
+        ),
+        (["all", *DEMO, "--cores", "0"], ["--cores 0 leaves no core", "--cores 1"]),
+        (["fetsh", *DEMO, "--cores", "1"], ["Nothing makes 'fetsh'", "did you mean fetch?"]),
+        (
+            ["results/demo/runs/none/seed9/x.parquet", *DEMO, "--cores", "1"],
+            ["Nothing makes", "seed9"],
+        ),
+        (
+            ["all", *DEMO, "--config", "offline=no", "--cores", "1"],
+            ["--config, key offline", "no is read as false", "write false"],
+        ),
+        (
+            ["all", *DEMO, "--config", "mirror=/no/such/folder", "--cores", "1"],
+            ["key mirror", "there is no folder /no/such/folder", "correct the path"],
+        ),
+    ],
+)
+def test_a_start_that_cannot_be_meant(repository, arguments, sentences):
+    before = set(repository.rglob("*"))
+    done = snakemake(repository, *arguments, timeout=600)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "Traceback" not in output
+    assert any(all(part in line for part in sentences) for line in output.splitlines()), output
+    new = {path for path in set(repository.rglob("*")) - before if ".snakemake" not in path.parts}
+    assert {path for path in new if "__pycache__" not in path.parts} == set()
+
+
+def test_another_folder_is_named(repository, tmp_path):
+    arguments = ["all", "-n", "--snakefile", str(repository / "Snakefile")]
+    done = snakemake(repository, *arguments, "--directory", str(tmp_path), timeout=600)
+    output = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "Traceback" not in output
+    assert "start Snakemake in the folder of the repository" in output

@@ -1,0 +1,234 @@
+"""The SLURM executor against programs that say what SLURM's say; tests/slurm has the real ones."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clone import ROOT
+from workflow.slurm import CHECKED_WITH, reason
+
+pytestmark = pytest.mark.workflow
+
+_SNAKEFILE = """
+from workflow.slurm import install
+install()
+rule all:
+    input: "a", "b"
+rule make:
+    output: "{name}", "{name}.more"
+    resources: mem_mb=lambda wildcards, attempt: 100 * attempt, runtime=1
+    shell: "exit 1"
+"""
+# Stands in for every program of SLURM. `plan.json`: for each submission what it does, and what else
+# the queue holds. A submitted job "runs" by making its outputs, if it ends as COMPLETED.
+_PROGRAM = """
+import fcntl, json, os, re, sys
+from pathlib import Path
+folder = Path(__file__).parent
+name, arguments = Path(sys.argv[0]).name, sys.argv[1:]
+lock = (folder / "lock").open("w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+with (folder / "calls").open("a") as calls:
+    print(json.dumps([name, *arguments]), file=calls)
+plan = json.loads((folder / "plan.json").read_text())
+queue = folder / "queue"
+if name == "sbatch":
+    value = dict(zip(arguments, arguments[1:]))
+    number = sum(1 for line in (folder / "calls").open() if line.startswith('["sbatch"'))
+    step = plan["submissions"].get(str(number), {})
+    state = step.get("state", "COMPLETED")
+    if state:
+        with queue.open("a") as rows:
+            print(number, state, value["--job-name"], value["--comment"], os.getcwd(),
+                  sep="|", file=rows)
+        log = Path(value["--output"].replace("%j", str(number)))
+        log.write_text(step.get("log", ""))
+        if state == "COMPLETED":
+            made = value["--comment"].rpartition("_")[2]
+            for path in (made, made + ".more"):
+                Path(path).write_text("made")
+    if "says" in step:
+        sys.exit(step["says"])
+    print(number)
+elif name == "squeue":
+    asked = next(item for item in arguments if item.startswith("--format")).partition("=")[2]
+    count = sum(1 for line in (folder / "calls").open() if re.match(r'..squeue.*%T"', line))
+    if asked == "%i|%T" and count in plan.get("silent", []):
+        sys.exit("Unable to contact slurm controller (connect failure)")
+    rows = [line.split("|") for line in queue.read_text().splitlines()]
+    for line in rows if asked != "%j|%T|%Z" else plan["queue"]:
+        print("|".join(dict(zip("iTjkZ", line))[key[1]] for key in asked.split("|")))
+    if asked == "%j|%T|%Z" and plan["queue"] and plan["queue"][0][1] == "COMPLETING":
+        (folder / "plan.json").write_text(json.dumps(plan | {"queue": []}))
+elif name == "scontrol":
+    print("MinJobAge = 300 sec")
+elif name == "sacctmgr":
+    print("a")
+elif name == "sacct":
+    sys.exit("accounting storage is disabled")
+"""
+_AWAY = "sbatch: error: Unable to contact slurm controller (connect failure)"
+
+
+@dataclass
+class _Folder:
+    path: Path
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        options = "--executor slurm --jobs 9 --retries 1 --slurm-jobname-prefix atlas"
+        options += " --slurm-init-seconds-before-status-checks 2 --slurm-no-requeue"
+        options += " --slurm-status-command squeue --latency-wait 1 --default-resources"
+        programs = self.path / "programs"
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake", *options.split(), "slurm_account=a", *arguments],
+            cwd=self.path,
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "PATH": f"{programs}:{os.environ['PATH']}",
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *arguments: str) -> tuple[int, str]:
+        process = self.start(*arguments)
+        printed, _ = process.communicate(timeout=300)
+        return process.returncode, printed
+
+    def plan(
+        self,
+        submissions: dict[str, dict[str, str]] | None = None,
+        queue: list[list[str]] | None = None,
+        silent: list[int] | None = None,
+    ) -> None:
+        plan = {"submissions": submissions or {}, "queue": queue or [], "silent": silent or []}
+        (self.path / "programs/plan.json").write_text(json.dumps(plan))
+
+    def calls(self, program: str) -> list[list[str]]:
+        lines = (self.path / "programs/calls").read_text().splitlines()
+        return [call[1:] for call in map(json.loads, lines) if call[0] == program]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> _Folder:
+    (tmp_path / "Snakefile").write_text(_SNAKEFILE)
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name in ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo", "sacctmgr"):
+        (programs / name).write_text(f"#!{sys.executable}\n{_PROGRAM}")
+        (programs / name).chmod(0o755)
+    for name in ("calls", "queue"):
+        (programs / name).touch()
+    found = _Folder(tmp_path)
+    found.plan()
+    return found
+
+
+def test_the_plugin_is_the_one_that_was_checked() -> None:
+    assert importlib.metadata.version("snakemake-executor-plugin-slurm") == CHECKED_WITH
+
+
+def test_jobs_of_an_earlier_run_here_are_refused(folder: _Folder) -> None:
+    row = ["7", "PENDING", "atlas_old-run", "rule_make", str(folder.path)]
+    folder.plan(queue=[row, [*row[:2], "other_run", *row[3:]], [*row[:4], "/elsewhere"]])
+    code, printed = folder.run()
+    assert code == 1
+    assert f"SLURM has 1 jobs of an earlier run in this folder ({folder.path})" in printed
+    assert re.search(r"^ *scancel --name=atlas_old-run$", printed, re.MULTILINE)
+    assert folder.calls("sbatch") == []
+    assert folder.run("--dry-run")[0] == 0
+
+
+def test_cancelled_jobs_that_are_ending_are_waited_for(folder: _Folder) -> None:
+    folder.plan(queue=[["7", "COMPLETING", "atlas_old-run", "rule_make", str(folder.path)]])
+    code, printed = folder.run()
+    assert code == 0, printed
+    assert "Waiting for 1 cancelled jobs of the last run to end" in printed
+
+
+def test_scheduler_away(folder: _Folder) -> None:
+    """One sbatch reaches no scheduler, another's answer is lost, and the first question too."""
+    lost = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+    folder.plan({"1": {"state": "", "says": _AWAY}, "2": {"says": lost}}, silent=[1])
+    code, printed = folder.run()
+    assert code == 0, printed
+    comments = [call[call.index("--comment") + 1] for call in folder.calls("sbatch")]
+    assert len(comments) == 3, "one again, the other is found in the queue"
+    assert comments[2] == comments[0]
+    assert "SLURM does not answer. A job of rule make waits" in printed
+    assert "had been submitted with SLURM jobid" in printed
+    assert "Error in rule" not in printed
+
+
+def test_refusal_is_no_silence(folder: _Folder) -> None:
+    says = "sbatch: error: Batch job submission failed: Invalid account or account/partition"
+    folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
+    code, printed = folder.run()
+    assert code == 1
+    assert "does not answer" not in printed
+    assert len(folder.calls("sbatch")) == 4, "two jobs, each once more"
+
+
+def test_preemption_takes_no_attempt(folder: _Folder) -> None:
+    folder.plan({str(number): {"state": "PREEMPTED"} for number in range(1, 6)})
+    code, printed = folder.run()
+    assert code == 0, printed
+    assert len(folder.calls("sbatch")) == 7, "more often than retries allow"
+    assert {call[call.index("--mem") + 1] for call in folder.calls("sbatch")} == {"100"}
+
+
+def test_failure_has_its_reason_and_excludes_no_node(folder: _Folder) -> None:
+    said = "make: config, key a: it is wrong; correct it"
+    folder.plan({"1": {"state": "FAILED", "log": f"x\n{said}\n"}, "2": {"state": "NODE_FAIL"}})
+    code, printed = folder.run()
+    assert code == 0, printed
+    assert re.search(rf"SLURM job \d+ ended as FAILED\. {said}", printed)
+    assert re.search(r"SLURM job \d+ ended as NODE_FAIL", printed)
+    assert not [word for call in folder.calls("sbatch") for word in call if "--exclude" in word]
+
+
+def test_interrupt_cancels_by_name(folder: _Folder) -> None:
+    folder.plan({"1": {"state": "RUNNING"}, "2": {"state": "", "says": _AWAY}})
+    process = folder.start()
+    while len(folder.calls("sbatch")) < 2:
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, printed
+    assert time.monotonic() - started < 60, "it waits for no question and no submission"
+    (name,) = {call[call.index("--job-name") + 1] for call in folder.calls("sbatch")}
+    assert folder.calls("scancel") == [[f"--name={name}"]]
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("make: first\nmake: own sentence\nslurmstepd: error: CANCELLED", "make: own sentence"),
+        (
+            "a\nslurmstepd-c1: error: DUE TO TIME LIMIT\nb",
+            "slurmstepd-c1: error: DUE TO TIME LIMIT",
+        ),
+        ("srun: error: c1: task 0: Out Of Memory", "srun: error: c1: task 0: Out Of Memory"),
+        ("nothing", ""),
+    ],
+)
+def test_reason(log: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "1.log").write_text(log)
+    assert reason(tmp_path / "1.log", "make") == expected
+    assert reason(tmp_path / "none.log", "make") == ""

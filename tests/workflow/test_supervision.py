@@ -1,0 +1,203 @@
+"""Signals, locks, resumable state and retries, with real processes and a workflow of one job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from clone import ROOT
+from workflow import supervision
+from workflow.supervision import growth, short_of
+
+pytestmark = pytest.mark.workflow
+SNAKEFILE = f"""
+import sys
+
+sys.path.insert(0, "{ROOT}")
+from workflow.supervision import supervise
+
+onstart:
+    supervise(workflow, logger, "results")
+from workflow.supervision import growth
+
+rule job:
+    output: "done.txt"
+    log: "logs/job.log"
+    params: state="results/state", code=config.get("code", "1")
+    resources:
+        mem_mb=lambda wildcards, attempt, rulename: (
+            100 * growth("memory", rulename, wildcards, attempt)
+        ),
+        runtime=lambda wildcards, attempt, rulename: (
+            10 * growth("time", rulename, wildcards, attempt)
+        ),
+    script: "job.py"
+"""
+SCRIPT = f"""
+import os, sys, time
+from pathlib import Path
+
+sys.path.insert(0, "{ROOT}")
+from workflow.scripts.atlas_job import run
+from mbert_atlas.errors import AtlasError, PassingError
+
+
+def main(snakemake):
+    state = Path(snakemake.params.state, "step-1")
+    print("mem_mb", snakemake.resources.mem_mb, "runtime", snakemake.resources.runtime)
+    if Path("wrong").exists():
+        raise AtlasError("the config is wrong.")
+    if Path("full").exists():
+        raise PassingError("the disk is full.")
+    if not state.exists():
+        try:
+            Path("began").touch()
+            time.sleep(Path("patience").exists() and 600)
+        finally:
+            state.mkdir()
+    Path(snakemake.output[0]).write_text("whole")
+
+
+run(main, snakemake)
+"""
+
+
+class Start:
+    """Snakemake in a folder, alone in its process group."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            # What was started in the background of a script ignores it.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+
+    def end(self) -> tuple[int, str]:
+        said, _ = self.process.communicate(timeout=300)
+        return self.process.returncode, said
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "Snakefile").write_text(SNAKEFILE)
+    (tmp_path / "job.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def wait_for(path: Path) -> None:
+    end = time.monotonic() + 300
+    while not path.exists():
+        assert time.monotonic() < end, f"no {path}"
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("number", "mode"),
+    [(signal.SIGTERM, "default"), (signal.SIGINT, "default"), (signal.SIGTERM, "remote")],
+)
+def test_a_signal_to_snakemake_reaches_the_script(folder, number, mode) -> None:
+    """``remote`` is the Snakemake that SLURM starts, the only process that a step's signal gets."""
+    (folder / "patience").touch()
+    start = Start(folder, "--mode", mode)
+    wait_for(folder / "began")
+    os.kill(start.process.pid, number)
+    code, said = start.end()
+    assert code != 0
+    assert "job: stopped by a signal" in said
+    assert (folder / "results/state/step-1").is_dir()
+    assert not (folder / "done.txt").exists()
+    if mode == "default":
+        code, said = Start(folder).end()
+        assert code == 0, said
+        assert not (folder / "results/state").exists()
+        assert (folder / "logs/job.log").read_text().count("==== ") == 2
+
+
+def test_state_goes_when_its_results_have_been_accepted(folder) -> None:
+    code, said = Start(folder, "--mode", "remote").end()
+    assert code == 0, said
+    assert (folder / "results/state/step-1").is_dir()  # the main process may think otherwise
+    (folder / "done.txt").unlink()
+    code, said = Start(folder, "--config", "code=new").end()
+    assert code == 0, said
+    log = (folder / "logs/job.log").read_text()
+    assert "step-1 is of another version of the code and goes" in log
+    assert not (folder / "results/state").exists()
+
+
+@pytest.mark.parametrize(("problem", "attempts"), [("wrong", 1), ("full", 3)])
+def test_only_what_a_retry_may_mend_is_tried_again(folder, problem, attempts) -> None:
+    (folder / problem).touch()
+    code, said = Start(folder, "--retries", "2").end()
+    assert code != 0
+    assert ("is not tried again" in said) == (attempts == 1)
+    log = (folder / "logs/job.log").read_text()
+    asked = [line for line in log.splitlines() if line.startswith("mem_mb")]
+    assert asked == [f"mem_mb {100 * number} runtime 10" for number in range(1, attempts + 1)]
+
+
+def test_one_snakemake_at_a_time_makes_results(folder) -> None:
+    (folder / "patience").touch()
+    first = Start(folder)
+    wait_for(folder / "began")
+    # As if another run that ended had removed Snakemake's own lock.
+    code, said = Start(folder, "--nolock", "--force").end()
+    assert code != 0
+    assert f"results is in use by process {first.process.pid} on" in said
+    assert f"(kill {first.process.pid}), then start again." in said
+    os.killpg(first.process.pid, signal.SIGKILL)
+    first.end()
+    (folder / "patience").unlink()
+    code, said = Start(folder, "--nolock", "--rerun-incomplete").end()
+    assert code == 0, said
+
+
+def test_a_job_whose_log_cannot_be_written_speaks_on_the_terminal(folder) -> None:
+    (folder / "logs/.job.log").mkdir(parents=True)
+    (folder / "wrong").touch()
+    code, said = Start(folder).end()
+    assert code != 0
+    assert "the log logs/job.log cannot be written (Is a directory)" in said
+    assert "job: the config is wrong." in said
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        ({}, None),
+        ({"ended": None, "seconds": 1000.0}, "memory"),  # killed
+        ({"ended": None, "seconds": 3500.0}, "time"),
+        ({"ended": "stopped", "seconds": 3500.0}, "time"),
+        ({"ended": "stopped", "seconds": 30.0}, "nothing"),  # preempted
+        ({"ended": "done", "seconds": 3500.0}, "time"),  # too late for Snakemake
+        ({"ended": "failed", "seconds": 3500.0}, "memory"),
+        ({"ended": "failed", "seconds": 3.0}, "memory"),
+    ],
+)
+def test_what_an_attempt_was_short_of(note, expected) -> None:
+    assert short_of(note, 60) == expected
+
+
+def test_an_attempt_asks_for_what_the_ones_before_were_short_of(monkeypatch) -> None:
+    monkeypatch.setattr(supervision, "_ENDS", defaultdict(list))
+    supervision._ENDS["job", "a"] = ["time", "memory", "nothing", None]
+    asked = [
+        (growth("time", "job", "a", attempt), growth("memory", "job", "a", attempt))
+        for attempt in range(1, 6)
+    ]
+    assert asked == [(1, 1), (2, 1), (2, 2), (2, 2), (3, 3)]
+    assert growth("time", "job", "b", 3) == 3  # inside a job nothing is known of those before

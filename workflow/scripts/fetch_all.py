@@ -1,0 +1,18 @@
+from workflow.scripts.atlas_job import run
+from workflow.scripts.origins import ROOT
+
+
+def main(snakemake):
+    from mbert_atlas.sources import Register, fetch_all
+
+    fetch_all(
+        snakemake.params.paths,
+        snakemake.params.snapshots,
+        snakemake.config["downloads"],
+        register=Register.read(ROOT / "resources/sources.yaml"),
+        mirror=snakemake.config.get("mirror"),
+        offline=snakemake.config["offline"],
+    )
+
+
+run(main, snakemake)

@@ -1,0 +1,15 @@
+from pathlib import Path
+
+from workflow.scripts.atlas_job import run
+
+
+def main(snakemake):
+    from mbert_atlas.scorecard.alignment import alignment_rows, write_alignment_page
+
+    pairs = map(tuple, snakemake.params.pairs)
+    scores = dict(zip(pairs, map(Path, snakemake.input), strict=True))
+    rows = alignment_rows(scores, snakemake.params.names)
+    write_alignment_page(rows, Path(snakemake.output[0]))
+
+
+run(main, snakemake)

@@ -1,0 +1,274 @@
+"""Snakemake's SLURM executor for clusters that preempt, fail and pause.
+
+Checked with snakemake-executor-plugin-slurm 2.8.0 (`CHECKED_WITH`; a test compares). The plugin's
+own loop forgets its running jobs when SLURM does not answer, waits for ever for preempted and for
+forgotten ones, and keeps jobs away from a node that failed once, also when it is up again and the
+only one that could take them. docs/cluster.md tells users what happens instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from snakemake.api import ExecutorPluginRegistry
+from snakemake.exceptions import WorkflowError
+from snakemake_executor_plugin_slurm import Executor, SubmittedJobInfo
+from snakemake_executor_plugin_slurm.job_status_query import (
+    query_job_status,
+    query_job_status_sacct,
+    query_job_status_squeue,
+)
+from snakemake_executor_plugin_slurm.utils import get_job_wildcards
+
+CHECKED_WITH = "2.8.0"
+PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
+"""Seconds before sbatch is tried again when SLURM does not answer: half an hour."""
+ENDING_LIMIT = 300
+"""Seconds that a new run waits for the last one's jobs to end when they have been cancelled."""
+NO_ANSWER = re.compile(
+    "contact slurm controller|timed out|connection|connect failure|zero bytes|standby mode"
+    "|temporarily un",
+    re.IGNORECASE,
+)
+"""What SLURM's programs say when they reach no scheduler, or none that can take jobs now."""
+FAILED = {
+    *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
+    *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
+}
+
+
+def install() -> None:
+    """Have Snakemake use :class:`PatientExecutor` wherever it is told ``executor: slurm``."""
+    ExecutorPluginRegistry().plugins["slurm"].executor = PatientExecutor
+
+
+def ask(*command: str) -> str | None:
+    """What a program of SLURM prints; nothing if it fails or takes more than a minute."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
+    """Name and state of this user's jobs in the queue that an earlier run in the folder submitted.
+
+    Raises:
+        WorkflowError: SLURM does not answer for half an hour.
+    """
+    for pause in (*PAUSES, None):
+        listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")
+        if listing is not None or pause is None:
+            break
+        logger.warning(f"SLURM does not answer squeue; it is asked again in {pause} s.")
+        time.sleep(pause)
+    if listing is None:
+        raise WorkflowError("SLURM has not answered squeue for half an hour; start again later.")
+    rows = [line.split("|", 2) for line in listing.splitlines()]
+    return [
+        (name, state)
+        for name, state, workdir in rows
+        if name.startswith(prefix) and os.path.realpath(workdir) == os.path.realpath(folder)
+    ]
+
+
+def refuse_beside_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
+    """Stop before jobs are submitted whose work jobs of an earlier run are doing.
+
+    Cancelled jobs whose processes are still ending are waited for, up to `ENDING_LIMIT` seconds.
+
+    Raises:
+        WorkflowError: There are such jobs; it says how to cancel them and no others.
+    """
+    end = time.monotonic() + ENDING_LIMIT
+    told = False
+    while found := jobs_of(folder, prefix, logger):
+        if {state for _, state in found} != {"COMPLETING"} or time.monotonic() > end:
+            cancel = " && ".join(f"scancel --name={name}" for name in sorted({*dict(found)}))
+            raise WorkflowError(
+                f"SLURM has {len(found)} jobs of an earlier run in this folder ({folder}). A new "
+                "run would submit their work a second time. If the Snakemake that started them is "
+                "still at work, leave it; otherwise cancel these jobs, and no others, with\n"
+                f"    {cancel}\nand start again."
+            )
+        if not told:
+            logger.info(f"Waiting for {len(found)} cancelled jobs of the last run to end.")
+            told = True
+        time.sleep(2)
+
+
+def reason(log: Path, rule: str) -> str:
+    """The sentence with which a job ended: its own, else SLURM's; empty if there is none."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    for start in (f"{rule}: ", "slurmstepd", "srun: error: "):
+        if found := [line for line in lines if line.startswith(start)]:
+            return found[-1]
+    return ""
+
+
+class PatientExecutor(Executor):  # type: ignore[misc]
+    """Keeps a job until SLURM says how it ended, and submits it whenever SLURM takes it."""
+
+    def __init__(self, workflow: Any, logger: Any) -> None:
+        if len(workflow.dag):
+            prefix = workflow.executor_settings.jobname_prefix
+            refuse_beside_earlier_jobs(
+                str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger
+            )
+        self._ending = threading.Event()
+        self._submission = threading.local()
+        self._submitted: set[str] = set()
+        self._missed: dict[str, int] = {}
+        self._silent = False
+        super().__init__(workflow, logger)
+
+    # ---- submitting -----------------------------------------------------------------------------
+
+    def run_job(self, job: Any) -> None:
+        """Submit a job; wait and try again while there is no scheduler to take it."""
+        for attempt, pause in enumerate((*PAUSES, 0)):
+            listing = self._queue() if attempt else ""
+            self._submission.unanswered = listing is None and pause > 0
+            if known := self._accepted(job, listing or ""):
+                self._report_job_submission_threadsafe(known)
+            elif not self._submission.unanswered:
+                self._submission.is_last = pause == 0
+                super().run_job(job)
+            if not self._submission.unanswered:
+                return
+            self.logger.warning(
+                f"SLURM does not answer. A job of rule {job.name} waits; it is submitted again in "
+                f"{pause} s, then at longer intervals, for half an hour in all."
+            )
+            if self._ending.wait(pause):
+                return
+
+    def _report_job_error_threadsafe(self, job_info: SubmittedJobInfo, msg: str) -> None:
+        said = msg.partition("sbatch call:")[0]
+        if NO_ANSWER.search(said) and not getattr(self._submission, "is_last", True):
+            self._submission.unanswered = True
+        else:
+            super()._report_job_error_threadsafe(job_info, msg)
+
+    def _report_job_submission_threadsafe(self, job_info: SubmittedJobInfo) -> None:
+        self._submitted.add(job_info.external_jobid)
+        super()._report_job_submission_threadsafe(job_info)
+
+    def _queue(self) -> str | None:
+        """Id and comment of this run's jobs, one a line; nothing if SLURM does not answer."""
+        return ask(
+            "squeue", "--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid
+        )
+
+    def _accepted(self, job: Any, listing: str) -> SubmittedJobInfo | None:
+        """The job as SLURM has it, where sbatch submitted it and only its answer was lost."""
+        kind = f"{'group' if job.is_group() else 'rule'}_{job.name}"
+        wildcards = get_job_wildcards(job)
+        comment = f"{kind}_wildcards_{wildcards}" if wildcards else kind
+        for line in listing.splitlines():
+            number, _, text = line.partition("|")
+            if text == comment and number not in self._submitted:
+                log = self.slurm_logdir / kind / wildcards / f"{number}.log"
+                self.logger.info(
+                    f"Job {job.jobid} had been submitted with SLURM jobid {number} (log: {log})."
+                )
+                return SubmittedJobInfo(job, external_jobid=number, aux={"slurm_logfile": log})
+        return None
+
+    # ---- waiting --------------------------------------------------------------------------------
+
+    async def check_active_jobs(
+        self, active_jobs: Sequence[SubmittedJobInfo]
+    ) -> AsyncIterator[SubmittedJobInfo]:
+        """Report the jobs that have ended; yield the others."""
+        first = self.workflow.executor_settings.init_seconds_before_status_checks
+        states = await self._states(active_jobs) if active_jobs else {}
+        has_ended = False
+        for job in active_jobs:
+            state = states.get(job.external_jobid, "")
+            if state == "COMPLETED":
+                self.report_job_success(job)
+            elif state == "PREEMPTED":
+                # Not its fault: the attempt does not count. It goes on from its last checkpoint.
+                self.logger.info(
+                    f"SLURM job {job.external_jobid} of rule {job.job.name} has made room for "
+                    "another (PREEMPTED); it is submitted again."
+                )
+                self._job_submission_executor.submit(self.run_job, job.job)
+            elif state in FAILED:
+                log = job.aux["slurm_logfile"]
+                why = reason(log, job.job.name) or "It left no reason in its log."
+                self.report_job_error(
+                    job,
+                    msg=f"SLURM job {job.external_jobid} ended as {state}. {why}\n",
+                    aux_logs=[str(log)],
+                )
+            else:
+                yield job
+                continue
+            has_ended = True
+        grown = min(self.next_seconds_between_status_checks + 10, 180)
+        self.next_seconds_between_status_checks = first if has_ended or not active_jobs else grown
+
+    async def _states(self, active_jobs: Sequence[SubmittedJobInfo]) -> dict[str, str]:
+        """The states that SLURM knows of this run's jobs by id, "CANCELLED by 0" as "CANCELLED".
+
+        squeue forgets a job some time after its end, so sacct is asked for those that squeue does
+        not list. A job of which neither knows, three times in a row, is FAILED.
+        """
+        uses_squeue = self.get_status_command() == "squeue"
+        query = query_job_status_squeue if uses_squeue else query_job_status_sacct
+        async with self.status_rate_limiter:
+            states, _ = await query_job_status(query(self.run_uuid), self.logger)
+        if self._silent != (states is None):
+            self._silent = states is None
+            self.logger.warning(
+                "SLURM does not answer; its jobs go on, and it is asked again and again."
+                if self._silent
+                else "SLURM answers again."
+            )
+        if states is None:
+            return {}
+        missing = {job.external_jobid for job in active_jobs} - states.keys()
+        if missing and uses_squeue:
+            kept, _ = await query_job_status(query_job_status_sacct(self.run_uuid), self.logger)
+            states = (kept or {}) | states
+        missing -= states.keys()
+        if uses_squeue:
+            self._missed = {job: self._missed.get(job, 0) + 1 for job in missing}
+            states |= {job: "FAILED" for job, times in self._missed.items() if times > 2}
+        return {job: state.partition(" ")[0] for job, state in states.items()}
+
+    async def sleep(self) -> None:
+        """The pause between two questions; it ends with the run."""
+        end = time.monotonic() + self.next_seconds_between_status_checks
+        while self.wait and time.monotonic() < end:
+            await asyncio.sleep(0.5)
+
+    # ---- stopping -------------------------------------------------------------------------------
+
+    def cancel(self) -> None:
+        """Cancel all jobs of this run; what waits to be submitted is not submitted any more."""
+        self._ending.set()
+        self._job_submission_executor.shutdown(cancel_futures=True)
+        super().cancel()
+
+    def cancel_jobs(self, active_jobs: Sequence[SubmittedJobInfo]) -> None:
+        """By the name of the run: the list lacks jobs whose states are just being asked for."""
+        if ask("scancel", f"--name={self.run_uuid}") is None:
+            self.logger.error(
+                "The jobs could not be cancelled. When SLURM answers again: "
+                f"scancel --name={self.run_uuid}"
+            )
