@@ -23,10 +23,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import os
 import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -54,6 +57,42 @@ def fingerprint(script: Path | str, root: Path = _ROOT) -> str:
     """
     text = "\n".join(f"{label}={content}" for label, content in _reached(script, root))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def fingerprints(folder: Path, kept: Path, root: Path = _ROOT) -> dict[str, str]:
+    """Return the fingerprints of all scripts in a folder; reading all the code takes seconds.
+
+    Args:
+        folder: of scripts, and of folders of them.
+        kept: a JSON file with the result, used while all files of the code have the sizes and
+            times that they had; written again otherwise, if it can be.
+        root: see :func:`fingerprint`.
+
+    Returns:
+        By path below ``folder``, without ``.py``.
+    """
+    stats = {
+        str(path): path.stat()
+        for path in sorted(each for name in _OURS for each in (root / name).rglob("*"))
+        if "__pycache__" not in path.parts
+    }
+    state = [sys.version, *([path, it.st_size, it.st_mtime_ns] for path, it in stats.items())]
+    digest = hashlib.sha256(json.dumps(state).encode()).hexdigest()
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        before = json.loads(kept.read_text(encoding="utf-8"))
+        if before["state"] == digest:
+            return dict(before["fingerprints"])
+    found = {
+        path.relative_to(folder).with_suffix("").as_posix(): fingerprint(path, root)
+        for path in sorted(folder.rglob("*.py"))
+        if not _IGNORED.fullmatch(path.stem)
+    }
+    with suppress(OSError):
+        temporary = kept.with_name(f".{kept.name}.{os.getpid()}")
+        kept.parent.mkdir(exist_ok=True)
+        temporary.write_text(json.dumps({"state": digest, "fingerprints": found}), "utf-8")
+        temporary.replace(kept)
+    return found
 
 
 def explain(script: Path | str, root: Path = _ROOT) -> list[str]:

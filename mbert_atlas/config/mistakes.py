@@ -68,7 +68,7 @@ def check_name(place: str, name: str | None, known: Iterable[str], role: str = "
     Returns:
         Whether it is among them.
     """
-    known = sorted(known)
+    known = sorted(set(known))
     if name is None or name in known:
         return True
     near = difflib.get_close_matches(name, known, 1)

@@ -11,6 +11,8 @@ from mbert_atlas.errors import DataError
 
 ARCHITECTURES = {"bert": ["vocab.txt", "tokenizer.json"], "xlm-roberta": ["tokenizer.json"]}
 """Kinds of encoders, and the files of which one is the tokenizer's."""
+_PREFIXES = {"bert": "bert.", "xlm-roberta": "roberta."}
+"""What the names of their weights begin with, unless the encoder was saved without any head."""
 _LARGEST_HEADER = 100_000_000
 
 
@@ -56,6 +58,10 @@ def check_folder(folder: Path) -> int:
         raise DataError(folder, "pytorch_model.bin", problem, mend)
     weights = folder / "model.safetensors"
     shapes = _shapes(weights, mend)
+    for other, prefix in _PREFIXES.items():
+        if other != kind and any(name.startswith(prefix) for name in shapes):
+            problem = f"the weights are of {other}, and config.json says {kind}"
+            raise DataError(weights, "model_type", problem, mend)
     layers = {int(found[1]) for name in shapes if (found := re.search(r"\.layer\.(\d+)\.", name))}
     if len(layers) != sizes["num_hidden_layers"]:
         problem = f"{len(layers)} layers, and config.json says {sizes['num_hidden_layers']}"

@@ -416,6 +416,10 @@ def test_encoder_folders(tmp_path):
     state(vocab_size=4)
     with pytest.raises(DataError, match=r"3 x 8, and config.json says 4 x 8"):
         check_folder(folder)
+    (folder / "tokenizer.json").write_text("{}")
+    state(model_type="xlm-roberta")
+    with pytest.raises(DataError, match=r"the weights are of bert, and config.json says xlm-rob"):
+        check_folder(folder)
 
 
 def weights(folder: Path, tensors: dict[str, list[int]]) -> None:

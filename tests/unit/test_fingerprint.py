@@ -9,7 +9,7 @@ import pytest
 from tiny_models import make_encoder, make_tokenizer, sentence_table
 
 from mbert_atlas.files import write_parquet
-from mbert_atlas.fingerprint import explain, fingerprint
+from mbert_atlas.fingerprint import explain, fingerprint, fingerprints
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = "workflow/scripts/paper/job.py"
@@ -275,3 +275,16 @@ def test_what_runs_is_what_counts(tmp_path, script):
     }
     assert len(ran) > 10
     assert ran - set(explain(tmp_path / "script.py")) == set()
+
+
+def test_fingerprints_are_kept_until_a_file_changes(tmp_path):
+    scripts, kept = write(tmp_path) / "workflow/scripts", tmp_path / "kept/fingerprints.json"
+    found = fingerprints(scripts, kept, tmp_path)
+    assert found["paper/job"] == fingerprint(tmp_path / SCRIPT, tmp_path)
+    assert "atlas_job" not in found
+    kept.write_text(kept.read_text().replace(found["paper/job"], "as kept"))
+    assert fingerprints(scripts, kept, tmp_path)["paper/job"] == "as kept"
+    (tmp_path / "mbert_atlas/tools.py").touch()
+    assert fingerprints(scripts, kept, tmp_path) == found
+    kept.write_text("damaged")
+    assert fingerprints(scripts, kept, tmp_path) == found

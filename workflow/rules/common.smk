@@ -18,7 +18,7 @@ from mbert_atlas.encoders import shipping
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.fingerprint import fingerprint
+from mbert_atlas.fingerprint import fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.planning import datasets
 from mbert_atlas.planning.runs import RunTable
@@ -108,7 +108,9 @@ if workflow.is_main_process and not (workflow.overwrite_configfiles or CONFIG.pr
 RESULTS = f"results/{CONFIG.run}"
 NOT_RUN = f"{RESULTS}/not_run.csv"
 """What the last run that failed has not made, and why."""
-SCRIPTS = HOME.resolve() / "workflow/scripts"
+FINGERPRINTS = fingerprints(
+    HOME.resolve() / "workflow/scripts", Path(".snakemake/fingerprints.json")
+)
 
 
 def request(rule_name):
@@ -132,7 +134,7 @@ def minutes(rule_name):
 
 def code(script):
     """Fingerprint of a script and of the package modules it reaches; a parameter, so a trigger."""
-    return fingerprint(SCRIPTS / f"{script}.py")
+    return FINGERPRINTS[script]
 
 
 def datasets_of(corpus):
