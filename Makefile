@@ -52,7 +52,7 @@ encoder: $(INSTALLED) ## train the encoders that the repository ships for the de
 
 test: lint ## lint, then every test, with coverage
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal --cov --cov-report= -m "not alone"
-	$(VENV)/bin/python -m pytest -m "alone and not slow" \
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadgroup -m "alone and not slow" \
 	  --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=85
 
 test-fast: $(INSTALLED) ## the unit tests only

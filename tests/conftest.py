@@ -15,10 +15,26 @@ MINUTES = pytest.StashKey[dict[str, float]]()
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what takes all cores by itself, so that the rest can run side by side."""
+    """Mark what takes all cores by itself, so that the rest can run side by side.
+
+    A cluster mostly waits, so its tests run beside those of the demo, which share one run of it.
+    """
     for item in items:
-        if "demo" in item.fixturenames or item.get_closest_marker("slurm"):
-            item.add_marker("alone")
+        for what in ("demo", "slurm"):
+            if what in item.fixturenames or item.get_closest_marker(what):
+                item.add_marker("alone")
+                item.add_marker(pytest.mark.xdist_group(what))
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):  # a process of its own, whose stash stays there
+        session.config.workeroutput["minutes"] = session.config.stash.get(MINUTES, {})
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    minutes = getattr(node, "workeroutput", {}).get("minutes", {})
+    node.config.stash.setdefault(MINUTES, {}).update(minutes)
 
 
 def pytest_terminal_summary(terminalreporter, config):
