@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-fast test-slurm lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-fast test-slurm coverage lint format lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -50,10 +50,13 @@ small: $(INSTALLED) ## real data, truncated: about an hour (MIRROR=DIR, or the n
 encoder: $(INSTALLED) ## train the encoders that the repository ships for the demo, and put them there
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders
 
-test: lint ## lint, then every test, with coverage
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal --cov --cov-report= -m "not alone"
-	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadgroup -m "alone and not slow" \
-	  --cov --cov-append --cov-report=term-missing:skip-covered --cov-fail-under=85
+test: lint ## lint, then every test
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal -m "not alone"
+	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadgroup -m "alone and not slow"
+
+coverage: $(INSTALLED) ## what the tests reach that need no whole run of the demo (twice as slow as without)
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal -m "not alone" \
+	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
 
 test-fast: $(INSTALLED) ## the unit tests only
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) tests/unit

@@ -177,7 +177,7 @@ def test_scheduler_away(folder: _Folder) -> None:
 def test_refusal_is_no_silence(folder: _Folder) -> None:
     says = "sbatch: error: Batch job submission failed: Invalid account or account/partition"
     folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
-    code, printed = folder.run()
+    code, printed = folder.run("--keep-going")  # else the first to fail twice ends it
     assert code == 1
     assert "does not answer" not in printed
     assert len(folder.calls("sbatch")) == 4, "two jobs, each once more"
