@@ -14,6 +14,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 MINUTES = pytest.StashKey[dict[str, float]]()
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Mark what takes all cores by itself, so that the rest can run side by side.
 
