@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-fast test-slurm coverage lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-fast test-slurm test-demo test-cluster coverage lint format lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -52,7 +52,14 @@ encoder: $(INSTALLED) ## train the encoders that the repository ships for the de
 
 test: lint ## lint, then every test
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal -m "not alone"
-	$(VENV)/bin/python -m pytest --numprocesses 2 --dist loadgroup -m "alone and not slow"
+	$(MAKE) --jobs 2 --output-sync=target test-demo test-cluster
+
+# A cluster mostly waits, so its tests run beside those of the demo.
+test-demo: $(INSTALLED)
+	$(VENV)/bin/python -m pytest -m "alone and not slurm"
+
+test-cluster: $(INSTALLED)
+	$(VENV)/bin/python -m pytest -m "slurm and not slow"
 
 coverage: $(INSTALLED) ## what the tests reach that need no whole run of the demo (twice as slow as without)
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal -m "not alone" \

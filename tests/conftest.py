@@ -14,28 +14,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 MINUTES = pytest.StashKey[dict[str, float]]()
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what takes all cores by itself, so that the rest can run side by side.
-
-    A cluster mostly waits, so its tests run beside those of the demo, which share one run of it.
-    """
+    """Mark what takes all cores by itself, so that the rest can run side by side."""
     for item in items:
-        for what in ("demo", "slurm"):
-            if what in item.fixturenames or item.get_closest_marker(what):
-                item.add_marker("alone")
-                item.add_marker(pytest.mark.xdist_group(what))
-
-
-def pytest_sessionfinish(session):
-    if hasattr(session.config, "workeroutput"):  # a process of its own, whose stash stays there
-        session.config.workeroutput["minutes"] = session.config.stash.get(MINUTES, {})
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node):
-    minutes = getattr(node, "workeroutput", {}).get("minutes", {})
-    node.config.stash.setdefault(MINUTES, {}).update(minutes)
+        if "demo" in item.fixturenames or item.get_closest_marker("slurm"):
+            item.add_marker("alone")
 
 
 def pytest_terminal_summary(terminalreporter, config):
