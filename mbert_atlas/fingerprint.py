@@ -24,7 +24,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import os
 import re
 import sys
 from collections import defaultdict
@@ -34,6 +33,9 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import read_json, write_json
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE, _OURS = "mbert_atlas", ("mbert_atlas", "workflow")
@@ -78,8 +80,8 @@ def fingerprints(folder: Path, kept: Path, root: Path = _ROOT) -> dict[str, str]
     }
     state = [sys.version, *([path, it.st_size, it.st_mtime_ns] for path, it in stats.items())]
     digest = hashlib.sha256(json.dumps(state).encode()).hexdigest()
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        before = json.loads(kept.read_text(encoding="utf-8"))
+    with suppress(OSError, AtlasError, ValueError, KeyError, TypeError):
+        before = read_json(kept)
         if before["state"] == digest:
             return dict(before["fingerprints"])
     found = {
@@ -87,11 +89,8 @@ def fingerprints(folder: Path, kept: Path, root: Path = _ROOT) -> dict[str, str]
         for path in sorted(folder.rglob("*.py"))
         if not _IGNORED.fullmatch(path.stem)
     }
-    with suppress(OSError):
-        temporary = kept.with_name(f".{kept.name}.{os.getpid()}")
-        kept.parent.mkdir(exist_ok=True)
-        temporary.write_text(json.dumps({"state": digest, "fingerprints": found}), "utf-8")
-        temporary.replace(kept)
+    with suppress(OSError, AtlasError):
+        write_json({"state": digest, "fingerprints": found}, kept)
     return found
 
 

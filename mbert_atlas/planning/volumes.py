@@ -2,8 +2,8 @@
 
 A file or folder that is there counts as it is. Of others the config knows the limits and the sizes
 of models; how many examples a corpus holds and how long they are in pieces is assumed, in
-``resources/volumes.csv``. Operations are those of the matrices: two for each weight and piece
-forwards, twice as many backwards, and the attention of each piece to its row.
+``resources/prediction/volumes.csv``. Operations are those of the matrices: two for each weight and
+piece forwards, twice as many backwards, and the attention of each piece to its row.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Volumes:
             config: the config.
             runs: its runs.
             results: folder of the run.
-            corpora: ``resources/volumes.csv``.
+            corpora: ``resources/prediction/volumes.csv``.
 
         Raises:
             DataError: if a row of the table is no volume; names the line.

@@ -69,6 +69,9 @@ def fetch(
     destination = Path(destination)
     copies = Mirror.read(mirror) if mirror else None
     if copies and copies.holder(path):
+        if destination.is_file() and copies.origin(path, destination):
+            _logger.info("%s: is there already", path)  # a new copy would be newer than results
+            return destination
         _logger.info("%s: from the mirror %s", path, copies.folder)
         copies.copy(path, destination)
         return destination

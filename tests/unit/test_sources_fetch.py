@@ -362,6 +362,19 @@ def test_the_mirror_comes_first_and_unpacks_xz(tmp_path, upstream, register):
     assert upstream.asked == []
 
 
+def test_what_was_taken_from_the_mirror_is_not_copied_again(tmp_path, register):
+    """A new copy would be newer than what has been made of it."""
+    content = {"data/known.bin": b"the mirror's own", "data/text.txt.xz": lzma.compress(CONTENT)}
+    mirror, paths = make_mirror(tmp_path / "mirror", content), ["data/known.bin", "data/text.txt"]
+    fetch_all(paths, [], tmp_path, register=register, mirror=mirror)
+    for path in paths:
+        os.utime(tmp_path / path, (1, 1))
+    (tmp_path / paths[1]).write_bytes(b"another file")
+    fetch_all(paths, [], tmp_path, register=register, mirror=mirror)
+    assert (tmp_path / paths[0]).stat().st_mtime == 1
+    assert (tmp_path / paths[1]).read_bytes() == CONTENT
+
+
 def test_two_xz_streams_in_one_file_are_both_read(tmp_path, register):
     content = lzma.compress(b"one ") + lzma.compress(b"two")
     mirror = make_mirror(tmp_path / "mirror", {"data/text.txt.xz": content})
