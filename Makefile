@@ -15,7 +15,7 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 .PHONY: help setup demo demo-all small encoder test test-fast test-slurm test-demo test-cluster coverage lint format lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 	@echo
 	@echo "CORES=$(CORES) CPUs to use   MIRROR=DIR folder with the upstream files (small)   PYTHON=$(PYTHON)"
 
@@ -55,10 +55,10 @@ test: lint ## lint, then every test
 	$(MAKE) --jobs 2 --output-sync=target test-demo test-cluster
 
 # A cluster mostly waits, so its tests run beside those of the demo.
-test-demo: $(INSTALLED)
+test-demo: $(INSTALLED) ## the whole demo, and the tests of what it made
 	$(VENV)/bin/python -m pytest -m "alone and not slurm"
 
-test-cluster: $(INSTALLED)
+test-cluster: $(INSTALLED) ## the demo on a SLURM cluster of its own (where one is installed)
 	$(VENV)/bin/python -m pytest -m "slurm and not slow"
 
 coverage: $(INSTALLED) ## what the tests reach that need no whole run of the demo (twice as slow as without)
