@@ -305,7 +305,7 @@ register_user() {
         die "root has no account: $(tail -n 5 "$LOG/sacctmgr.out")"
 }
 
-nodes_ready() { local states; states=$(sinfo -h -N -o %T) && ! grep -qvxE 'idle|mixed|allocated' <<<"$states"; }
+nodes_ready() { local states; states=$(sinfo -h -N -o %T) && ! grep -qvxE 'idle|mixed|allocated|drain(ed|ing)' <<<"$states"; }
 
 up() {
     local missing node

@@ -200,13 +200,15 @@ def test_only_node_comes_back(run: _Site) -> None:
     node = run.field(job, "BatchHost")
     other = {"g1": "g2", "g2": "g1"}[node]
     run.slurm("scontrol", "update", f"NodeName={other}", "State=DRAIN", "Reason=test")
-    os.kill(run.daemon(f"slurmd-{node}"), signal.SIGKILL)
-    for process in run.processes(job):
-        os.kill(process, signal.SIGKILL)
-    run.wait_for(lambda: "Trying to restart job" in run.printed(), "the next attempt")
-    run.up()
-    code, printed = run.finish()
-    run.slurm("scontrol", "update", f"NodeName={other}", "State=RESUME")
+    try:
+        os.kill(run.daemon(f"slurmd-{node}"), signal.SIGKILL)
+        for process in run.processes(job):
+            os.kill(process, signal.SIGKILL)
+        run.wait_for(lambda: "Trying to restart job" in run.printed(), "the next attempt")
+        run.up()
+        code, printed = run.finish()
+    finally:
+        run.slurm("scontrol", "update", f"NodeName={other}", "State=RESUME")
     assert code == 0, printed
     assert run.trainings(printed) == ["NODE_FAIL", "COMPLETED"]
 
