@@ -44,12 +44,14 @@ MEASUREMENTS["efimov2022"] = expand(
     artifact=["table1", *EFIMOV.tables, *EFIMOV.figures],
 )
 ARTIFACTS["efimov2022"] = {
-    "figure1": expand(
-        "<results>/figures/efimov2022/figure1.{language}.{protocol}.svg",
-        language=EFIMOV.figures["figure1"].languages,
-        protocol=PROTOCOLS,
-    ),
-    "figure2": expand("<results>/figures/efimov2022/figure2.{protocol}.svg", protocol=PROTOCOLS),
+    **{
+        name: expand(
+            f"<results>/figures/efimov2022/{name}.{{language}}{{protocol}}.svg",
+            language=[f"{code}." for code in figure.languages] if name == "figure1" else [""],
+            protocol=PROTOCOLS,
+        )
+        for name, figure in EFIMOV.figures.items()
+    },
     "table1": ["<results>/tables/efimov2022/table1.html"],
     **{
         name: [
@@ -139,7 +141,7 @@ rule plot_distances:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        panels=list(EFIMOV.figures["figure1"].panels),
+        panels=lambda wildcards: list(EFIMOV.figures["figure1"].panels),
         name=lambda wildcards: LANGUAGES[wildcards.language].name,
         code=code("efimov2022/plot_distances"),
     script:
@@ -149,7 +151,7 @@ rule plot_distances:
 rule plot_distance_grid:
     """Figure 2: the same for every language and task, small."""
     input:
-        expand(
+        lambda wildcards: expand(
             "<results>/distances/efimov2022/figure2/{language}/seed{seed}.parquet",
             language=EFIMOV.figures["figure2"].languages,
             seed=CONFIG.seeds,
@@ -168,7 +170,7 @@ rule plot_distance_grid:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        panels=list(EFIMOV.figures["figure2"].panels),
+        panels=lambda wildcards: list(EFIMOV.figures["figure2"].panels),
         names={language.code: language.name for language in LANGUAGES},
         code=code("efimov2022/plot_distance_grid"),
     script:

@@ -26,8 +26,9 @@ GRID_SEARCHES = {
     for task, family in ALIKE.runs.items()
     if f"{family}-{ALIKE.source}" in RUNS.searches()
 }
+MEANS, CHOICES = ["table1"] if BY_TARGET else [], ["table3"] if GRID_SEARCHES else []
 ALL = [
-    *(f"table{n}" for n in range(1, 9) if GRID_SEARCHES or n != 3),
+    *sorted([*MEANS, *CHOICES, "table4", *MULLER.tables]),
     *(f"figure{n}" for n in range(1, 9)),
 ]
 TABLES |= {
@@ -98,7 +99,7 @@ rule measure_means:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        layers=MULLER.tables["table6"].layers,
+        layers=lambda wildcards: MULLER.tables[BY_TARGET[0]].layers,
         code=code("muller2021/measure_means"),
     script:
         "../scripts/muller2021/measure_means.py"

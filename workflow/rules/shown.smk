@@ -58,12 +58,18 @@ def in_scope(scope):
 
     In `available/` what is there. By paper `artifacts` and the `measurements` behind them.
     """
-    if scope == "highlights/":
-        return HIGHLIGHTS
     every = {
         paper: {"artifacts": list(ARTIFACTS[paper]), "measurements": MEASUREMENTS[paper]}
         for paper in ARTIFACTS
     }
+    if scope == "highlights/":  # a config may have taken some of them out
+        return {
+            paper: {
+                key: [name for name in names if name in every[paper][key]]
+                for key, names in item.items()
+            }
+            for paper, item in HIGHLIGHTS.items()
+        }
     if not scope:
         return every
     there = {

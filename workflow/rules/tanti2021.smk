@@ -34,13 +34,16 @@ for task, item in TANTI.tasks.items():
         "perplexity": TANTI.perplexity,
     }
 MEASURED = {
-    **{table: [f"{table}_{task}" for task in ("udpos", "xnli")] for table in list(CONDITIONS)[:3]},
+    **{
+        table: [f"{table}_{task}" for task in TANTI.tasks if shown_conditions(table, task)]
+        for table in ("table1", "table2", "table3")
+    },
     **{table: [table] for table in SEARCHED},
-    "figure3": ["figure3_udpos"],
-    "figure4": ["figure4_xnli"],
+    **{name: [f"{name}_{MAPS[name]}"] for name in ("figure3", "figure4") if name in MAPS},
     "appendixA": ["appendixA"],
     "appendixB": ["appendixB"],
 }
+MEASURED = {name: parts for name, parts in MEASURED.items() if parts}
 """The measurements behind each artifact that has numbers."""
 TABLES |= {
     f"tanti2021/{name}": {
@@ -59,7 +62,7 @@ if SEARCHED:
 PLOTS |= {
     f"tanti2021/{part}": figure_title("tanti2021", part)
     for name in SCORED
-    for part in MEASURED[name]
+    for part in MEASURED.get(name, [])
 }
 MEASUREMENTS["tanti2021"] = [
     path for name in MEASURED for path in TABLES[f"tanti2021/{name}"]["measurements"]
@@ -72,8 +75,9 @@ ARTIFACTS["tanti2021"] = {
             *(f"<results>/figures/tanti2021/{part}.svg" for part in MEASURED[name]),
         ]
         for name in SCORED
+        if name in PAGES
     },
-    **{name: PAGES[name] for name in ["table3", *SEARCHED]},
+    **{name: PAGES[name] for name in ["table3", *SEARCHED] if name in PAGES},
     **{
         name: [
             *PAGES.get(name, []),
@@ -88,6 +92,7 @@ HIGHLIGHTS["tanti2021"] = {
     "measurements": [
         path
         for name in ["table1", "figure3", "figure4"]
+        if name in MEASURED
         for path in TABLES[f"tanti2021/{name}"]["measurements"]
     ],
 }
@@ -226,7 +231,7 @@ rule plot_projections:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        conditions=lambda wildcards: CONDITIONS[wildcards.artifact],
+        conditions=lambda wildcards: shown_conditions(wildcards.artifact, MAPS[wildcards.artifact]),
         task=lambda wildcards: MAPS[wildcards.artifact],
         title=lambda wildcards: figure_title("tanti2021", wildcards.artifact),
         seed=shown_seed,

@@ -13,10 +13,27 @@ CONDITIONS = {
 """The conditions that an artifact shows."""
 SCORED = ("table1", "table2")
 """Those of them that need predictions; the others need clusters."""
-MAPS = {"figure3": "udpos", "figure4": "xnli", "figure5": "udpos", "figure6": "xnli"}
 FAMILIES = [family for task in TANTI.tasks.values() for family in task.conditions.values()]
 SEARCHED = ["table5"] if any(map(RUNS.draws, FAMILIES)) else []
 """What needs the search."""
+
+
+def shown_conditions(artifact, task):
+    """The conditions that an artifact shows of a task, but for what a config takes out."""
+    item = TANTI.tasks.get(task)
+    return [name for name in CONDITIONS[artifact] if item and name in item.conditions]
+
+
+MAPS = {
+    name: task
+    for name, task in [
+        ("figure3", "udpos"),
+        ("figure4", "xnli"),
+        ("figure5", "udpos"),
+        ("figure6", "xnli"),
+    ]
+    if shown_conditions(name, task)
+}
 
 
 def experiment(task, condition, protocol):
@@ -34,7 +51,7 @@ def experiment_cells(artifact, task):
     """Every condition, protocol and seed behind an artifact."""
     return [
         {"task": task, "condition": condition, "protocol": protocol, "seed": seed}
-        for condition in CONDITIONS[artifact]
+        for condition in shown_conditions(artifact, task)
         for protocol in PROTOCOLS
         for seed in experiment(task, condition, protocol).seeds
     ]
@@ -89,7 +106,7 @@ def counted_sets():
         for part, dataset, languages in [*sets, ("test", item.test, tested_languages(task))]:
             counted = {"task": task, "part": part, "languages": languages}
             found[example_folder(run, dataset)] = counted
-    wikipedia = encoded(TANTI.model, TANTI.tasks["xnli"].wikipedia)
+    wikipedia = encoded(TANTI.model, item.wikipedia)  # of the last: the same texts for each task
     return found | {wikipedia: {"task": "wikipedia", "part": "train"}}
 
 
@@ -103,7 +120,7 @@ def mapped(wildcards, folder, suffix):
     task = MAPS[wildcards.artifact]
     return [
         f"<results>/{folder}/tanti2021/{task}/{run.id}/seed{shown_seed(wildcards)}.{suffix}"
-        for condition in CONDITIONS[wildcards.artifact]
+        for condition in shown_conditions(wildcards.artifact, task)
         for run in [experiment(task, condition, wildcards.protocol)]
     ]
 

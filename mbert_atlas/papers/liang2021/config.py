@@ -99,6 +99,7 @@ def check(config: Any) -> None:
     """
     paper: Section = config.liang2021
     at = "liang2021"
+    check_name(f"{at}.encoders", "mbert", paper.encoders, " there, and Figure 5 is of it")
     for model, name in paper.encoders.items():
         check_name(f"{at}.encoders.{model}", name, config.encoders)
         texts = datasets_of(config, "language_identification")

@@ -36,7 +36,7 @@ class Section(ConfigModel):
 
     model: str = Field("mbert", description="The encoder of all its runs.")
     tasks: dict[Literal["udpos", "xnli"], LanguageTask] = Field(
-        description="Target tasks with their experiments."
+        min_length=1, description="Target tasks with their experiments."
     )
     points_per_language: int = Field(
         100, ge=2, description="Wikipedia texts of each language in samples (App. B)."
@@ -62,6 +62,8 @@ def check(config: Any) -> None:
     for name, task in paper.tasks.items():
         at = f"tanti2021.tasks.{name}"
         check_language_data(config, f"{at}.wikipedia", task.wikipedia)
+        for condition in ("initial", "fine_tuned"):
+            check_name(f"{at}.conditions", condition, task.conditions, " there")
         for condition, family in task.conditions.items():
             place = f"{at}.conditions.{condition}"
             check_name(place, family, finetuning_families(config), " as fine-tuning")

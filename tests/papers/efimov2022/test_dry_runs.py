@@ -55,3 +55,14 @@ def test_one_table_needs_nothing_of_the_others(repository):
     planned = jobs(snakemake(repository, "efimov2022_table2", "-n", "--forceall", *DEMO))
     assert "word_pair_distances" not in planned  # Figure 1
     assert "identify_languages" not in planned  # another paper
+
+
+def test_what_the_highlights_show_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        "papers: [efimov2022]\n"
+        "efimov2022: {figures: {figure1: null, figure2: null}, tables: {table2: null}}\n"
+    )
+    run = ("-n", "--forceall", "--configfile", config)
+    assert "word_pair_distances" not in jobs(snakemake(repository, "all", *run))
+    assert "finetune" not in jobs(snakemake(repository, "highlights", *run))

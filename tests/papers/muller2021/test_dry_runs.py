@@ -31,3 +31,11 @@ def test_one_table_needs_nothing_of_the_others(repository):
     assert planned["finetune"] == 5 * 3 * 7
     assert "extract_features" not in planned
     assert "choose_hyperparameters" not in planned
+
+
+def test_tables_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text("papers: [muller2021]\nmuller2021: {tables: {table2: null, table6: null}}\n")
+    planned = jobs(snakemake(repository, "all", "-n", "--forceall", "--configfile", config))
+    assert planned["measure_layers"] == 3  # Tables 5, 7 and 8
+    assert planned["measure_means"] == 1

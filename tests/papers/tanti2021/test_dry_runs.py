@@ -40,3 +40,15 @@ def test_the_search_can_be_left_out(repository, tmp_path):
     assert planned["finetune"] == 5 * (8 + 5)
     assert "choose_hyperparameters" not in planned
     assert "list_choices" not in planned
+
+
+def test_a_task_and_a_condition_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        "tanti2021: {tasks: {xnli: null, udpos: {conditions: {gradient_reversal: null}}}}\n"
+    )
+    done = snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config)
+    planned = jobs(done)
+    assert planned["finetune"] == 5 * 3 * 2  # seeds, conditions, protocols
+    assert planned["plot_projections"] == 2 * 2  # Figures 3 and 5
+    assert "xnli" not in done.stdout
