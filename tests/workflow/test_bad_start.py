@@ -20,6 +20,7 @@ pytestmark = pytest.mark.workflow
         ),
         (["all", *DEMO, "--cores", "0"], ["--cores 0 leaves no core", "--cores 1"]),
         (["fetsh", *DEMO, "--cores", "1"], ["Nothing makes 'fetsh'", "did you mean fetch?"]),
+        (["finetune", *DEMO, "--cores", "1"], ["makes one file of many", "seed{seed}"]),
         (
             ["results/demo/runs/none/seed9/x.parquet", *DEMO, "--cores", "1"],
             ["Nothing makes", "seed9"],

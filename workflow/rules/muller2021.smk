@@ -26,9 +26,10 @@ GRID_SEARCHES = {
     for task, family in ALIKE.runs.items()
     if f"{family}-{ALIKE.source}" in RUNS.searches()
 }
-MEANS, CHOICES = ["table1"] if BY_TARGET else [], ["table3"] if GRID_SEARCHES else []
+DERIVED = {"table1": BY_TARGET, "table3": GRID_SEARCHES, "table4": True}
+"""Tables made of other results, and whether a config has left these in."""
 ALL = [
-    *sorted([*MEANS, *CHOICES, "table4", *MULLER.tables]),
+    *sorted([*MULLER.tables, *(name for name, is_left in DERIVED.items() if is_left)]),
     *(f"figure{n}" for n in range(1, 9)),
 ]
 TABLES |= {

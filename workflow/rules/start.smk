@@ -1,5 +1,6 @@
 # Says at once what is wrong with a start, before Snakemake reads the config. It has no rules.
 
+import re
 import sys
 from difflib import get_close_matches
 from pathlib import Path
@@ -63,9 +64,11 @@ def check_targets():
         str(path) for item in workflow.rules for path in item.output if not item.has_wildcards()
     ]
     for target in given.targets if given else ():
-        rules = {item.name for item in workflow.rules}
-        if target in rules or Path(target).exists():
+        if target in known or Path(target).exists():
             continue
+        if outputs := [item.output for item in workflow.rules if item.name == target]:
+            pattern = re.sub(r",[^{}]*}", "}", str(outputs[0][0]))
+            raise WorkflowError(f"{target!r} makes one file of many: name it, as in {pattern}.")
         if any(item.is_producer(str(Path(target))) for item in workflow.rules):
             continue
         near = get_close_matches(target, [*known, *made], 3)
