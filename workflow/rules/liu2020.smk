@@ -9,13 +9,13 @@ RETRIEVAL[LIU.retrieval.dictionary] = LIU.retrieval.model_dump(exclude={"diction
 MEANS[LIU.means] = {"encoding": LIU.mean_encoding, "texts": LIU.mean_texts}
 STATIC_RUNS[inference_family(LIU.embeddings.reference)] = LIU.inference.network.model_dump()
 LIU_MEASURED = {
-    "word_retrieval": ["figure1", "figure3", "figure5"],
-    "xnli": ["figure2", "figure4", "figure6a", "figure6b"],
+    "word_retrieval": list(filter(shown_embeddings, ["figure1", "figure3", "figure5"])),
+    "xnli": list(filter(shown_embeddings, ["figure2", "figure4", "figure6a", "figure6b"])),
     "token_translation": ["table1", "table2", "figure7", "figure8"],
     "token_set": ["table3"],
     "shifted": ["table4"],
 }
-LIU_PLOTS = ["figure1", "figure2", "figure3", "figure4", "figure5", "figure6a", "figure6b"]
+LIU_PLOTS = sorted([*LIU_MEASURED["word_retrieval"], *LIU_MEASURED["xnli"]])
 PLOTS |= {
     f"liu2020/{name}": figure_title("liu2020", name, sentences=SENTENCES.get(name))
     for name in LIU_PLOTS

@@ -6,7 +6,7 @@ LIU = CONFIG.liu2020
 SHOWN_SENTENCES = {code: sorted(own) for code, own in LIU.translation.shown.items() if own}
 COMPARED = {
     size: {
-        **{method: LIU.embeddings.static[size][method] for method in ("glove", "word2vec")},
+        **LIU.embeddings.static.get(size, {}),
         **{f"bert_{window}": names for window, names in windows.items()},
         "google_bert": [LIU.embeddings.reference],
     }

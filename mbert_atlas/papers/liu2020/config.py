@@ -21,7 +21,8 @@ class Embeddings(ConfigModel):
 
     reference: str = Field(description="The released encoder.")
     pretrained: dict[Size, dict[Window, list[str]]] = Field(
-        description="Encoders from scratch by sentences per language and window, one per seed."
+        min_length=1,
+        description="Encoders from scratch by sentences per language and window, one per seed.",
     )
     static: dict[Size, dict[StaticMethod, list[str]]] = Field(
         description="Static vectors by sentences per language, one per seed."

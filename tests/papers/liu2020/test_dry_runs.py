@@ -36,3 +36,15 @@ def test_one_figure_needs_nothing_of_the_others(repository):
     planned = jobs(snakemake(repository, "liu2020_figure5", "-n", "--forceall"))
     assert planned["pretrain"] == 4
     assert "train_static_vectors" not in planned
+
+
+def test_a_size_and_a_method_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        "papers: [liu2020]\n"
+        "liu2020: {embeddings: {pretrained: {1000k: null}, static: {200k: {glove: null}}}}\n"
+    )
+    planned = jobs(snakemake(repository, "all", "-n", "--forceall", "--configfile", config))
+    assert planned["train_static_vectors"] == 3
+    assert planned["pretrain"] == 2
+    assert planned["measure_retrieval"] == 2  # Figures 1 and 5; Figure 3 is of the other size
