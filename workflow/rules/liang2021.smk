@@ -38,7 +38,9 @@ for model, name in LIANG.encoders.items():
         for task, datasets_of_task in LIANG.removal.datasets.items()
         for part, dataset in zip(("train", "test"), datasets_of_task)
     }
-LIANG_FIGURES = [f"figure{n}" for n in range(1, 6)]
+LIANG_FIGURES = ["figure1", "figure2", "figure3"]
+LIANG_FIGURES += ["figure4"] if LIANG.removal.datasets else []
+LIANG_FIGURES += ["figure5"] if LANGUAGES_OF else []
 TABLES |= {
     f"liang2021/{name}": {"measurements": [f"<results>/measurements/liang2021/{name}.csv"]}
     for name in LIANG_TABLES

@@ -19,7 +19,7 @@ LIANG_TABLES = {
 LIANG_TABLES = {
     name: item
     for name, item in LIANG_TABLES.items()
-    if any(TRAINED[task].keys() & {*item[1]} for task in item[0])
+    if any(TRAINED.get(task, {}).keys() & {*item[1]} for task in item[0])
 }
 
 
@@ -54,7 +54,7 @@ def preservation_cells(artifact):
     tasks, sources = LIANG_TABLES[artifact]
     found = []
     for task in tasks:
-        for source in [source for source in sources if source in TRAINED[task]]:
+        for source in [source for source in sources if source in TRAINED.get(task, {})]:
             baseline = TRAINED[task][source]
             layers = LIANG.transfer.layers.get(task, {}).get(source, [])
             layers = layers if artifact == "table6" else []

@@ -111,9 +111,15 @@ def check(config: Any) -> None:
     for name, languages in paper.pairs.sets.items():
         for code in languages or ():
             check_language(config, f"{at}.pairs.sets.{name}", code, paper.tokens.texts["mbert"])
+    for probe in ("identification", "typology", "similarity"):
+        check_name(f"{at}.probing.by_layer", probe, paper.probing.by_layer, " there")
     for task, names in paper.removal.datasets.items():
         for name in names:
             check_name(f"{at}.removal.datasets.{task}", name, config.datasets)
+        _check_baseline(paper, f"{at}.removal.datasets.{task}", task)
+    for task, ways in paper.removal.tuned.items():
+        if any(ways.values()):
+            _check_baseline(paper, f"{at}.removal.tuned.{task}", task)
     if paper.removal.firsts[:1] != [0]:
         mend = "begin with 0, whose score the others are compared with"
         raise Mistake(f"{at}.removal.firsts", f"{paper.removal.firsts} lacks the whole space", mend)
@@ -129,8 +135,16 @@ def check(config: Any) -> None:
                 wanted += [f"{family}-{way}-{first}" for way, firsts in tuned for first in firsts]
             for name in wanted:
                 check_name(place, name, finetuning_families(config), " as fine-tuning")
-            own = paper.transfer.datasets[task]
-            check_name(place, own, config.runs[family].evaluate, f" in runs.{family}.evaluate")
+            if check_name(f"{at}.transfer.datasets", task, paper.transfer.datasets, " there"):
+                own = paper.transfer.datasets[task]
+                check_name(place, own, config.runs[family].evaluate, f" in runs.{family}.evaluate")
+
+
+def _check_baseline(paper: Section, place: str, task: TaskName) -> None:
+    """Refuse the part of Figure 4 of a task without the baseline that it goes with."""
+    if paper.transfer.runs.get(task, {}).get("en") is None:
+        missing = f"needs liang2021.transfer.runs.{task}.en, which is left out"
+        raise Mistake(place, missing, "leave this out, too, by null")
 
 
 def families_of(baseline: str, layers: list[str]) -> list[str]:

@@ -31,3 +31,19 @@ def test_one_table_needs_nothing_of_the_figures(repository):
     assert planned["find_directions"] == 1
     assert "probe_languages" not in planned
     assert "extract_features" not in planned
+
+
+def test_a_task_and_two_figures_can_be_left_out(repository, tmp_path):
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        "papers: [liang2021]\n"
+        "liang2021:\n"
+        "  transfer: {runs: {ner: null}}\n"
+        "  removal: {datasets: {pos: null, ner: null}, tuned: {pos: null, ner: null}}\n"
+        "  pairs:\n"
+        "    sets: {austronesian: null, germanic: null, italic: null, slavic: null, random: null}\n"
+    )
+    planned = jobs(snakemake(repository, "all", "-n", "--forceall", "--configfile", config))
+    assert planned["plot_curves"] == 3 * 2  # Figures 1 to 3
+    assert planned["measure_preservation"] == 4  # Tables 1 to 3 and 6
+    assert "classify_in_subspaces" not in planned
