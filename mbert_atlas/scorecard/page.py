@@ -17,7 +17,7 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import Contrasts
-from mbert_atlas.scorecard.tables import Table, environment, lay_out, was_run
+from mbert_atlas.scorecard.tables import Table, artifact_name, environment, lay_out, was_run
 
 _MOST_OWN_CELLS = 150
 """Of numbers that the paper does not have: larger tables are left to figure and CSV file."""
@@ -39,6 +39,21 @@ class FigureLink:
     artifact: str
     title: str
     path: Path
+
+
+def drawing(paper: str, artifact: str, path: Path, names: Mapping[str, str]) -> FigureLink:
+    """Return the link to a drawing, whose title says what the name of its file says.
+
+    Args:
+        paper: its key.
+        artifact: such as ``figure1``.
+        path: such as ``figure1.de.published.svg``, which is *Figure 1, German, published*.
+        names: languages by code.
+    """
+    name, *rest = path.stem.split(".")
+    words = filter(None, [name.removeprefix(artifact).strip("_"), *rest])
+    title = ", ".join([artifact_name(artifact), *(language(word, names) for word in words)])
+    return FigureLink(paper, artifact, title, path)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.page import FigureLink
 from mbert_atlas.scorecard.prose import bullets, table_rows
-from mbert_atlas.scorecard.tables import Table, artifact_name, environment, lay_out, was_run
+from mbert_atlas.scorecard.tables import Table, environment, lay_out, was_run
 from mbert_atlas.scorecard.verdicts import RULE, VERDICTS
 from mbert_atlas.scorecard.views import ClaimView, claim_views, glance
 
@@ -193,13 +193,6 @@ def write_index(
     text = _render("index.html.j2", setting, papers=papers, links=links, part=part)
     with atomic_path(output) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def drawing(paper: str, artifact: str, path: Path) -> FigureLink:
-    """Return the link to a drawing, whose title says what the name of its file says."""
-    name, *rest = path.stem.split(".")
-    words = [artifact_name(artifact), name.removeprefix(artifact).strip("_"), *rest]
-    return FigureLink(paper, artifact, " ".join(filter(None, words)), path)
 
 
 def provenance() -> dict[str, str]:

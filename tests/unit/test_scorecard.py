@@ -23,7 +23,7 @@ from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY
 from mbert_atlas.scorecard.compare import COLUMNS, compare, write_scorecard
 from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_cost
-from mbert_atlas.scorecard.page import FigureLink, write_page
+from mbert_atlas.scorecard.page import FigureLink, drawing, write_page
 from mbert_atlas.scorecard.reasons import read_reasons, write_reasons
 from mbert_atlas.scorecard.tables import Table, artifact_name, lay_out, write_tables
 
@@ -763,3 +763,15 @@ def test_bad_benchmarks_are_named(tmp_path: Path) -> None:
             rules=RULES,
             papers={},
         )
+
+
+@pytest.mark.parametrize(
+    ("artifact", "name", "title"),
+    [
+        ("figure1", "figure1.de.published.svg", "Figure 1, German, published"),
+        ("table1", "table1_udpos.svg", "Table 1, UDPOS"),
+        ("figure6a", "figure6a.svg", "Figure 6a"),
+    ],
+)
+def test_a_drawing_is_named_after_its_file(artifact: str, name: str, title: str) -> None:
+    assert drawing("toy2020", artifact, Path(name), {"de": "German"}).title == title

@@ -231,6 +231,7 @@ rule write_index:
         world=CONFIG.world,
         titles=lambda wildcards: {paper: claims(paper).TITLE for paper in in_scope(wildcards.scope)},
         figures=lambda wildcards: shown_figures(wildcards.scope),
+        names={language.code: language.name for language in LANGUAGES},
         code=code("write_index"),
     script:
         "../scripts/write_index.py"

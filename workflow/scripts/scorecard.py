@@ -6,7 +6,7 @@ from workflow.scripts.atlas_job import run
 def main(snakemake):
     from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.compare import compare, write_scorecard
-    from mbert_atlas.scorecard.page import FigureLink, write_page
+    from mbert_atlas.scorecard.page import drawing, write_page
     from mbert_atlas.scorecard.reasons import read_reasons
     from mbert_atlas.scorecard.replication import provenance
     from mbert_atlas.scorecard.rules import Contrast
@@ -34,7 +34,7 @@ def main(snakemake):
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
         conditions=snakemake.params.conditions,
         figures=[
-            FigureLink(item["paper"], item["artifact"], Path(item["path"]).stem, Path(item["path"]))
+            drawing(item["paper"], item["artifact"], Path(item["path"]), snakemake.params.names)
             for item in snakemake.params.figures
         ],
     )

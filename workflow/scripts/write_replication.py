@@ -7,7 +7,8 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.replication import Setting, drawing, write_replication
+    from mbert_atlas.scorecard.page import drawing
+    from mbert_atlas.scorecard.replication import Setting, write_replication
     from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
@@ -29,7 +30,8 @@ def main(snakemake):
         contrasts=contrasts,
         artifacts=params.artifacts,
         figures=[
-            drawing(item["paper"], item["artifact"], Path(item["path"])) for item in params.figures
+            drawing(item["paper"], item["artifact"], Path(item["path"]), params.names)
+            for item in params.figures
         ],
         prose=Path(params.prose).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
