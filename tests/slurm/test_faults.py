@@ -394,6 +394,7 @@ def test_checkpoint_is_damaged(run: _Site, world: tuple[_Site, bytes], tmp_path:
     """Each file of the newest one truncated, and with one byte flipped."""
     run.train()
     run.stop()
+    run.wait_for(lambda: not run.slurm("squeue", "-h"), "the training's end")
     saved = tmp_path / "state"
     shutil.copytree(run.folder / _STATE, saved)
     names = sorted(path.name for path in sorted(saved.glob("step-*"))[-1].iterdir())
@@ -415,11 +416,10 @@ def test_checkpoint_is_damaged(run: _Site, world: tuple[_Site, bytes], tmp_path:
 
 def test_download_is_corrupt(run: _Site, tmp_path: Path) -> None:
     """A file of the mirror has other bytes than its manifest says."""
-    name = next((run.folder / "results/tiny/miniature").rglob("*.tsv")).relative_to(
-        run.folder / "results/tiny/miniature"
-    )
+    made = run.folder / "results/tiny/miniature"
+    name = next(path for path in made.glob("*/**/*.tsv")).relative_to(made)
     mirror = tmp_path / "mirror"
-    shutil.copytree(run.folder / "results/tiny/miniature", mirror)
+    shutil.copytree(made, mirror)
     write = (
         "import sys; from pathlib import Path; from mbert_atlas.sources import Register;"
         "from mbert_atlas.sources.mirror import write_manifest;"
