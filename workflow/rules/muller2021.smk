@@ -26,12 +26,9 @@ GRID_SEARCHES = {
     for task, family in ALIKE.runs.items()
     if f"{family}-{ALIKE.source}" in RUNS.searches()
 }
-DERIVED = {"table1": BY_TARGET, "table3": GRID_SEARCHES, "table4": True}
+DERIVED = {"table1": BY_TARGET, "table3": GRID_SEARCHES}
 """Tables made of other results, and whether a config has left these in."""
-ALL = [
-    *sorted([*MULLER.tables, *(name for name, is_left in DERIVED.items() if is_left)]),
-    *(f"figure{n}" for n in range(1, 9)),
-]
+ALL = sorted([*MULLER.tables, *SHOWN, *(name for name, is_left in DERIVED.items() if is_left)])
 TABLES |= {
     f"muller2021/{name}": {"measurements": [f"<results>/measurements/muller2021/{name}.csv"]}
     for name in ALL

@@ -17,6 +17,11 @@ SHOWN = {
     "figure8": (NEW_LAYERS, ["ner"]),
     "table4": (BOTH, list(ALIKE.runs)),
 }
+SHOWN = {
+    name: (conditions, [task for task in tasks if task in ALIKE.runs])
+    for name, (conditions, tasks) in SHOWN.items()
+    if ALIKE.runs.keys() & {*tasks}
+}
 """Of which encoders an artifact shows the similarity: conditions and tasks."""
 TARGETS = {
     **dict.fromkeys(SHOWN, ALIKE.figure5),

@@ -54,7 +54,9 @@ class Similarity(ConfigModel):
     languages: list[str] = Field(min_length=1, description="The others, of Figures 3 to 8.")
     dataset: str = Field(description="Parallel treebanks, sentence by sentence.")
     encodings: dict[Protocol, str] = Field(description="How their texts become token ids.")
-    runs: dict[TaskName, str] = Field(description="Families whose encoders are compared.")
+    runs: dict[TaskName, str] = Field(
+        min_length=1, description="Families whose encoders are compared."
+    )
     layers: list[str] = Field(description="Sets of layers drawn anew in Figures 2 and 6 to 8.")
     seeds: int | None = Field(
         None, ge=1, description="Most seeds of each encoder with such layers; none: all."
