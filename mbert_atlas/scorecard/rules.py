@@ -121,7 +121,7 @@ def printed(value: float, metric: str, condition: str = "") -> str:
     if math.isnan(value):
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
-        return f"{value:+.2f}"
+        return f"{value:+z.2f}"
     return format(value, (metric_of(metric, condition) or Metric(0.0, 0.0, ".4g")).format)
 
 

@@ -109,7 +109,7 @@ def glance(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
 def shown(number: float, digits: int, effect_of: str) -> str:
     """Return a number, a difference with its sign, the minus as wide as the plus."""
     sign = "+" if effect_of == "difference" else "-"
-    return f"{number:{sign}.{digits}f}".replace("-", "−")
+    return f"{number:{sign}z.{digits}f}".replace("-", "−")
 
 
 def _digits(size: float) -> int:

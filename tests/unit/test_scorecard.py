@@ -26,6 +26,7 @@ from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_c
 from mbert_atlas.scorecard.page import FigureLink, drawing, write_page
 from mbert_atlas.scorecard.reasons import read_reasons, write_reasons
 from mbert_atlas.scorecard.tables import Table, artifact_name, lay_out, write_tables
+from mbert_atlas.scorecard.views import shown
 
 REPORTED = sorted((Path(__file__).parents[2] / "resources" / "reported").glob("*.csv"))
 NAMES = {"en": "English", "es": "Spanish", "ru": "Russian", "vi": "Vietnamese", "hi": "Hindi"}
@@ -775,3 +776,9 @@ def test_bad_benchmarks_are_named(tmp_path: Path) -> None:
 )
 def test_a_drawing_is_named_after_its_file(artifact: str, name: str, title: str) -> None:
     assert drawing("toy2020", artifact, Path(name), {"de": "German"}).title == title
+
+
+def test_nothing_has_no_sign_of_less() -> None:
+    assert shown(-0.3, 0, "difference") == "+0"
+    assert shown(-0.3, 0, "level") == "0"
+    assert rules.printed(-0.001, "accuracy_minus_original") == "+0.00"
