@@ -394,7 +394,9 @@ def test_checkpoint_is_damaged(run: _Site, world: tuple[_Site, bytes], tmp_path:
     """Each file of the newest one truncated, and with one byte flipped."""
     run.train()
     run.stop()
+    end = time.monotonic() + 120
     while run.slurm("squeue", "-h"):  # it still saves its state
+        assert time.monotonic() < end, "the cancelled training does not end"
         time.sleep(0.5)
     saved = tmp_path / "state"
     shutil.copytree(run.folder / _STATE, saved)
@@ -418,7 +420,7 @@ def test_checkpoint_is_damaged(run: _Site, world: tuple[_Site, bytes], tmp_path:
 def test_download_is_corrupt(run: _Site, tmp_path: Path) -> None:
     """A file of the mirror has other bytes than its manifest says."""
     made = run.folder / "results/tiny/miniature"
-    name = next(path for path in made.glob("*/**/*.tsv")).relative_to(made)
+    name = next(made.glob("*/**/*.tsv")).relative_to(made)
     mirror = tmp_path / "mirror"
     shutil.copytree(made, mirror)
     write = (

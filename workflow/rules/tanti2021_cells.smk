@@ -106,7 +106,7 @@ def counted_sets():
         for part, dataset, languages in [*sets, ("test", item.test, tested_languages(task))]:
             counted = {"task": task, "part": part, "languages": languages}
             found[example_folder(run, dataset)] = counted
-    wikipedia = encoded(TANTI.model, item.wikipedia)  # of the last: the same texts for each task
+    wikipedia = encoded(TANTI.model, item.wikipedia)  # of the last task: all have the same texts
     return found | {wikipedia: {"task": "wikipedia", "part": "train"}}
 
 
