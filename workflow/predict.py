@@ -72,7 +72,9 @@ def plan(
         inner = workflow._workflow
         names = inner.globals
         results = Path(names["RESULTS"])
-        volumes = Volumes(names["CONFIG"], names["RUNS"], results, TABLES / "volumes.csv")
+        volumes = Volumes(
+            names["CONFIG"], names["RUNS"], names["LANGUAGES"], results, TABLES / "volumes.csv"
+        )
         dag = inner.dag
         todo = {job: number for number, job in enumerate(dag.needrun_jobs(exclude_finished=False))}
         local = {rule.name for rule in inner.rules if rule.name in inner._localrules or rule.norun}
@@ -86,7 +88,9 @@ def plan(
             # A folder that is there for its tokenizer alone says nothing of a model that runs.
             spelt = job.input.get("tokenizer")
             read = [str(path) for path in job.input if path != spelt]
-            operations = volumes.operations(rule, job.wildcards_dict, read)
+            operations = volumes.operations(rule, job.wildcards_dict, read, job.params)
+            work = operations or volumes.products(rule, job.wildcards_dict, job.params)
+            read_bytes = sum(volumes.size(str(path)) for path in job.input)
             place = None
             if job in todo:
                 place = Job(
@@ -111,18 +115,15 @@ def plan(
                 )
             found.append(
                 Planned(
-                    rule=rule,
+                    rule=volumes.kind(rule, job.wildcards_dict),
                     paper=next(
                         (payers[part] for part in parts if part in payers),
                         booking.get("paper", "shared"),
                     ),
                     stage=booking["stage"],
                     job=place,
-                    work=(
-                        sum(volumes.size(str(path)) for path in job.input)
-                        if operations is None
-                        else operations
-                    ),
+                    work=read_bytes if work is None else work,
+                    is_computed=work is not None,
                     runs_model=operations is not None,
                     limit=60.0 * job.resources.get("runtime", 0) or None,
                     **reading(job, results),
@@ -221,10 +222,14 @@ def main() -> None:
     parser.add_argument("--rates", type=Path, default=TABLES / "rates.csv", help="of other runs")
     parser.add_argument("--check", action="store_true", help="predict what was measured")
     parser.add_argument("--write-rates", type=Path, metavar="FILE", help="of what was measured")
+    parser.add_argument("--also", action="append", default=[], metavar="PRESET", help="and there")
     options = parser.parse_args()
     config = parse_config(options.config)
     if options.check or options.write_rates:
-        planned, _ = plan(options.target, options.configfile, config, is_local=True)
+        presets = [options.configfile, *([preset] for preset in options.also)]
+        planned = [
+            item for own in presets for item in plan(options.target, own, config, is_local=True)[0]
+        ]
         if options.write_rates:
             write_rates(learn(planned, {}), options.write_rates)
         if options.check:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -25,6 +25,8 @@ ASSUMED_CPU = Rate(start=8.0, per_unit=1 / 20e9, cores=1.0)
 """A core that sustains 20 GFLOP/s."""
 USUAL_START = {False: 0.6, True: 4.0}
 """Seconds until a job does something, by whether it runs a model: what imports take."""
+LOCAL_SECONDS = 1.5
+"""What a job takes that has neither a reading nor a limit: a table, a figure, a file fetched."""
 SUBMISSION_SECONDS = 10.0
 """What a job takes through an empty queue of a cluster beside its own time."""
 
@@ -39,7 +41,8 @@ class Planned:
         stage: such as training.
         job: its place in the graph, of those that are still to be done; none if it is done.
         work: operations, or bytes that it reads.
-        runs_model: whether work are operations.
+        is_computed: whether work are operations.
+        runs_model: whether a model runs.
         limit: seconds that it asks for; none if it states no limit.
         seconds: how long it took, where it is done or was; none else.
         cpu_seconds: CPU time of that, NaN where there is no reading.
@@ -51,7 +54,8 @@ class Planned:
     stage: str
     job: Job | None
     work: float
-    runs_model: bool
+    is_computed: bool = False
+    runs_model: bool = False
     limit: float | None = None
     seconds: float | None = None
     cpu_seconds: float = float("nan")
@@ -90,17 +94,20 @@ def rate_of(
     Of a job that nothing is known of it is a ``share`` of the time limit.
     """
     key = (item.rule, device)
+    assumed = ASSUMED_GPU if device == "gpu" else ASSUMED_CPU
     if key in measured:
         return measured[key], MEASURED
     if key in elsewhere:
         rate = elsewhere[key]
         if item.work <= 10 * rate.most_work:
             return rate, ELSEWHERE
+        if item.is_computed:  # of little work most is no computing, which does not grow with it
+            rate = replace(rate, per_unit=min(rate.per_unit, assumed.per_unit))
         seconds = min(rate.seconds(item.work), item.limit or math.inf)
         return Rate(seconds, cores=rate.cores), FAR
     if item.runs_model:
-        return (ASSUMED_GPU if device == "gpu" else ASSUMED_CPU), OPERATIONS
-    return Rate(item.limit * share if item.limit else 5.0), LIMIT
+        return assumed, OPERATIONS
+    return Rate(item.limit * share if item.limit else LOCAL_SECONDS), LIMIT
 
 
 @dataclass(frozen=True)

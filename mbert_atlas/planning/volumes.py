@@ -1,7 +1,8 @@
 """How much a job has to do and what its files weigh, before they are there.
 
-A file or folder that is there counts as it is. Of others the config knows the limits and the sizes
-of models; how many examples a corpus holds and how long they are in pieces is assumed, in
+A file or folder that is there counts as it is, a corpus also where its upstream files lie in the
+downloads or the mirror. Of others the config knows the limits and the sizes of models; how many
+examples a corpus holds, and how long they are in pieces and bytes, is assumed, in
 ``resources/prediction/volumes.csv``. Operations are those of the matrices: two for each weight and
 piece forwards, twice as many backwards, and the attention of each piece to its row.
 """
@@ -16,14 +17,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from mbert_atlas.config.model import Config
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import open_text, read_json
+from mbert_atlas.languages import Languages
+from mbert_atlas.planning.datasets import sources
 from mbert_atlas.planning.runs import Run, RunTable
 
-_COLUMNS = ("corpus", "split", "examples", "pieces")
+_COLUMNS = ("corpus", "split", "examples", "pieces", "bytes")
+_MINIATURE_SIZES = {
+    "bitext": "bitext_sentences",
+    "plain_text": "stories",
+    "wikipedia": "wikipedia_pages",
+    "nli": "nli",
+    "named_entities": "ner",
+    "universal_dependencies": "ud",
+    "question_answering": "qa",
+}
+_PACKED = {".bz2": 4, ".gz": 3, ".xz": 4, ".zip": 3}  # bytes of text in one of a packed file
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
+_PIECES_OF_SENTENCE = 25.0
 _BYTES_OF_PIECE = 4.0  # of running text in a compressed table; an int32 in a token store
 _SPLITS = {"train": "train", "validation": "dev", "dev": "dev", "test": "test"}
 
@@ -65,18 +80,37 @@ class Shape:
         length = volume.pieces / max(volume.examples, 1)
         return volume.pieces * (2 * self.layer_weights + 4 * self.layers * self.width * length)
 
+    def heads(self, volume: Volume) -> float:
+        """Return the operations of the language-model head at every piece."""
+        return 2 * self.width * self.vocabulary * volume.pieces
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """What is assumed of a corpus: one language's examples, the pieces and bytes of an example."""
+
+    examples: float
+    pieces: float
+    bytes: float | None  # of its upstream files, unpacked; none: they say nothing of a language
+
 
 class Volumes:
     """Volumes of what a workflow makes, by the paths of its files."""
 
     def __init__(
-        self, config: Config, runs: RunTable, results: Path | str, corpora: Path | str
+        self,
+        config: Config,
+        runs: RunTable,
+        languages: Languages,
+        results: Path | str,
+        corpora: Path | str,
     ) -> None:
         """Read what is assumed of the corpora.
 
         Args:
             config: the config.
             runs: its runs.
+            languages: the table of languages.
             results: folder of the run.
             corpora: ``resources/prediction/volumes.csv``.
 
@@ -84,34 +118,71 @@ class Volumes:
             DataError: if a row of the table is no volume; names the line.
         """
         self._config, self._runs, self._results = config, runs, Path(results)
-        self._corpora = _read_corpora(corpora)
+        self._languages, self._corpora = languages, _read_corpora(corpora)
         self._known: dict[str, float] = {}
+        self._counts: dict[tuple[str, str], float] = {}
 
     def dataset(self, name: str, languages: Iterable[str] | None = None) -> Volume:
         """Return the volume of a dataset in some of its languages, or in all."""
+        own = self._config.datasets[name].languages
+        codes = set(own) & set(own if languages is None else languages)
+        examples = sum(self._count(name, code) for code in sorted(codes))
+        return Volume(examples, examples * self._assumed(name).pieces)
+
+    def _assumed(self, name: str) -> _Corpus:
         item: Any = self._config.datasets[name]
-        codes = set(item.languages) & set(item.languages if languages is None else languages)
         split = getattr(item, "split", None) or ""
         if item.parent and not split:
             split = getattr(self._config.datasets[item.parent], "split", None) or ""
-        volume = self._corpora.get((item.corpus, _SPLITS.get(split, split)), Volume(1000, 30_000))
-        length = volume.pieces / volume.examples
-        sizes = self._config.miniature.sizes.model_dump() if self._config.miniature else {}
-        kind = {
-            "nli": "nli",
-            "named_entities": "ner",
-            "universal_dependencies": "ud",
-            "question_answering": "qa",
-        }.get(item.corpus)
-        made = {
-            "bitext": "bitext_sentences",
-            "plain_text": "stories",
-            "wikipedia": "wikipedia_pages",
-        }.get(item.corpus, f"{kind}_{'train' if split == 'train' else 'test'}")
-        examples = float(sizes.get(made, volume.examples))
-        if getattr(item, "limit", None):
-            examples = min(examples, item.limit)
-        return Volume(examples, examples * length) * len(codes)
+        key = (item.corpus, _SPLITS.get(split, split))
+        return self._corpora.get(key, _Corpus(1000, 30, None))
+
+    def _count(self, name: str, code: str) -> float:
+        """Return how many examples a dataset has in a language."""
+        if (name, code) not in self._counts:
+            item: Any = self._config.datasets[name]
+            made = self._results / "data" / f"{name}.parquet"
+            own = self._results / "data" / name / f"{code}.parquet"
+            if made.exists():
+                count = pq.read_metadata(made).num_rows / len(item.languages)
+            elif own.exists():
+                count = pq.read_metadata(own).num_rows
+            else:
+                count = min(self._expected(name, code), getattr(item, "limit", None) or np.inf)
+            self._counts[name, code] = float(count)
+        return self._counts[name, code]
+
+    def _expected(self, name: str, code: str) -> float:
+        """Return how many there will be without a limit."""
+        item: Any = self._config.datasets[name]
+        assumed = self._assumed(name)
+        if item.parent:
+            return min(self._count(item.parent, code), assumed.examples)
+        if self._config.miniature:
+            made = _MINIATURE_SIZES.get(item.corpus, "")
+            part = "train" if getattr(item, "split", None) == "train" else "test"
+            sizes = self._config.miniature.sizes.model_dump()
+            return float(sizes.get(made, sizes.get(f"{made}_{part}", assumed.examples)))
+        there = self._upstream_bytes(name, code) if assumed.bytes else 0.0
+        return there / assumed.bytes if there and assumed.bytes else assumed.examples
+
+    def _upstream_bytes(self, name: str, code: str) -> float:
+        """Return the bytes of a language's files, unpacked, if they lie there; else 0."""
+        files = [
+            self._upstream(path)
+            for source in sources(name, self._config.datasets[name], code, self._languages)
+            for path in [source.path, *source.partners]
+        ]
+        there = [file for file in files if file]
+        if len(there) < len(files):
+            return 0.0
+        return float(sum(file.stat().st_size * _PACKED.get(file.suffix, 1) for file in there))
+
+    def _upstream(self, path: str | Path) -> Path | None:
+        """Return where an upstream file lies, in the downloads or in the mirror, if it does."""
+        folders = [folder for folder in (self._config.downloads, self._config.mirror) if folder]
+        places = [Path(folder) / f"{path}{end}" for folder in folders for end in ("", ".xz")]
+        return next((place for place in places if place.is_file()), None)
 
     def store(self, path: str) -> Volume:
         """Return the volume of a token store: what it holds if it is there, else an estimate."""
@@ -178,7 +249,7 @@ class Volumes:
         return Shape(*(int(found[key]) for key in keys if key in found))
 
     def operations(
-        self, rule: str, wildcards: Mapping[str, str], inputs: Iterable[str]
+        self, rule: str, wildcards: Mapping[str, str], inputs: Iterable[str], params: Any
     ) -> float | None:
         """Return the operations of a job that runs a model; none of one that runs none.
 
@@ -186,23 +257,71 @@ class Volumes:
             rule: name of the rule.
             wildcards: of the job.
             inputs: paths of its inputs.
+            params: of the job; `weights` are those of a shift at each of its `layers`, or, in
+                `shift`, at one `layer`.
         """
         if rule in ("finetune", "adjust"):
             run = self._runs[wildcards["run"]]
             return self._finetuning(run) if rule == "finetune" else self._adjustment(run)
         if rule == "pretrain":
             return self._pretraining(wildcards["encoder"])
-        paths = list(inputs)
+        paths, shift = list(inputs), params.get("shift")
         models = [path for path in paths if self._is_model(path)]
-        volumes = [self.store(path) for path in paths if self._parts(path)[0] == "tokens"]
+        volumes = [
+            self.store(path) * (self._share(path, shift["languages"]) if shift else 1)
+            for path in paths
+            if self._parts(path)[0] == "tokens"
+        ]
         if not models or not volumes:
             return None
-        return sum(self.shape(model).forwards(volume) for model in models for volume in volumes)
+        total = 0.0
+        for shape in map(self.shape, models):
+            for volume in volumes:
+                once = shape.forwards(volume)
+                total += once
+                if weights := params.get("weights"):  # of the means of both protocols
+                    above = sum(1 - layer / shape.layers for layer in params["layers"])
+                    heads = shape.heads(volume) * len(params["layers"])
+                    total += 2 * len(weights) * (once * above + heads)
+                if shift:
+                    total += len(shift["weights"]) * once * (1 - shift["layer"] / shape.layers)
+        return total
+
+    def kind(self, rule: str, wildcards: Mapping[str, str]) -> str:
+        """Return what jobs of the same speed are called: their rule, and a method if it has two."""
+        if rule == "train_static_vectors":
+            return f"{rule}.{self._config.static_vectors[wildcards['static']].method}"
+        return rule
+
+    def products(self, rule: str, wildcards: Mapping[str, str], params: Any) -> float | None:
+        """Return the operations of a job that runs no model but computes; of another none.
+
+        Args:
+            rule: name of the rule.
+            wildcards: of the job.
+            params: of the job.
+        """
+        if rule == "retrieve_words":  # cosines of all words with all, centred and not
+            words = self.dataset(wildcards["dictionary"], [wildcards["language"]]).examples
+            shape = self.shape_of_name(wildcards["vectors"])
+            return 4 * words**2 * shape.width * (shape.layers + 1)
+        if rule == "train_static_vectors":  # each piece with those of its window, backwards, too
+            own = self._config.static_vectors[wildcards["static"]]
+            texts = self.store(str(self._results / "tokens" / own.encoder / "pretraining"))
+            return 6 * texts.pieces * own.epochs * own.window * own.dims
+        if rule == "classify_with_static_vectors":
+            static = self._config.static_vectors[wildcards["static"]]
+            family: Any = self._config.runs[wildcards["family"]]
+            own, pairs = params["network"], self.dataset(family.train).examples
+            return float(6 * pairs * own["epochs"] * 4 * static.dims * own["hidden_size"])
+        return None
 
     def size(self, path: str) -> float:
         """Return the bytes of a file or folder: what it has if it is there, else an estimate."""
         if path not in self._known:
-            real = Path(path)
+            real, downloads = Path(path), Path(self._config.downloads)
+            if downloads in real.parents:
+                real = self._upstream(real.relative_to(downloads)) or real
             if real.is_dir():
                 found = sum(item.stat().st_size for item in real.rglob("*") if item.is_file())
             else:
@@ -287,9 +406,13 @@ class Volumes:
         tokenizer = (scratch.tokenizer_of if scratch else None) or run.base
         encoding: Any = self._config.runs[run.family]
         path = self._results / "tokens" / tokenizer / "examples" / encoding.encoding / dataset
-        known = self._config.datasets[dataset].languages
-        share = len(set(languages) & set(known)) / len(known) if languages is not None else 1.0
+        share = 1.0 if languages is None else self._share(str(path), languages)
         return self.store(str(path)) * share
+
+    def _share(self, path: str, languages: Iterable[str]) -> float:
+        """Return the share of some languages in a store of examples."""
+        known = self._config.datasets[self._parts(path)[4]].languages
+        return len(set(languages) & set(known)) / len(known)
 
     def _adjustment(self, run: Run) -> float:
         item, own = run.specification, run.specification["hyperparameters"]
@@ -308,9 +431,7 @@ class Volumes:
             seen = texts * (budget / max(texts.pieces, 1))
         else:
             seen = texts * own.optimisation.epochs
-        masked: float = own.masking_probability * seen.pieces
-        head = 2 * shape.width * shape.vocabulary * masked
-        return 3 * (shape.forwards(seen) + head)
+        return 3 * (shape.forwards(seen) + shape.heads(seen * own.masking_probability))
 
     def _pretraining_texts(self, name: str) -> Volume:
         item = self._config.encoders[name]
@@ -336,9 +457,12 @@ class Volumes:
                 if code in self._config.datasets[text].languages
             ]
             count = sum(item.examples for item in volumes)
+            long = sum(item.pieces for item in volumes)
             share = min(1.0, (own.texts_per_language or count) / max(count, 1))
+            if sentences := getattr(own, "sentences_per_language", None):
+                share = min(share, sentences * _PIECES_OF_SENTENCE / max(long, 1))
             examples += count * share
-            pieces += sum(item.pieces for item in volumes) * share
+            pieces += long * share
         return Volume(examples, min(pieces, examples * own.max_length))
 
     def _is_model(self, path: str) -> bool:
@@ -357,13 +481,15 @@ class Volumes:
         return [""]
 
 
-def _read_corpora(path: Path | str) -> dict[tuple[str, str], Volume]:
+def _read_corpora(path: Path | str) -> dict[tuple[str, str], _Corpus]:
     with open_text(path) as stream:
         table = csv.DictReader(stream)
         try:
             return {
-                (row["corpus"], row["split"]): Volume(
-                    float(row["examples"]), float(row["examples"]) * float(row["pieces"])
+                (row["corpus"], row["split"]): _Corpus(
+                    float(row["examples"]),
+                    float(row["pieces"]),
+                    float(row["bytes"]) if row["bytes"] else None,
                 )
                 for row in table
             }

@@ -115,7 +115,7 @@ def test_work_too_little_to_be_seen_still_counts() -> None:
 def test_what_is_measured_comes_before_what_is_assumed() -> None:
     def planned(rule: str, *, runs_model: bool = False, gpus: int = 0, **more: float) -> Planned:
         job = None if "seconds" in more else Job(gpus=gpus)
-        return Planned(rule, "p", "s", job, 8e13, runs_model, **more)  # type: ignore[arg-type]
+        return Planned(rule, "p", "s", job, 8e13, runs_model=runs_model, **more)  # type: ignore[arg-type]
 
     jobs = [
         planned("probe", seconds=7.0, cpu_seconds=14.0, limit=28.0),
@@ -137,6 +137,15 @@ def test_what_is_measured_comes_before_what_is_assumed() -> None:
     assert found.costs["cpu_hours"].sum() * 3600 == pytest.approx(14 + 62 + 15 + 2 + 60)
     assert found.times["wall_hours"].iloc[0] * 3600 == pytest.approx(62)
     assert "a share of the time limit, a guess (draw)" in as_text(found)
+
+
+def test_little_work_says_nothing_of_the_speed_of_much() -> None:
+    elsewhere = {("rank", "cpu"): Rate(2.0, 1e-8, most_work=1e8)}
+    read, computed = (Planned("rank", "p", "s", Job(), 1e12, is_computed=x) for x in (False, True))
+    hours = [
+        predict([job], elsewhere, [limits()]).costs["wall_hours"].sum() for job in (read, computed)
+    ]
+    assert [3600 * value for value in hours] == pytest.approx([10_002, 52])  # 20 GFLOP/s
 
 
 def test_nothing_left() -> None:
