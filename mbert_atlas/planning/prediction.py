@@ -23,7 +23,7 @@ ASSUMED_GPU = Rate(start=60.0, per_unit=1 / 40e12, cores=1.0)
 """A GPU that sustains 40 TFLOP/s, and a minute until it computes: nobody has measured it."""
 ASSUMED_CPU = Rate(start=8.0, per_unit=1 / 20e9, cores=1.0)
 """A core that sustains 20 GFLOP/s."""
-USUAL_START = {False: 0.6, True: 4.0}
+USUAL_START = {False: 0.6, True: 5.5}
 """Seconds until a job does something, by whether it runs a model: what imports take."""
 LOCAL_SECONDS = 1.5
 """What a job takes that has neither a reading nor a limit: a table, a figure, a file fetched."""

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from driver import CONFIG, SCRIPT, SEED1, TARGET, Workflow
+from driver import CONFIG, LIMIT, SCRIPT, SEED1, TARGET, Workflow
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.slow]
 
@@ -269,6 +269,22 @@ def test_snakemake_is_killed(run: _Site) -> None:
     assert code == 0, printed
     assert run.trainings(printed) == ["COMPLETED"]
     assert run.resumed()
+
+
+def test_orphan_finishes(run: _Site) -> None:
+    """Snakemake was killed, and its job did its work, which counts: the job has recorded it."""
+    job = run.train()
+    assert run.process is not None
+    run.process.kill()
+    run.process.wait()
+    end = time.monotonic() + LIMIT
+    while run.slurm("squeue", "-h", "-j", job):
+        assert time.monotonic() < end, "the orphan does not end"
+        time.sleep(1)
+    assert run.run("--unlock", *CONFIG, "--", TARGET)[0] == 0
+    code, printed = run.plain()
+    assert code == 0, printed
+    assert run.trainings(printed) == []
 
 
 def test_sigterm_of_snakemake(run: _Site) -> None:
