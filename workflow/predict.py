@@ -76,6 +76,9 @@ def plan(
             names["CONFIG"], names["RUNS"], names["LANGUAGES"], results, TABLES / "volumes.csv"
         )
         dag = inner.dag
+        volumes.learn_makers(
+            (map(str, job.output), map(str, job.input), job.params) for job in dag.jobs
+        )
         todo = {job: number for number, job in enumerate(dag.needrun_jobs(exclude_finished=False))}
         local = {rule.name for rule in inner.rules if rule.name in inner._localrules or rule.norun}
         stages, payers = names["stages"](), names["payers"]()

@@ -36,6 +36,8 @@ _MINIATURE_SIZES = {
     "universal_dependencies": "ud",
     "question_answering": "qa",
 }
+MINIATURE_WORDS = 120
+"""Concepts of the miniature, all of which its dictionaries have."""
 _PACKED = {".bz2": 4, ".gz": 3, ".xz": 4, ".zip": 3}  # bytes of text in one of a packed file
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
 _PIECES_OF_SENTENCE = 25.0
@@ -121,6 +123,12 @@ class Volumes:
         self._languages, self._corpora = languages, _read_corpora(corpora)
         self._known: dict[str, float] = {}
         self._counts: dict[tuple[str, str], float] = {}
+        self._made_from: dict[str, tuple[list[str], Any]] = {}
+
+    def learn_makers(self, jobs: Iterable[tuple[Iterable[str], Iterable[str], Any]]) -> None:
+        """Take the outputs, inputs and parameters of jobs: some of them make stores."""
+        for outputs, inputs, params in jobs:
+            self._made_from |= dict.fromkeys(outputs, (list(inputs), params))
 
     def dataset(self, name: str, languages: Iterable[str] | None = None) -> Volume:
         """Return the volume of a dataset in some of its languages, or in all."""
@@ -159,6 +167,8 @@ class Volumes:
         if item.parent:
             return min(self._count(item.parent, code), assumed.examples)
         if self._config.miniature:
+            if item.corpus == "dictionary":
+                return MINIATURE_WORDS
             made = _MINIATURE_SIZES.get(item.corpus, "")
             part = "train" if getattr(item, "split", None) == "train" else "test"
             sizes = self._config.miniature.sizes.model_dump()
@@ -205,8 +215,28 @@ class Volumes:
             return volume * ((held_out if parts[5:] == ["heldout"] else rest) / volume.examples)
         if parts[2] == "pretraining":
             return self._pretraining_texts(parts[1])
-        if parts[2] == "contexts":  # some contexts of each word
-            return Volume(30_000, 30_000 * 60)
+        return self._store_of_texts(path, parts[2])
+
+    def _store_of_texts(self, path: str, kind: str) -> Volume:
+        """Return the volume of contexts of words, or of sentences that are parallel."""
+        inputs, params = self._made_from.get(path, ([], {}))
+        parts = [self._parts(item) for item in inputs]
+        # data/<dataset>.parquet, or data/<dataset>/<language>.parquet
+        tables = [[Path(name).stem for name in own[1:]] for own in parts if own[0] == "data"]
+        if kind == "contexts" and tables:  # of dictionaries and, last, running texts
+            *words, texts = [self.dataset(name, codes) for name, *codes in tables]
+            most = sum(item.examples for item in words) * params["options"]["contexts"]
+            length = min(self._assumed(tables[-1][0]).pieces, params["options"]["max_length"])
+            rows = min(texts.examples, most)
+            return Volume(rows, rows * length)
+        if kind == "parallel" and tables:  # half of a pair
+            limit = params["sizes"]["limit"] or np.inf
+            counts = {
+                name: sum(min(self._count(name, code), limit) for code in params["languages"])
+                for (name,) in tables
+            }
+            pieces = sum(rows * self._assumed(name).pieces / 2 for name, rows in counts.items())
+            return Volume(sum(counts.values()), pieces)
         return Volume(10_000, 10_000 * 30)
 
     def shape(self, path: str) -> Shape:

@@ -9,8 +9,9 @@ from configs import ROOT, config
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
+from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
 from mbert_atlas.planning.runs import RunTable
-from mbert_atlas.planning.volumes import Shape, Volume, Volumes
+from mbert_atlas.planning.volumes import MINIATURE_WORDS, Shape, Volume, Volumes
 
 LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 CORPORA = ROOT / "resources/prediction/volumes.csv"
@@ -49,10 +50,10 @@ def test_files_that_are_there_tell_how_much_a_corpus_holds(tmp_path, folder):
     dump.parent.mkdir(parents=True)
     dump.write_bytes(bytes(5_000))
     found = volumes(tmp_path, mirror=str(tmp_path / "mirror"))
-    # Four bytes of XML in each of bzip2's, a thousand for a paragraph.
-    assert found.dataset("wikipedia", ["sw"]).examples == 20
+    # Four bytes of XML in each of bzip2's, 1,250 for a paragraph.
+    assert found.dataset("wikipedia", ["sw"]).examples == 16
     assert found.dataset("wikipedia", ["de"]).examples == 1_000_000
-    assert found.dataset("language-texts", ["sw", "de"]).examples == 20 + 10_000
+    assert found.dataset("language-texts", ["sw", "de"]).examples == 16 + 10_000
     assert found.size(str(tmp_path / "downloads" / dump.relative_to(tmp_path / folder))) == 5_000
 
 
@@ -76,6 +77,26 @@ def test_a_shift_runs_the_layers_above_once_for_each_weight(tmp_path):
     predicted = found.operations("any", {}, paths, {"layers": [6, 12], "weights": [1, 2]})
     assert predicted == pytest.approx(once * (1 + 2 * 2 * 6 / 12) + 8 * base.heads(texts))
     assert found.operations("any", {}, [tokens, means], {}) is None
+
+
+def test_stores_that_some_job_will_make(tmp_path):
+    write_table(tmp_path / "data/muse/de.parquet", 100)
+    found = volumes(tmp_path)
+    contexts, parallel = (
+        str(tmp_path / f"tokens/mbert/{end}") for end in ("contexts/muse/de", "parallel")
+    )
+    assert found.store(contexts) == found.store(parallel) == Volume(10_000, 300_000)
+    tables = [str(tmp_path / f"data/{name}.parquet") for name in ("muse/de", "wikipedia/de")]
+    options = {"contexts": 20, "max_length": 64}
+    pairs = [str(tmp_path / "data/xnli.parquet"), "tokenizer"]
+    sizes = {"languages": ["en", "de"], "sizes": {"limit": 120}}
+    found.learn_makers([([contexts], tables, {"options": options}), ([parallel], pairs, sizes)])
+    assert found.store(contexts) == Volume(100 * 20, 100 * 20 * 64)
+    assert found.store(parallel) == Volume(2 * 120, 2 * 120 * 42 / 2)
+
+
+def test_the_miniature_has_all_concepts_in_its_dictionaries():
+    assert len({*ADJECTIVES, *NOUNS, *VERBS}) == MINIATURE_WORDS
 
 
 def test_work_that_no_model_does(tmp_path):
