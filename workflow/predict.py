@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from snakemake.api import SnakemakeApi
 from snakemake.cli import parse_config
@@ -79,7 +80,9 @@ def plan(
         volumes.learn_makers(
             (map(str, job.output), map(str, job.input), job.params) for job in dag.jobs
         )
-        todo = {job: number for number, job in enumerate(dag.needrun_jobs(exclude_finished=False))}
+        # Of jobs that are ready at once those of no rule come first, and the same in every process.
+        order = sorted(dag.needrun_jobs(exclude_finished=False), key=shuffled)
+        todo = {job: number for number, job in enumerate(order)}
         local = {rule.name for rule in inner.rules if rule.name in inner._localrules or rule.norun}
         stages, payers = names["stages"](), names["payers"]()
         found = []
@@ -133,6 +136,11 @@ def plan(
                 )
             )
     return found, results
+
+
+def shuffled(job: Any) -> int:
+    """Return a number that goes by what a job is and orders jobs as if at random."""
+    return crc32(f"{job.rule.name} {sorted(job.wildcards_dict.items())}".encode())
 
 
 def size_of(job: Any, path: str, volumes: Volumes) -> float:
