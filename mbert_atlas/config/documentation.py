@@ -83,9 +83,7 @@ def _entry(key: str, value: Any, annotation: Any, depth: int, seen: set[Any]) ->
             text = _flow(inner).replace("\n", f"\n{pad}  ")
             yield f"{pad}  {name}: {text}"
     else:
-        text = _flow(value)
-        if isinstance(value, list) and len(pad) + len(key) + 2 + len(text) > _WIDTH:
-            text = text.replace("\n", "\n" + pad)
+        text = _flow(value).replace("\n", f"\n{pad}")
         yield f"{pad}{key}: {text}"
 
 

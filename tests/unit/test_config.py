@@ -32,6 +32,15 @@ def test_documented_files_and_schemas_agree_with_the_models(tmp_path):
         )
 
 
+def test_a_long_text_is_read_as_it_was_written(tmp_path):
+    shutil.copytree(ROOT / "config", tmp_path / "config")
+    path, text = tmp_path / BASE, "so many bytes for each word " * 10
+    path.write_text(re.sub("formula: .*", f"formula: {text}", path.read_text(), count=1))
+    write(ALL, {paper: papers.section(paper) for paper in PAPERS}, tmp_path)
+    written = yaml.safe_load(path.read_text())
+    assert text.strip() in [item.get("formula") for item in written["resources"].values()]
+
+
 def test_every_field_of_every_model_is_described():
     schema = ALL.model_json_schema()
     bare = [
