@@ -9,7 +9,6 @@ piece forwards, twice as many backwards, and the attention of each piece to its 
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,44 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from mbert_atlas.config.model import Config
-from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_text, read_json
+from mbert_atlas.files import read_json
 from mbert_atlas.languages import Languages
-from mbert_atlas.planning.datasets import sources
+from mbert_atlas.planning.dataset_volumes import DatasetVolumes, Volume
 from mbert_atlas.planning.runs import Run, RunTable
 
-_COLUMNS = ("corpus", "split", "examples", "pieces", "bytes")
-_MINIATURE_SIZES = {
-    "bitext": "bitext_sentences",
-    "plain_text": "stories",
-    "wikipedia": "wikipedia_pages",
-    "nli": "nli",
-    "named_entities": "ner",
-    "universal_dependencies": "ud",
-    "question_answering": "qa",
-}
-MINIATURE_WORDS = 120
-"""Concepts of the miniature, all of which its dictionaries have."""
-_PACKED = {".bz2": 4, ".gz": 3, ".xz": 4, ".zip": 3}  # bytes of text in one of a packed file
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
 _PIECES_OF_SENTENCE = 25.0
 _BYTES_OF_PIECE = 4.0  # of running text in a compressed table; an int32 in a token store
-_SPLITS = {"train": "train", "validation": "dev", "dev": "dev", "test": "test"}
-
-
-@dataclass(frozen=True)
-class Volume:
-    """How many examples there are, and how many pieces in all."""
-
-    examples: float
-    pieces: float
-
-    def __mul__(self, share: float) -> Volume:
-        """Return a share of it."""
-        return Volume(self.examples * share, self.pieces * share)
 
 
 @dataclass(frozen=True)
@@ -87,15 +58,6 @@ class Shape:
         return 2 * self.width * self.vocabulary * volume.pieces
 
 
-@dataclass(frozen=True)
-class _Corpus:
-    """What is assumed of a corpus: one language's examples, the pieces and bytes of an example."""
-
-    examples: float
-    pieces: float
-    bytes: float | None  # of its upstream files, unpacked; none: they say nothing of a language
-
-
 class Volumes:
     """Volumes of what a workflow makes, by the paths of its files."""
 
@@ -120,9 +82,8 @@ class Volumes:
             DataError: if a row of the table is no volume; names the line.
         """
         self._config, self._runs, self._results = config, runs, Path(results)
-        self._languages, self._corpora = languages, _read_corpora(corpora)
+        self._datasets = DatasetVolumes(config, languages, self._results, corpora)
         self._known: dict[str, float] = {}
-        self._counts: dict[tuple[str, str], float] = {}
         self._made_from: dict[str, tuple[list[str], Any]] = {}
 
     def learn_makers(self, jobs: Iterable[tuple[Iterable[str], Iterable[str], Any]]) -> None:
@@ -132,67 +93,7 @@ class Volumes:
 
     def dataset(self, name: str, languages: Iterable[str] | None = None) -> Volume:
         """Return the volume of a dataset in some of its languages, or in all."""
-        own = self._config.datasets[name].languages
-        codes = set(own) & set(own if languages is None else languages)
-        examples = sum(self._count(name, code) for code in sorted(codes))
-        return Volume(examples, examples * self._assumed(name).pieces)
-
-    def _assumed(self, name: str) -> _Corpus:
-        item: Any = self._config.datasets[name]
-        split = getattr(item, "split", None) or ""
-        if item.parent and not split:
-            split = getattr(self._config.datasets[item.parent], "split", None) or ""
-        key = (item.corpus, _SPLITS.get(split, split))
-        return self._corpora.get(key, _Corpus(1000, 30, None))
-
-    def _count(self, name: str, code: str) -> float:
-        """Return how many examples a dataset has in a language."""
-        if (name, code) not in self._counts:
-            item: Any = self._config.datasets[name]
-            made = self._results / "data" / f"{name}.parquet"
-            own = self._results / "data" / name / f"{code}.parquet"
-            if made.exists():
-                count = pq.read_metadata(made).num_rows / len(item.languages)
-            elif own.exists():
-                count = pq.read_metadata(own).num_rows
-            else:
-                count = min(self._expected(name, code), getattr(item, "limit", None) or np.inf)
-            self._counts[name, code] = float(count)
-        return self._counts[name, code]
-
-    def _expected(self, name: str, code: str) -> float:
-        """Return how many there will be without a limit."""
-        item: Any = self._config.datasets[name]
-        assumed = self._assumed(name)
-        if item.parent:
-            return min(self._count(item.parent, code), assumed.examples)
-        if self._config.miniature:
-            if item.corpus == "dictionary":
-                return MINIATURE_WORDS
-            made = _MINIATURE_SIZES.get(item.corpus, "")
-            part = "train" if getattr(item, "split", None) == "train" else "test"
-            sizes = self._config.miniature.sizes.model_dump()
-            return float(sizes.get(made, sizes.get(f"{made}_{part}", assumed.examples)))
-        there = self._upstream_bytes(name, code) if assumed.bytes else 0.0
-        return there / assumed.bytes if there and assumed.bytes else assumed.examples
-
-    def _upstream_bytes(self, name: str, code: str) -> float:
-        """Return the bytes of a language's files, unpacked, if they lie there; else 0."""
-        files = [
-            self._upstream(path)
-            for source in sources(name, self._config.datasets[name], code, self._languages)
-            for path in [source.path, *source.partners]
-        ]
-        there = [file for file in files if file]
-        if len(there) < len(files):
-            return 0.0
-        return float(sum(file.stat().st_size * _PACKED.get(file.suffix, 1) for file in there))
-
-    def _upstream(self, path: str | Path) -> Path | None:
-        """Return where an upstream file lies, in the downloads or in the mirror, if it does."""
-        folders = [folder for folder in (self._config.downloads, self._config.mirror) if folder]
-        places = [Path(folder) / f"{path}{end}" for folder in folders for end in ("", ".xz")]
-        return next((place for place in places if place.is_file()), None)
+        return self._datasets.dataset(name, languages)
 
     def store(self, path: str) -> Volume:
         """Return the volume of a token store: what it holds if it is there, else an estimate."""
@@ -227,16 +128,22 @@ class Volumes:
         if kind == "contexts" and tables:  # of dictionaries and, last, running texts
             *words, texts = [self.dataset(name, codes) for name, *codes in tables]
             most = sum(item.examples for item in words) * params["options"]["contexts"]
-            length = min(self._assumed(tables[-1][0]).pieces, params["options"]["max_length"])
+            length = min(
+                self._datasets.assumed(tables[-1][0]).pieces, params["options"]["max_length"]
+            )
             rows = min(texts.examples, most)
             return Volume(rows, rows * length)
         if kind == "parallel" and tables:  # half of a pair
             limit = params["sizes"]["limit"] or np.inf
             counts = {
-                name: sum(min(self._count(name, code), limit) for code in params["languages"])
+                name: sum(
+                    min(self._datasets.count(name, code), limit) for code in params["languages"]
+                )
                 for (name,) in tables
             }
-            pieces = sum(rows * self._assumed(name).pieces / 2 for name, rows in counts.items())
+            pieces = sum(
+                rows * self._datasets.assumed(name).pieces / 2 for name, rows in counts.items()
+            )
             return Volume(sum(counts.values()), pieces)
         return Volume(10_000, 10_000 * 30)
 
@@ -352,7 +259,7 @@ class Volumes:
         if path not in self._known:
             real, downloads = Path(path), Path(self._config.downloads)
             if downloads in real.parents:
-                real = self._upstream(real.relative_to(downloads)) or real
+                real = self._datasets.upstream(real.relative_to(downloads)) or real
             if real.is_dir():
                 found = sum(item.stat().st_size for item in real.rglob("*") if item.is_file())
             else:
@@ -510,24 +417,3 @@ class Volumes:
         if self._results in place.parents:
             return list(place.relative_to(self._results).parts)
         return [""]
-
-
-def _read_corpora(path: Path | str) -> dict[tuple[str, str], _Corpus]:
-    with open_text(path) as stream:
-        table = csv.DictReader(stream)
-        try:
-            return {
-                (row["corpus"], row["split"]): _Corpus(
-                    float(row["examples"]),
-                    float(row["pieces"]),
-                    float(row["bytes"]) if row["bytes"] else None,
-                )
-                for row in table
-            }
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                path,
-                f"line {table.line_num}",
-                f"not a volume ({error})",
-                f"give it the columns {', '.join(_COLUMNS)}",
-            ) from None

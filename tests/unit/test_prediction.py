@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.planning.dataset_volumes import Volume
 from mbert_atlas.planning.prediction import (
     ELSEWHERE,
     FAR,
@@ -20,7 +21,7 @@ from mbert_atlas.planning.prediction import (
 )
 from mbert_atlas.planning.schedule import Job, Limits, Output, simulate
 from mbert_atlas.planning.timing import Rate, fit, hours, read_rates, write_rates
-from mbert_atlas.planning.volumes import Shape, Volume
+from mbert_atlas.planning.volumes import Shape
 
 ROOT = Path(__file__).parents[2]
 
