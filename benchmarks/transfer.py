@@ -45,9 +45,9 @@ OPTIMISATION = {"schedule": "linear", "warmup_fraction": 0.1, "batch_size": 16}
 # name: kind of task, encoding, training set, test set, metric, learning rate and epochs
 TASKS = {
     "POS": ("tagging", "udpos", "udpos-train", "udpos-test", "accuracy", 5e-4, 2),
-    "NLI": ("inference", "inference", "multinli", "xnli", "accuracy", 5e-4, 2),
-    "NER": ("named_entities", "entities", "wikiann-train", "wikiann-test", "entity_f1", 5e-4, 3),
-    "QA": ("question_answering", "questions", "squad-train", "xquad", "f1", 1e-3, 2),
+    "NLI": ("nli", "nli", "multinli", "xnli", "accuracy", 5e-4, 2),
+    "NER": ("ner", "entities", "wikiann-train", "wikiann-test", "entity_f1", 5e-4, 3),
+    "QA": ("qa", "questions", "squad-train", "xquad", "f1", 1e-3, 2),
 }
 LITTLE = ["en", "de", "fr", "ru", "bg", "hi", "ar", "zh", "tr"]
 REAL = ["en", "de", "es", "fr", "ru", "bg", "hi", "tr", "vi"]

@@ -11,11 +11,11 @@ class AtlasError(Exception):
     """A problem whose message is meant for the user; programs print it without a traceback."""
 
 
-class PassingError(AtlasError):
+class TransientError(AtlasError):
     """A problem that may be gone at the next attempt: a full disk, a process that died."""
 
 
-class StoppedError(PassingError):
+class StoppedError(TransientError):
     """The process was asked to end (SIGTERM, SIGINT)."""
 
 

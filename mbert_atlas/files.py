@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, TextIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mbert_atlas.errors import DataError, PassingError
+from mbert_atlas.errors import DataError, TransientError
 
 AGAIN = "delete this file, and the next start fetches it again"
 _DAY = 86400.0  # seconds
@@ -41,12 +41,12 @@ def _temporary_name(path: Path) -> Path:
 
 @contextmanager
 def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
-    """Turn the system's error for a full disk, while ``path`` is written, into a PassingError."""
+    """Turn the system's error for a full disk, while ``path`` is written, into a TransientError."""
     try:
         yield
     except OSError as error:
         if error.errno in (28, 122):  # ENOSPC, EDQUOT
-            raise PassingError(
+            raise TransientError(
                 f"{path}: no space left while writing ({error.strerror}); "
                 "free space or point the run at another disk, then start again."
             ) from error
@@ -58,7 +58,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling of ``path`` that replaces it on success and vanishes on failure.
 
     Raises:
-        PassingError: if the disk is full.
+        TransientError: if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Like :func:`atomic_path` for a folder; an older folder of that name is replaced whole.
 
     Raises:
-        PassingError: if the disk is full.
+        TransientError: if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.errors import AtlasError, PassingError
+from mbert_atlas.errors import AtlasError, TransientError
 
 _logger = logging.getLogger(__name__)
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
@@ -40,14 +40,14 @@ def take_lock(path: Path, what: str) -> None:
 
     Raises:
         AtlasError: if another process has it; says which, and what to do.
-        PassingError: if the file cannot be written.
+        TransientError: if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         problem = f"{path}: cannot be written ({error.strerror})"
-        raise PassingError(f"{problem}; check the folder, its rights and its disk.") from error
+        raise TransientError(f"{problem}; check the folder, its rights and its disk.") from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -25,7 +25,7 @@ from snakemake.settings.enums import Quietness, RerunTrigger
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
 from mbert_atlas.files import atomic_path
-from mbert_atlas.planning.prediction import (
+from mbert_atlas.plan.prediction import (
     SUBMISSION_SECONDS,
     Planned,
     Prediction,
@@ -33,9 +33,9 @@ from mbert_atlas.planning.prediction import (
     learn,
     predict,
 )
-from mbert_atlas.planning.schedule import Job, Limits, Output
-from mbert_atlas.planning.timing import read_rates, write_rates
-from mbert_atlas.planning.volumes import Volumes
+from mbert_atlas.plan.schedule import Job, Limits, Output
+from mbert_atlas.plan.timing import read_rates, write_rates
+from mbert_atlas.plan.volumes import Volumes
 from mbert_atlas.scorecard.cost import gpus_used, read_benchmark
 
 ROOT = Path(__file__).resolve().parents[1]

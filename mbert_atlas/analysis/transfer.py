@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.analysis.measurements import write_measurements
-from mbert_atlas.analysis.question_answering import scores_by_question
+from mbert_atlas.analysis.answers import scores_by_question
 from mbert_atlas.analysis.scores import right_words, tag_scores
 from mbert_atlas.analysis.significance import (
     Floats,
@@ -55,9 +55,9 @@ class Cell:
         protocol: published or corrected.
         seed: the run's seed.
         path: Parquet file of predictions.
-        questions: question_answering: ``same`` language as the contexts; ``target`` asks in the
+        questions: qa: ``same`` language as the contexts; ``target`` asks in the
             target language about English; ``english`` the other way round.
-        normalisation: question_answering, corrected: how answers are compared.
+        normalisation: qa, corrected: how answers are compared.
     """
 
     task: str
@@ -121,11 +121,11 @@ class Kind:
 
 
 KINDS = {
-    "inference": Kind(CLASS_PREDICTIONS, ("accuracy",), _right_texts),
+    "nli": Kind(CLASS_PREDICTIONS, ("accuracy",), _right_texts),
     "tagging": Kind(TAG_PREDICTIONS, ("accuracy",), _right_words),
-    "named_entities": Kind(TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")),
-    "question_answering": Kind(SPAN_PREDICTIONS, ("f1", "exact_match"), _answers),
-    "dependency_parsing": Kind(TREE_PREDICTIONS, ("las", "uas"), _right_arcs),
+    "ner": Kind(TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")),
+    "qa": Kind(SPAN_PREDICTIONS, ("f1", "exact_match"), _answers),
+    "parsing": Kind(TREE_PREDICTIONS, ("las", "uas"), _right_arcs),
 }
 """By the task of an encoding; a new task is one more line."""
 

@@ -23,15 +23,15 @@ from mbert_atlas.config.training import Finetuning
 from mbert_atlas.config.transfer import TransferTable, TransferTest
 
 _CORPUS_OF = {
-    "inference": "nli",
-    **dict.fromkeys(["tagging", "dependency_parsing"], "universal_dependencies"),
+    "nli": "nli",
+    **dict.fromkeys(["tagging", "parsing"], "universal_dependencies"),
 }
 _METRICS = {
-    **dict.fromkeys(["inference", "language_identification"], TEXT_METRICS),
-    **dict.fromkeys(["tagging", "named_entities"], TAG_METRICS),
-    "dependency_parsing": TREE_METRICS,
+    **dict.fromkeys(["nli", "language_identification"], TEXT_METRICS),
+    **dict.fromkeys(["tagging", "ner"], TAG_METRICS),
+    "parsing": TREE_METRICS,
 }
-_SCORED = ("nli", "universal_dependencies", "named_entities", "question_answering")
+_SCORED = ("nli", "universal_dependencies", "ner", "qa")
 _TEXTS = ("wikipedia", "plain_text")
 
 

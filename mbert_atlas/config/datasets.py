@@ -19,7 +19,7 @@ Split = Literal["train", "validation", "dev", "test"]
 BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
 GoldAlignmentFormat = Literal["xlwa", "naacl", "awesome"]
 NamedEntitiesFormat = Literal["rahimi", "panx", "conll2003"]
-InferenceFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
+NliFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
 PlainTextFormat = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
 QuestionAnsweringFormat = Literal[
     "squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"
@@ -171,12 +171,12 @@ class UniversalDependencies(_WithSplit):
     limit: int | None = _LIMIT
 
 
-class Inference(_DerivableWithSplit):
+class NliPairs(_DerivableWithSplit):
     """Premises and hypotheses; made from another: one side of each pair becomes English."""
 
     one_file = True
     corpus: Literal["nli"] = _CORPUS
-    format: InferenceFormat | None = _FORMAT
+    format: NliFormat | None = _FORMAT
     limit: int | None = _LIMIT
     seed: int = Field(0, ge=0, description="Made from another: seed of which side stays English.")
     only_with: ClassVar[OnlyWith] = {**_Derivable.only_with, "seed": ("made_from", ...)}
@@ -186,7 +186,7 @@ class NamedEntities(_WithSplit):
     """Tagged sentences in the formats of WikiANN and CoNLL-2003."""
 
     one_file = True
-    corpus: Literal["named_entities"] = _CORPUS
+    corpus: Literal["ner"] = _CORPUS
     format: NamedEntitiesFormat | None = _FORMAT
     limit: int | None = _LIMIT
     sample_seed: int | None = _SAMPLE_SEED
@@ -197,7 +197,7 @@ class QuestionAnswering(_DerivableWithSplit):
     """Questions about paragraphs; made from another: the two sides in different languages."""
 
     one_file = True
-    corpus: Literal["question_answering"] = _CORPUS
+    corpus: Literal["qa"] = _CORPUS
     format: QuestionAnsweringFormat | None = _FORMAT
     limit: int | None = _LIMIT
     sample_seed: int | None = _SAMPLE_SEED
@@ -280,7 +280,7 @@ Dataset = Annotated[
     | Bitext
     | GoldAlignment
     | UniversalDependencies
-    | Inference
+    | NliPairs
     | NamedEntities
     | QuestionAnswering
     | LanguageIdentification

@@ -13,18 +13,18 @@ class Encoding(ConfigModel):
     """How a task's examples become token ids."""
 
     only_with: ClassVar[OnlyWith] = {
-        **dict.fromkeys(("segment_ids", "strip_case_and_accents"), ("task", "inference")),
-        **dict.fromkeys(("doc_stride", "stride_is"), ("task", "question_answering")),
+        **dict.fromkeys(("segment_ids", "strip_case_and_accents"), ("task", "nli")),
+        **dict.fromkeys(("doc_stride", "stride_is"), ("task", "qa")),
         "unit": ("task", "language_identification"),
         "repeat_specials": ("task", "text"),
     }
 
     task: Literal[
-        "inference",
+        "nli",
         "tagging",
-        "named_entities",
-        "question_answering",
-        "dependency_parsing",
+        "ner",
+        "qa",
+        "parsing",
         "language_identification",
         "text",
     ] = Field(description="The task whose examples are encoded; text: only for vectors.")
@@ -47,11 +47,11 @@ class Encoding(ConfigModel):
         "text", description="language_identification: what has a language."
     )
     doc_stride: int = Field(
-        128, ge=1, description="question_answering: pieces by which windows overlap (or advance)."
+        128, ge=1, description="qa: pieces by which windows overlap (or advance)."
     )
     stride_is: Literal["overlap", "step"] = Field(
         "overlap",
-        description="question_answering: whether windows overlap or advance by `doc_stride`.",
+        description="qa: whether windows overlap or advance by `doc_stride`.",
     )
     repeat_specials: bool = Field(
         False,

@@ -41,7 +41,7 @@ class StaticVectors(ConfigModel):
     seed: int = Field(1, ge=0, description="Of the initial vectors, the samples and the order.")
 
 
-class InferenceNetwork(ConfigModel):
+class PairClassifier(ConfigModel):
     """What classifies pairs of sentences by the mean vectors of their pieces."""
 
     hidden_size: int = Field(512, ge=1, description="Width of the one hidden layer.")

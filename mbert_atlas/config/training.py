@@ -354,9 +354,9 @@ class HeadOptions(ConfigModel):
         None, gt=0, description="Standard deviation of its initial weights; none takes BERT's .02."
     )
     arc_size: int = Field(
-        500, ge=1, description="dependency_parsing: units of a word as dependent, and as head."
+        500, ge=1, description="parsing: units of a word as dependent, and as head."
     )
-    relation_size: int = Field(200, ge=1, description="dependency_parsing: the same for relations.")
+    relation_size: int = Field(200, ge=1, description="parsing: the same for relations.")
 
 
 class Finetuning(ConfigModel):

@@ -22,7 +22,7 @@ class TransferTest(ConfigModel):
     )
     normalisation: Literal["squad", "mlqa"] = Field(
         "squad",
-        description="question_answering: how `corrected` compares answers; `published` always as "
+        description="qa: how `corrected` compares answers; `published` always as "
         "SQuAD does.",
     )
 

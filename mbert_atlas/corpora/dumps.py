@@ -19,7 +19,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, unescape
 
-from mbert_atlas.errors import AtlasError, DataError, PassingError
+from mbert_atlas.errors import AtlasError, DataError, TransientError
 from mbert_atlas.files import open_bytes
 from mbert_atlas.progress import track
 
@@ -202,11 +202,11 @@ class _Run:
         if self._failures:
             raise self._failures[0]
         if code != 0:
-            raise PassingError(
+            raise TransientError(
                 f"{self._dump}: wikiextractor ended with {code}: {self._complaint()}."
             )
         if received != self._pages["articles"]:
-            raise PassingError(
+            raise TransientError(
                 f"{self._dump}: wikiextractor returned {received} of {self._pages['articles']} "
                 f"articles ({self._complaint()}); run it again with more memory."
             )
@@ -249,7 +249,7 @@ class _Run:
                 )
             else:
                 continue
-            self._failures.append(PassingError(f"{self._dump}: {problem}."))
+            self._failures.append(TransientError(f"{self._dump}: {problem}."))
             self._kill()
             return
 

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-from mbert_atlas.config.datasets import InferenceFormat
+from mbert_atlas.config.datasets import NliFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Source, write_card
 from mbert_atlas.corpora.lines import (
@@ -29,7 +29,7 @@ from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import NLI_PAIRS
 
-Format = InferenceFormat
+Format = NliFormat
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"

@@ -19,18 +19,18 @@ from mbert_atlas.encoding.trees import encode_trees
 __all__ = ["ENCODINGS", "encode"]
 
 ENCODINGS: dict[str, Callable[..., None]] = {
-    "inference": partial(
+    "nli": partial(
         encode_classes,
-        task="inference",
+        task="nli",
         text_columns=("premise", "hypothesis"),
         label_column="label",
     ),
     "language_identification": encode_languages,
     "tagging": partial(encode_tags, task="tagging", tag_column="upos"),
     # By default it labels the first piece of a word, as the code of Efimov et al. (2022) does.
-    "named_entities": partial(encode_tags, task="named_entities", tag_column="ner_tags"),
-    "question_answering": encode_questions,
-    "dependency_parsing": encode_trees,
+    "ner": partial(encode_tags, task="ner", tag_column="ner_tags"),
+    "qa": encode_questions,
+    "parsing": encode_trees,
     "text": encode_unlabelled,  # nothing to learn, only vectors
 }
 

@@ -103,7 +103,7 @@ def encode_questions(
     }
     options: dict[str, Any] = {"max_length": max_length, "drop_unknown": drop_unknown}
     options |= {"doc_stride": doc_stride, "stride_is": stride_is}
-    task, where, dropped = "question_answering", (tokenizer_dir, output), windows.dropped
+    task, where, dropped = "qa", (tokenizer_dir, output), windows.dropped
     write_store(task, table, rows, arrays, *where, labels=labels, options=options, dropped=dropped)
 
 

@@ -101,7 +101,7 @@ def encode_trees(
         "labels": numbers.take(np.array(kept, np.int64)),
     }
     options = {"max_length": max_length, "drop_unknown": drop_unknown}
-    task, where = "dependency_parsing", (tokenizer_dir, output)
+    task, where = "parsing", (tokenizer_dir, output)
     write_store(task, table, kept, arrays, *where, labels=labels, options=options, dropped=dropped)
 
 

@@ -63,7 +63,7 @@ class Ours:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Entry:
     """What there is for one place of a table.
 
     Attributes:
@@ -94,7 +94,7 @@ class Table:
     common: dict[str, str]
     row_facets: list[str]
     columns: list[str]
-    rows: list[tuple[list[str], list[Cell | None]]]
+    rows: list[tuple[list[str], list[Entry | None]]]
 
     @property
     def protocols(self) -> list[str]:
@@ -247,7 +247,7 @@ def _one_table(
     return Table(kind, across, common, row_facets, columns, laid_out)
 
 
-def _cell(record: Mapping[str, Any], contrasts: Sequence[rules.Contrast]) -> Cell:
+def _cell(record: Mapping[str, Any], contrasts: Sequence[rules.Contrast]) -> Entry:
     metric, condition = record["metric"], record["condition"]
     mark = rules.star(contrasts, record["artifact"], condition)
     star = mark if record["reported_significant"] is True else ""
@@ -257,7 +257,7 @@ def _cell(record: Mapping[str, Any], contrasts: Sequence[rules.Contrast]) -> Cel
         for protocol in PROTOCOLS
         if not math.isnan(record[f"{protocol}_mean"])
     }
-    return Cell(reported, ours)
+    return Entry(reported, ours)
 
 
 def _ours(record: Mapping[str, Any], protocol: str, mark: str) -> Ours:

@@ -11,11 +11,11 @@ from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json
 from mbert_atlas.tasks.base import EncoderWithHead, Task
-from mbert_atlas.tasks.dependency_parsing import DependencyParsing
-from mbert_atlas.tasks.inference import Inference
+from mbert_atlas.tasks.parsing import DependencyParsing
+from mbert_atlas.tasks.nli import NLI
 from mbert_atlas.tasks.language_identification import LanguageIdentification
-from mbert_atlas.tasks.named_entities import NamedEntities
-from mbert_atlas.tasks.question_answering import QuestionAnswering
+from mbert_atlas.tasks.ner import NamedEntities
+from mbert_atlas.tasks.qa import QuestionAnswering
 from mbert_atlas.tasks.tagging import Tagging
 
 __all__ = ["TASKS", "Task", "get", "load_model"]
@@ -23,7 +23,7 @@ __all__ = ["TASKS", "Task", "get", "load_model"]
 TASKS: dict[str, Task] = {
     task.name: task
     for task in (
-        Inference(),
+        NLI(),
         Tagging(),
         LanguageIdentification(),
         NamedEntities(),

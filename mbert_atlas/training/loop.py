@@ -31,7 +31,7 @@ from transformers import get_scheduler
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import Indices, epoch_batches, micro_batches
 from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
-from mbert_atlas.errors import AtlasError, PassingError, StoppedError
+from mbert_atlas.errors import AtlasError, TransientError, StoppedError
 from mbert_atlas.files import atomic_directory, flush_to_disk, read_json, sha256_of, write_json
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
@@ -90,7 +90,7 @@ def train(
 
     Raises:
         AtlasError: if there are no examples or the loss is not finite.
-        PassingError: if the disk is full.
+        TransientError: if the disk is full.
         StoppedError: if the process was asked to end (SIGTERM, SIGINT); the state has been saved.
     """
     if len(examples.lengths) == 0:
@@ -526,11 +526,11 @@ def _scheduler(
 
 @contextmanager
 def writing_weights(path: Path) -> Iterator[None]:
-    """Turn what torch and safetensors raise on a full disk, while writing, into a PassingError."""
+    """Turn what torch and safetensors raise on a full disk, while writing, into a TransientError."""
     try:
         yield
     except (RuntimeError, SafetensorError) as error:
-        raise PassingError(
+        raise TransientError(
             f"{path}: the weights cannot be written ({error}); "
             "free space or point the run at another disk, then start again."
         ) from error

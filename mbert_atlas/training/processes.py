@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from mbert_atlas.errors import AtlasError, PassingError, StoppedError
+from mbert_atlas.errors import AtlasError, TransientError, StoppedError
 
 _PATIENCE = 60.0
 """Seconds that the others get to end once one process has failed."""
@@ -44,7 +44,7 @@ def in_processes(
 
     Raises:
         AtlasError: the first that a process raised.
-        PassingError: if one ended otherwise; StoppedError, if that was by such a signal.
+        TransientError: if one ended otherwise; StoppedError, if that was by such a signal.
     """
     count = gpus if on_cpu else min(gpus, torch.cuda.device_count())
     if count <= 1:
@@ -85,10 +85,10 @@ def in_processes(
             kind, _, sentence = line.partition(": ")
             if kind in _KINDS:
                 raise _KINDS[kind](sentence.strip())
-        raise (StoppedError if passed_on else PassingError)(_end(running, failed[0]))
+        raise (StoppedError if passed_on else TransientError)(_end(running, failed[0]))
 
 
-_KINDS = {kind.__name__: kind for kind in (AtlasError, PassingError, StoppedError)}
+_KINDS = {kind.__name__: kind for kind in (AtlasError, TransientError, StoppedError)}
 
 
 def _end(running: list[subprocess.Popen[str]], rank: int) -> str:

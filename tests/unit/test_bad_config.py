@@ -12,7 +12,7 @@ from mbert_atlas import papers, strict_yaml
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.sources import Register
 
 DE = "[{path: x/de.tsv}]"
@@ -132,11 +132,11 @@ CASES = {
         "encoders.mbert.hub.revision: String should match pattern",
     ),
     "name with a slash": (
-        "encodings: {a/b: {task: inference}}\n",
+        "encodings: {a/b: {task: nli}}\n",
         "encodings.a/b: 'a/b' becomes the name of files; take letters, digits",
     ),
     "name with a blank": (
-        "encodings: {a b: {task: inference}}\n",
+        "encodings: {a b: {task: nli}}\n",
         "encodings.a b: 'a b' becomes the name of files",
     ),
     # what says nothing
@@ -146,11 +146,11 @@ CASES = {
     ),
     "stride of inference": (
         "encodings: {inference: {doc_stride: 9}}\n",
-        "line 1, key encodings.inference.doc_stride: this does nothing with `task: inference`",
+        "line 1, key encodings.inference.doc_stride: this does nothing with `task: nli`",
     ),
     "unit of inference": (
         "encodings: {inference: {unit: token}}\n",
-        "encodings.inference.unit: this does nothing with `task: inference`; leave it out",
+        "encodings.inference.unit: this does nothing with `task: nli`; leave it out",
     ),
     "limit of a derived set": (
         "datasets: {xnli-mixed: {limit: 9}}\n",
@@ -314,7 +314,7 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
 
 def test_null_takes_out_a_dataset_and_one_of_several_families():
     family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "nli"},
         **{"train": "multinli", "evaluate": {"xnli": ["en"]}, "variants": {"a": {}, "b": {}}},
     }
     base = values(papers=[])
@@ -331,7 +331,7 @@ def test_null_takes_out_a_dataset_and_one_of_several_families():
 def test_null_takes_a_dataset_from_what_families_predict():
     base = values(papers=[])
     family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "nli"},
         **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
     }
     other = {**base["datasets"]["xnli"]}
@@ -346,7 +346,7 @@ def test_null_takes_a_dataset_from_what_families_predict():
 def test_null_takes_out_an_encoder_with_its_families():
     base = values(papers=[])
     family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mine", "encoding": "inference"},
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mine", "encoding": "nli"},
         **{"train": "multinli", "evaluate": {"xnli": ["en"]}},
     }
     runs = {"mine": family, "next": {**family, "encoder": "mine"}, "like": {"like": "mine"}}

@@ -26,7 +26,7 @@ from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.corpora.ner import read_ner
 from mbert_atlas.corpora.nli import read_nli
 from mbert_atlas.corpora.plain_text import read_plain_text
-from mbert_atlas.corpora.question_answering import read_question_answering
+from mbert_atlas.corpora.qa import read_qa
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.corpora.typology import read_typology
 from mbert_atlas.corpora.universal_dependencies import read_treebanks
@@ -76,7 +76,7 @@ def questions(content: Any, format: Any = "squad", **scripts: str) -> Run:
     def run(folder: Path) -> None:
         text = content if isinstance(content, bytes | str) else json.dumps(content)
         path = put(folder, "x.json", text)
-        read_question_answering(path, format, "en", "test", *outputs(folder), **scripts)
+        read_qa(path, format, "en", "test", *outputs(folder), **scripts)
 
     return run
 
@@ -264,7 +264,7 @@ def vanishing(folder: Path) -> None:
     ]
     table, tokenizer = pa.Table.from_pylist(rows), make_tokenizer(folder)
     out = folder / "out" / "store"
-    encode("inference", table, tokenizer, out, labels=["neutral"], drop_unknown=True)
+    encode("nli", table, tokenizer, out, labels=["neutral"], drop_unknown=True)
 
 
 def squad(*rows: dict[str, Any], context: str = "Anna lives.") -> dict[str, Any]:
@@ -694,7 +694,7 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
     out = tmp_path / "store"
     tokenizer = make_tokenizer(tmp_path)
     encode(
-        "inference",
+        "nli",
         pa.Table.from_pylist(rows),
         tokenizer,
         out,

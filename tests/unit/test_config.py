@@ -174,7 +174,7 @@ FAMILY = """runs:
         corrected: {metric: accuracy, languages: [ru]}
 """
 TREES = f"""{FAMILY.replace("encoding: inference", "encoding: trees")}
-encodings: {{trees: {{task: dependency_parsing}}}}
+encodings: {{trees: {{task: parsing}}}}
 """
 
 
@@ -221,7 +221,7 @@ def test_a_parser_is_trained_on_treebanks():
         **{"train": "udpos-train", "evaluate": {"udpos-test": ["fr"]}},
         "published": {},
     }
-    trees = {"task": "dependency_parsing"}
+    trees = {"task": "parsing"}
     found = papers.read_config(values(encodings={"trees": trees}, runs={"parser": family}))
     assert found.runs["parser"].encoding == "trees"
 

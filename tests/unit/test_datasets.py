@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mbert_atlas.config.datasets import Inference, Source
+from mbert_atlas.config.datasets import NliPairs, Source
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers import load
-from mbert_atlas.planning.datasets import sources, upstream_files
+from mbert_atlas.plan.datasets import sources, upstream_files
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
@@ -21,7 +21,7 @@ def dataset(**changes):
         "split": "test",
         "languages": ["en", "es", "bg"],
     } | changes
-    return Inference(**given)
+    return NliPairs(**given)
 
 
 def test_placeholders_take_the_language_table():

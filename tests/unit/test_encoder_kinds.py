@@ -87,8 +87,8 @@ def test_words_are_tagged(encoder: Path, tmp_path: Path) -> None:
 def test_pairs_of_texts_are_classified_by_encoders_with_a_pooler(
     encoder: Path, tmp_path: Path
 ) -> None:
-    encode("inference", nli_table(20), encoder, tmp_path / "store", labels=NLI_LABELS)
-    run = job(encoder, tmp_path, "inference")
+    encode("nli", nli_table(20), encoder, tmp_path / "store", labels=NLI_LABELS)
+    run = job(encoder, tmp_path, "nli")
     if encoder.name == "distilbert":
         with pytest.raises(AtlasError, match="DistilBertModel has no pooler"):
             finetuned(run)

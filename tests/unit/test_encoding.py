@@ -89,7 +89,7 @@ def test_odd_pairs_equal_transformers(tmp_path, tokenizer_dir, max_length):
     for number, name in ((3, "premise"), (4, "hypothesis")):
         table = table.set_column(number, name, pa.array([pair[number - 3] for pair in pairs]))
     encode(
-        "inference",
+        "nli",
         table,
         tokenizer_dir,
         tmp_path / "s",
@@ -174,7 +174,7 @@ def test_odd_questions_equal_transformers(tmp_path, tokenizer_dir):
         schema=QA_EXAMPLES,
     )
     options = {"max_length": 64, "doc_stride": 8}
-    encode("question_answering", table, tokenizer_dir, tmp_path / "s", **options)
+    encode("qa", table, tokenizer_dir, tmp_path / "s", **options)
     store = load_arrays(tmp_path / "s")
     tokenizer = load_tokenizer(tokenizer_dir)
     expected = tokenizer(

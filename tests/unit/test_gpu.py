@@ -64,12 +64,12 @@ def pairs(tmp_path) -> Path:
     words = {"contradiction": "cat", "entailment": "dog", "neutral": "the"}
     hypotheses = [words[label] for label in table["label"].to_pylist()]
     table = table.set_column(4, "hypothesis", [hypotheses])
-    encode("inference", table, tokenizer, tmp_path / "store", labels=NLI_LABELS)
+    encode("nli", table, tokenizer, tmp_path / "store", labels=NLI_LABELS)
     return tmp_path
 
 
 def trained(folder: Path, objective: CrossEntropy, state_dir: Path | None = None, **settings):
-    task = tasks.get("inference")
+    task = tasks.get("nli")
     model = new_model(folder / "encoder", task, NLI_LABELS, HeadOptions(), seed=1)
     values = {"learning_rate": 3e-3, "batch_size": 12, "epochs": 25, **settings}
     log = train(
@@ -110,7 +110,7 @@ def test_a_stopped_run_goes_on_and_equals_an_uninterrupted_one(pairs):
 
 
 def test_predictions_on_the_device_equal_those_on_the_cpu(pairs):
-    task = tasks.get("inference")
+    task = tasks.get("nli")
     model, _ = trained(pairs, CrossEntropy())
     examples = task.examples(load_arrays(pairs / "store"))
     on_device = predict(model, examples, task.forward, description="p", precision="fp32").values
@@ -124,7 +124,7 @@ def test_finetuning_writes_the_same_predictions_twice(pairs):
     tables = []
     for name in ("a", "b"):
         job = {
-            "task": "inference",
+            "task": "nli",
             "encoder": pairs / "encoder",
             "train": pairs / "store",
             "evaluate": {"test": pairs / "store"},
@@ -149,12 +149,12 @@ def test_a_parser_is_trained_alike_twice(tmp_path):
     relations = [["det", "nsubj", "root", "det", "obj", "punct"][: len(words)] for words in forms]
     heads = [own[: len(words)] for own, words in zip(heads, forms, strict=True)]
     table = sentence_table(forms, [["X"] * len(words) for words in forms], heads, relations)
-    encode("dependency_parsing", table, tokenizer, tmp_path / "store", labels=RELATIONS)
+    encode("parsing", table, tokenizer, tmp_path / "store", labels=RELATIONS)
     tables = []
     for name in ("a", "b"):
         finetuned(
             {
-                "task": "dependency_parsing",
+                "task": "parsing",
                 "encoder": tmp_path / "encoder",
                 "train": tmp_path / "store",
                 "evaluate": {"test": tmp_path / "store"},

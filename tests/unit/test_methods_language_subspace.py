@@ -112,6 +112,6 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     method = LanguagePreservation(settings(), directions(tmp_path, dims=8))
     with pytest.raises(DataError, match="3 layers of 8 dimensions do not fit"):
         finetuned(job, method)
-    encode("inference", nli_table(4), job["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
+    encode("nli", nli_table(4), job["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
     with pytest.raises(AtlasError, match="texts have none; tag words or drop"):
-        finetuned(job, method, task="inference", train=tmp_path / "pairs", evaluate={})
+        finetuned(job, method, task="nli", train=tmp_path / "pairs", evaluate={})

@@ -181,7 +181,7 @@ def test_dropout_is_the_adjustments(tmp_path: Path, dropout: bool) -> None:
 
 def _finetune(folder: Path, name: str, *methods: AlignmentReplay) -> Any:
     job: dict[str, Any] = {
-        "task": "inference",
+        "task": "nli",
         "encoder": folder / "encoder",
         "train": folder / "examples",
         "evaluate": {"test": folder / "examples"},
@@ -218,7 +218,7 @@ def folder(tmp_path: Path) -> Path:
         texts = [" ".join(f"en{k}" for k in random.integers(0, WORDS, 4)) for _ in range(24)]
         table = table.set_column(table.column_names.index(column), column, pa.array(texts))
     encode(
-        "inference",
+        "nli",
         table,
         tmp_path / "encoder",
         tmp_path / "examples",
@@ -293,11 +293,11 @@ def test_replay_keeps_translations_together(folder: Path) -> None:
 def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
     tokenizer = folder / "encoder/tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace("xx39", "yy39"), "utf-8")
-    encode("inference", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
+    encode("nli", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
     with pytest.raises(DataError, match="whose alignment is to be replayed"):
         _finetune(folder, "run", _replay(folder))
     tokenizer.write_text((folder / "original/tokenizer.json").read_text(), "utf-8")
-    encode("inference", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
+    encode("nli", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
     good = load_arrays(folder / "pairs")
     save_arrays(folder / "pairs", dict(good.arrays), {"tokenizer_sha256": "0"})
     with pytest.raises(DataError, match="not made with the tokenizer"):

@@ -172,7 +172,7 @@ def test_the_state_folder_of_another_run_does_not_count(small_run, tmp_path):
 
 
 def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
-    encode("inference", nli_table(40), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
+    encode("nli", nli_table(40), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
     seen = []
     collate = TextExamples.collate
 
@@ -181,7 +181,7 @@ def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
         return collate(self, indices)
 
     monkeypatch.setattr(TextExamples, "collate", record)
-    pairs = {**small_run, "task": "inference", "train": tmp_path / "pairs", "evaluate": {}}
+    pairs = {**small_run, "task": "nli", "train": tmp_path / "pairs", "evaluate": {}}
     finetuned(pairs, BestEpoch(Selection(seed=3)), train_languages=["de"])
     parts = {
         learning: set(np.concatenate([rows for how, rows in seen if how is learning]).tolist())
@@ -197,9 +197,9 @@ def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("metric", "task", "message"),
     [
-        ("span_micro_f1", "inference", "inference: texts have no spans, so span_micro_f1"),
-        ("span_macro_f1", "inference", "inference: texts have no spans"),
-        ("macro_f1", "question_answering", "question_answering: there are no classes"),
+        ("span_micro_f1", "nli", "inference: texts have no spans, so span_micro_f1"),
+        ("span_macro_f1", "nli", "inference: texts have no spans"),
+        ("macro_f1", "qa", "qa: there are no classes"),
     ],
 )
 def test_tasks_without_the_metric_are_refused(metric, task, message):

@@ -50,7 +50,7 @@ from mbert_atlas.training.methods.unlearning import (
 )
 
 WORDS = {"de": ["un", "-", ","], "en": ["the", "cat", "dog", "sees"], "zh": ["你", "好", "a", "b"]}
-TASK = {"text": "inference", "token": "tagging"}
+TASK = {"text": "nli", "token": "tagging"}
 LABELS = {"text": NLI_LABELS, "token": TAGS}
 ONE_STEP = Optimisation(batch_size=100, epochs=1, head_learning_rate=0.01)
 
@@ -89,7 +89,7 @@ def folder(tmp_path: Path) -> Path:
     make_encoder(tmp_path, tokenizer)
     (tmp_path / "still").mkdir()
     make_encoder(tmp_path / "still", tokenizer, dropout=0.0)
-    encode("inference", nli_table(32), tokenizer, tmp_path / "text", labels=NLI_LABELS)
+    encode("nli", nli_table(32), tokenizer, tmp_path / "text", labels=NLI_LABELS)
     words = [[*WORDS["en"][n % 3 :], ","] for n in range(32)]
     tags = [[TAGS[len(word) % 4] for word in sentence] for sentence in words]
     encode("tagging", sentence_table(words, tags), tokenizer, tmp_path / "token", labels=TAGS)
@@ -377,7 +377,7 @@ def test_a_phase_1_that_is_redone_comes_out_the_same(folder):
 
 def test_the_language_head_does_not_disturb_the_label_head(folder):
     options = HeadOptions(initial_stddev=0.5)
-    task = tasks.get("inference")
+    task = tasks.get("nli")
     alone = new_model(folder / "still/encoder", task, NLI_LABELS, options, 1)
     assert alone.head_language is None
     heads = []
@@ -628,7 +628,7 @@ def test_what_does_not_fit_is_refused(folder):
     for name, arrays, changes in (
         ("foreign", {}, {"tokenizer": "0"}),
         ("untrained", {"split": np.full(39, "test")}, {}),
-        ("inference", {}, {"task": "inference"}),
+        ("nli", {}, {"task": "nli"}),
     ):
         save_arrays(folder / f"languages-{name}", {**store.arrays, **arrays}, {**meta, **changes})
     rows = [{"id": "1", "language": "en", "split": "train", "text": "the " * 90}]
@@ -637,7 +637,7 @@ def test_what_does_not_fit_is_refused(folder):
     encode(kind, long, folder / "tokenizer", folder / "languages-long", labels=["en"])
     for name, unit, message in (
         ("text", "token", "of unit text, but the task classifies unit token"),
-        ("inference", "text", "encoded for inference, not for language_identification"),
+        ("nli", "text", "encoded for inference, not for language_identification"),
         ("foreign", "text", "not encoded by the tokenizer"),
         ("untrained", "text", "no paragraph is of the split train"),
         ("long", "text", r"has 92 pieces, but .* takes 64 at most"),

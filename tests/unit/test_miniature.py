@@ -25,7 +25,7 @@ import pytest
 from pydantic import ValidationError
 
 from mbert_atlas.corpora.ner import read_ner
-from mbert_atlas.corpora.question_answering import read_question_answering
+from mbert_atlas.corpora.qa import read_qa
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json
 from mbert_atlas.miniature import DUMP_DATE, MINIATURE_LANGUAGES, MiniatureSizes, write_miniature
@@ -429,7 +429,7 @@ def test_wikiann(world: Path, tmp_path: Path) -> None:
 
 def qa(tmp_path: Path, path: Path, *arguments: Any, **more: Any) -> tuple[list[Any], Any]:
     output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_question_answering(path, *arguments, output=output, card=card, **more)
+    read_qa(path, *arguments, output=output, card=card, **more)
     return pq.read_table(output).to_pylist(), read_json(card)
 
 

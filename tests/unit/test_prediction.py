@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.planning.dataset_volumes import Volume
-from mbert_atlas.planning.prediction import (
+from mbert_atlas.plan.dataset_volumes import Volume
+from mbert_atlas.plan.prediction import (
     ELSEWHERE,
     FAR,
     LIMIT,
@@ -19,9 +19,9 @@ from mbert_atlas.planning.prediction import (
     as_text,
     predict,
 )
-from mbert_atlas.planning.schedule import Job, Limits, Output, simulate
-from mbert_atlas.planning.timing import Rate, fit, hours, read_rates, write_rates
-from mbert_atlas.planning.volumes import Shape
+from mbert_atlas.plan.schedule import Job, Limits, Output, simulate
+from mbert_atlas.plan.timing import Rate, fit, hours, read_rates, write_rates
+from mbert_atlas.plan.volumes import Shape
 
 ROOT = Path(__file__).parents[2]
 

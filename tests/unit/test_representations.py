@@ -302,7 +302,7 @@ def test_pairs_of_texts(encoder: Path, tmp_path: Path, segments: bool) -> None:
     rows = [["1", "2"], ["en"] * 2, ["test"] * 2, ["en1 en2s en3", "en4"], ["en5", "en6 en7s"]]
     pairs = pa.table([*rows, ["neutral", "entailment"], ["g"] * 2], schema=NLI_PAIRS)
     labels = ["entailment", "neutral", "contradiction"]
-    encode("inference", pairs, encoder, tmp_path / "pairs", labels=labels, segment_ids=segments)
+    encode("nli", pairs, encoder, tmp_path / "pairs", labels=labels, segment_ids=segments)
     found = _extract(encoder, tmp_path / "pairs", tmp_path / "out", dtype="float32")
     ids = torch.tensor([[CLS, 6, 7, SUFFIX, 8, SEP, 10, SEP]])
     types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]]) * segments

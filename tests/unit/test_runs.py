@@ -6,8 +6,8 @@ import pytest
 from configs import config
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.planning.runs import RunTable
-from mbert_atlas.planning.search import apply_choice
+from mbert_atlas.plan.runs import RunTable
+from mbert_atlas.plan.search import apply_choice
 
 
 def table(**changes):
@@ -71,7 +71,7 @@ def test_families_with_the_same_content_are_one_run():
         "kind": "finetuning",
         "paper": "other",
         "encoder": "mbert",
-        "encoding": "inference",
+        "encoding": "nli",
         "train": "multinli",
         "evaluate": {
             "xnli": ["en", "es", "ru", "vi", "hi"],
@@ -106,7 +106,7 @@ def test_two_runs_with_one_name_are_refused():
         "kind": "finetuning",
         "paper": "other",
         "encoder": "mbert",
-        "encoding": "inference",
+        "encoding": "nli",
         "train": "multinli",
         "evaluate": {"xnli": ["hi"]},
     }

@@ -22,10 +22,10 @@ from mbert_atlas.representations.shifted_classification import classify_shifted
 @pytest.fixture
 def trained(tmp_path: Path) -> Path:
     tokenizer = make_tokenizer(tmp_path)
-    encode("inference", nli_table(40), tokenizer, tmp_path / "train", labels=NLI_LABELS)
+    encode("nli", nli_table(40), tokenizer, tmp_path / "train", labels=NLI_LABELS)
     finetuned(
         {
-            "task": "inference",
+            "task": "nli",
             "encoder": make_encoder(tmp_path, tokenizer),
             "train": tmp_path / "train",
             "evaluate": {"xnli": tmp_path / "train"},
@@ -47,7 +47,7 @@ def scores(folder: Path, languages: list[str]) -> dict[tuple[str, float], tuple[
         folder / "model",
         {"xnli": folder / "train"},
         folder / "means",
-        task="inference",
+        task="nli",
         protocol="corrected",
         layer=1,
         weights=[0.0, 0.5, 2.0],
@@ -69,7 +69,7 @@ def test_counts_are_those_of_the_hooked_model(trained: Path) -> None:
     model, labels = tasks.load_model(trained / "model")
     store, means = load_arrays(trained / "train"), load_arrays(trained / "means")
     own = np.flatnonzero(store.dense("language") == "de")
-    examples = tasks.get("inference").examples(store, own)
+    examples = tasks.get("nli").examples(store, own)
     batch = examples.collate(np.arange(20))
     gap = means.dense("means_of_tokens")[1] - means.dense("means_of_tokens")[0]
     for weight in (0.5, 2.0):

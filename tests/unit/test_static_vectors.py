@@ -12,13 +12,13 @@ import torch
 from tiny_models import NLI_LABELS, make_tokenizer, nli_table
 
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
-from mbert_atlas.config.static_vectors import InferenceNetwork, StaticVectors
+from mbert_atlas.config.static_vectors import PairClassifier, StaticVectors
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS
 from mbert_atlas.static_vectors.glove import Factors, both_directions, count_neighbours, loss
-from mbert_atlas.static_vectors.inference import (
+from mbert_atlas.static_vectors.classification import (
     classify_with_static_vectors,
     features,
     mean_vectors,
@@ -128,7 +128,7 @@ def vectors_of(folder: Path, tokenizer: Path) -> Path:
 
 def test_means_of_both_sides(tmp_path: Path) -> None:
     tokenizer = make_tokenizer(tmp_path)
-    encode("inference", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
+    encode("nli", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
     table = load_arrays(vectors_of(tmp_path, tokenizer)).dense("vectors")
     store = load_arrays(tmp_path / "pairs")
     ids, start = store.ragged("input_ids"), store.dense("segment_start")
@@ -154,9 +154,9 @@ def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
         for flag, text in zip(same, table["hypothesis"].to_pylist(), strict=True)
     ]
     table = table.set_column(table.schema.get_field_index("label"), "label", [labels])
-    encode("inference", table, tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
+    encode("nli", table, tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
     classify_with_static_vectors(
-        InferenceNetwork(hidden_size=64, dropout=0.0, epochs=60, batch_size=64, learning_rate=5e-3),
+        PairClassifier(hidden_size=64, dropout=0.0, epochs=60, batch_size=64, learning_rate=5e-3),
         vectors_of(tmp_path, tokenizer),
         tmp_path / "pairs",
         {"xnli": tmp_path / "pairs"},
@@ -174,12 +174,12 @@ def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
 
 def test_pairs_of_another_tokenizer_are_refused(tmp_path: Path) -> None:
     tokenizer = make_tokenizer(tmp_path)
-    encode("inference", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
+    encode("nli", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
     vectors = vectors_of(tmp_path, tokenizer)
     (vectors / "meta.json").write_text('{"arrays": ["vectors"], "tokenizer": "other"}')
     with pytest.raises(DataError, match="were not encoded by the tokenizer of"):
         classify_with_static_vectors(
-            InferenceNetwork(),
+            PairClassifier(),
             vectors,
             tmp_path / "pairs",
             {},

@@ -178,7 +178,7 @@ def test_seeds_draw_the_words_that_train(tmp_path: Path, directions: Path) -> No
     assert not np.array_equal(one, by_seed(299)[0])
 
 
-@pytest.mark.parametrize("task", ["tagging", "named_entities"])
+@pytest.mark.parametrize("task", ["tagging", "ner"])
 def test_words_as_they_are_extracted(tmp_path: Path, task: str) -> None:
     """Encoded sentences become a vector per word, with its label, whatever its pieces."""
     forms = [["the", "cats", "sees"], ["a", "unable", "dog", "b"]] * 5
@@ -186,7 +186,7 @@ def test_words_as_they_are_extracted(tmp_path: Path, task: str) -> None:
         "tagging": sentence_table(
             forms, [["DET", "NOUN", "VERB"], ["DET", "VERB", "NOUN", "X"]] * 5
         ),
-        "named_entities": pa.table(
+        "ner": pa.table(
             {
                 "id": [f"s{number}" for number in range(10)],
                 "language": ["en", "de"] * 5,

@@ -59,7 +59,7 @@ def test_tasks_by_name():
 
 @pytest.mark.parametrize("segment_ids", [True, False])
 def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
-    table, task = nli_table(30), tasks.get("inference")
+    table, task = nli_table(30), tasks.get("nli")
     encode(
         task.name,
         table,
@@ -69,7 +69,7 @@ def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
         max_length=12,
         segment_ids=segment_ids,
     )
-    examples = task.examples(open_store(tmp_path / "s", "inference"))
+    examples = task.examples(open_store(tmp_path / "s", "nli"))
     batch = examples.collate(all_rows(examples))
     expected = load_tokenizer(tokenizer_dir)(
         table["premise"].to_pylist(),
@@ -91,7 +91,7 @@ def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
 
 
 def test_inference_equals_transformers(tmp_path, tokenizer_dir, encoder):
-    table, task = nli_table(17), tasks.get("inference")
+    table, task = nli_table(17), tasks.get("nli")
     encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"))
     model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions()).eval()
@@ -162,7 +162,7 @@ def test_language_identification_labels_texts_by_language(tmp_path, tokenizer_di
 
 
 def test_classes_are_decoded(tmp_path, tokenizer_dir):
-    task = tasks.get("inference")
+    task = tasks.get("nli")
     table = nli_table(5)
     encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"), np.array([4, 1]))
@@ -301,7 +301,7 @@ def test_non_continuation_needs_word_pieces(tmp_path):
 
 def test_model_survives_the_trip_to_disk(tmp_path, tokenizer_dir, encoder):
     model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions(dropout=0.2)).eval()
-    save_model(model, NLI_LABELS, "inference", encoder, tmp_path / "m")
+    save_model(model, NLI_LABELS, "nli", encoder, tmp_path / "m")
     again, labels = tasks.load_model(tmp_path / "m")
     again.eval()
     assert labels == NLI_LABELS
@@ -321,15 +321,15 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
     assert "contradiction" in table["label"].to_pylist()
     with pytest.raises(DataError, match=r"mnli.*id pair\d.*unknown label.*entailment, neutral"):
         encode(
-            "inference", table, tokenizer_dir, out, labels=["entailment", "neutral"], origin="mnli"
+            "nli", table, tokenizer_dir, out, labels=["entailment", "neutral"], origin="mnli"
         )
     with pytest.raises(DataError, match="column premise: missing"):
-        encode("inference", table.drop_columns("premise"), tokenizer_dir, out, labels=NLI_LABELS)
+        encode("nli", table.drop_columns("premise"), tokenizer_dir, out, labels=NLI_LABELS)
     nulls = table.set_column(3, "premise", pa.array(["a", None, "b"]))
     with pytest.raises(DataError, match="column premise, row 2"):
-        encode("inference", nulls, tokenizer_dir, out, labels=NLI_LABELS)
+        encode("nli", nulls, tokenizer_dir, out, labels=NLI_LABELS)
     with pytest.raises(DataError, match="none of 0 examples"):
-        encode("inference", table.slice(0, 0), tokenizer_dir, out, labels=NLI_LABELS)
+        encode("nli", table.slice(0, 0), tokenizer_dir, out, labels=NLI_LABELS)
     unknown = sentence_table([["the"], ["cat", "dog"]], [["DET"], ["NOUN", "NUON"]])
     with pytest.raises(DataError, match=r"row 2 \(id s1\): unknown label 'NUON'.*DET, NOUN"):
         encode("tagging", unknown, tokenizer_dir, out, labels=TAGS)
@@ -337,7 +337,7 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
     with pytest.raises(DataError, match="2 words but 1 tags"):
         encode("tagging", uneven, tokenizer_dir, out, labels=TAGS)
     assert not out.exists()
-    encode("inference", table, tokenizer_dir, out, labels=NLI_LABELS)
+    encode("nli", table, tokenizer_dir, out, labels=NLI_LABELS)
     with pytest.raises(DataError, match="encoded for inference, not for tagging"):
         open_store(out, "tagging")
 
@@ -352,7 +352,7 @@ def test_case_and_accents_can_be_stripped(tmp_path, tokenizer_dir):
     for strip in (True, False):
         folder = tmp_path / str(strip)
         encode(
-            "inference",
+            "nli",
             table,
             tokenizer_dir,
             folder,

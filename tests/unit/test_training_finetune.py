@@ -47,7 +47,7 @@ from mbert_atlas.training.methods.unlearning import LanguageUnlearning
 def test_the_batch_hardly_changes_a_prediction(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     encoder = make_encoder(tmp_path, tokenizer)
-    task = tasks.get("inference")
+    task = tasks.get("nli")
     encode(task.name, nli_table(40), tokenizer, tmp_path / "s", labels=NLI_LABELS)
     model = new_model(encoder, task, NLI_LABELS, HeadOptions(), seed=1)
     examples = task.examples(load_arrays(tmp_path / "s"))
@@ -98,11 +98,11 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
         schema=TAGGED_SENTENCES,
     )
     tags = ["O", "B-PER", "I-PER"]
-    task = tasks.get("named_entities")
+    task = tasks.get("ner")
     encode(task.name, table, small_run["encoder"], tmp_path / "entities", labels=tags)
     finetuned(
         small_run,
-        task="named_entities",
+        task="ner",
         train=tmp_path / "entities",
         evaluate={"wikiann": tmp_path / "entities"},
     )
@@ -129,13 +129,13 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
 def test_finetuning_predicts_the_languages_of_the_job(small_run, tmp_path):
     run_of_pairs = {
         **small_run,
-        "task": "inference",
+        "task": "nli",
         "train": tmp_path / "pairs",
         "evaluate": {"xnli": tmp_path / "pairs", "all": tmp_path / "pairs"},
         "languages": {"xnli": ["de"]},
         "optimisation": Optimisation(epochs=1),
     }
-    encode("inference", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
+    encode("nli", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
     finetuned(run_of_pairs)
     table = read_parquet(tmp_path / "predictions.parquet", CLASS_PREDICTIONS)
     found = table.group_by(["dataset", "language"]).aggregate([([], "count_all")]).to_pylist()
@@ -160,7 +160,7 @@ def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
     with pytest.raises(DataError, match="not encoded by the tokenizer"):
         finetuned(small_run, encoder=foreign)
     with pytest.raises(DataError, match="encoded for tagging, not for inference"):
-        finetuned(small_run, task="inference")
+        finetuned(small_run, task="nli")
     long = sentence_table([["the"] * 90], [["DET"] * 90])
     encode("tagging", long, tmp_path / "tokenizer", tmp_path / "long", labels=TAGS)
     with pytest.raises(DataError, match=r"has 92 pieces, but .* takes 64 at most"):
@@ -186,7 +186,7 @@ def finetune_pairs(folder: Path, name: str, losses: int | None = None):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mbert_atlas.tasks.base.CrossEntropy", KilledAt)
         job = {
-            "task": "inference",
+            "task": "nli",
             "encoder": folder / "encoder",
             "train": folder / "store",
             "evaluate": {"test": folder / "store"},
@@ -209,7 +209,7 @@ def test_after_kill_9_the_result_is_byte_identical(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     make_encoder(tmp_path, tokenizer)
     encode(
-        "inference", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32
+        "nli", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32
     )
     program = (
         "import sys; from pathlib import Path; from test_training_finetune import finetune_pairs;"
@@ -241,7 +241,7 @@ def test_after_kill_9_the_result_is_byte_identical(tmp_path):
 
 @pytest.mark.parametrize("change", ["none", "head", "store"])
 def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, change, monkeypatch):
-    tokenizer, task = make_tokenizer(tmp_path), tasks.get("inference")
+    tokenizer, task = make_tokenizer(tmp_path), tasks.get("nli")
 
     def write_store(segment_ids):
         encode(
@@ -255,7 +255,7 @@ def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, chang
 
     write_store(True)
     arguments = {
-        "task": "inference",
+        "task": "nli",
         "encoder": make_encoder(tmp_path, tokenizer),
         "train": tmp_path / "s",
         "evaluate": {},
@@ -304,11 +304,11 @@ def parts(encoder, original):
     ],
 )
 def test_layers_that_are_not_trained_keep_their_bytes(small_run, tmp_path, layers, expected):
-    encode("inference", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
-    pairs = {**small_run, "task": "inference", "train": tmp_path / "pairs", "evaluate": {}}
+    encode("nli", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
+    pairs = {**small_run, "task": "nli", "train": tmp_path / "pairs", "evaluate": {}}
     finetuned(pairs, trained_layers=layers, optimisation=Optimisation(epochs=1))
     assert parts(tmp_path / "model", small_run["encoder"]) == expected
-    first = new_model(small_run["encoder"], tasks.get("inference"), NLI_LABELS, HeadOptions(), 1)
+    first = new_model(small_run["encoder"], tasks.get("nli"), NLI_LABELS, HeadOptions(), 1)
     assert not torch.equal(load_model(tmp_path / "model")[0].head.weight, first.head.weight)
 
 

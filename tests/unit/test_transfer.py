@@ -48,7 +48,7 @@ def cells(tmp_path):
             right[condition, seed] = random.random(len(GOLD)) < share
             path = predictions(tmp_path / f"{condition}{seed}.parquet", right[condition, seed])
             found.append(
-                Cell("xnli", "inference", "xnli", "en", "es", condition, "published", seed, path)
+                Cell("xnli", "nli", "xnli", "en", "es", condition, "published", seed, path)
             )
     return found, right
 
@@ -86,7 +86,7 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
         for condition, right in (("original", base), ("adjusted", better)):
             path = predictions(tmp_path / f"{task}{condition}.parquet", right)
             found += [
-                Cell(task, "inference", "xnli", "en", "es", condition, protocol, 1, path)
+                Cell(task, "nli", "xnli", "en", "es", condition, protocol, 1, path)
                 for protocol in ("published", "corrected")
             ]
     frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
@@ -128,7 +128,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
         found += [
             Cell(
-                "ner", "named_entities", "wikiann", "en", "hi", condition, protocol, seed, str(path)
+                "ner", "ner", "wikiann", "en", "hi", condition, protocol, seed, str(path)
             )
             for protocol in ("published", "corrected")
             for seed in (1, 2)
@@ -211,7 +211,7 @@ def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(t
         spans("asked", "es", "en", ["el gato"], ["el perro"]),
     ]
     write_parquet(pa.concat_tables(tables), path)
-    kind = "question_answering"
+    kind = "qa"
     cell = Cell(
         "mlqa", kind, "mlqa", "en", "es", "original", "published", 1, path, normalisation="mlqa"
     )

@@ -116,7 +116,7 @@ def test_transfer_is_measured_by_las_and_uas(tmp_path):
     for condition, first in (("original", wrong), ("changed", SENTENCES[0])):
         path = tmp_path / f"{condition}.parquet"
         write_parquet(table_of(SENTENCES, [first, SENTENCES[1]], "ru"), path)
-        place = ("parse", "dependency_parsing", "ud", "en", "ru", condition, "published", 1)
+        place = ("parse", "parsing", "ud", "en", "ru", condition, "published", 1)
         found.append(Cell(*place, str(path)))
     common = {"paper": "somebody2020", "artifact": "table1", "model": "mbert"}
     frame = measure_transfer(found, tmp_path / "t.csv", gains_over="original", **common)

@@ -10,9 +10,9 @@ from configs import ROOT, config
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
-from mbert_atlas.planning.dataset_volumes import MINIATURE_WORDS, Volume
-from mbert_atlas.planning.runs import RunTable
-from mbert_atlas.planning.volumes import Shape, Volumes
+from mbert_atlas.plan.dataset_volumes import MINIATURE_WORDS, Volume
+from mbert_atlas.plan.runs import RunTable
+from mbert_atlas.plan.volumes import Shape, Volumes
 
 LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 CORPORA = ROOT / "resources/prediction/volumes.csv"

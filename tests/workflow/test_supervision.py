@@ -46,7 +46,7 @@ from pathlib import Path
 
 sys.path.insert(0, "{ROOT}")
 from workflow.scripts.atlas_job import run
-from mbert_atlas.errors import AtlasError, PassingError
+from mbert_atlas.errors import AtlasError, TransientError
 
 
 def main(snakemake):
@@ -55,7 +55,7 @@ def main(snakemake):
     if Path("wrong").exists():
         raise AtlasError("the config is wrong.")
     if Path("full").exists():
-        raise PassingError("the disk is full.")
+        raise TransientError("the disk is full.")
     if not state.exists():
         try:
             Path("began").touch()

@@ -20,8 +20,8 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import fingerprints
 from mbert_atlas.languages import Languages
-from mbert_atlas.planning import datasets
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan import datasets
+from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.scorecard.claims import read_claims
 from workflow.supervision import growth
 

@@ -33,8 +33,8 @@ localrules:
     read_typology,
     read_dictionary,
     read_nli,
-    read_named_entities,
-    read_question_answering,
+    read_ner,
+    read_qa,
     mix_languages,
     cross_questions,
 
@@ -178,7 +178,7 @@ rule read_nli:
         "../scripts/read_nli.py"
 
 
-rule read_named_entities:
+rule read_ner:
     """Tagged sentences of all languages of a WikiANN dataset."""
     input:
         lambda wildcards: all_source_files(wildcards.dataset),
@@ -186,21 +186,21 @@ rule read_named_entities:
         table="<results>/data/{dataset}.parquet",
         card="<results>/data/{dataset}.card.json",
     log:
-        "<results>/logs/read_named_entities/{dataset}.log",
+        "<results>/logs/read_ner/{dataset}.log",
     benchmark:
-        "<results>/benchmarks/read_named_entities/{dataset}.tsv"
+        "<results>/benchmarks/read_ner/{dataset}.tsv"
     wildcard_constraints:
-        dataset=datasets_of("named_entities"),
+        dataset=datasets_of("ner"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
         dataset=lambda wildcards: described(wildcards.dataset),
-        code=code("read_named_entities"),
+        code=code("read_ner"),
     script:
-        "../scripts/read_named_entities.py"
+        "../scripts/read_ner.py"
 
 
-rule read_question_answering:
+rule read_qa:
     """Questions and paragraphs of all languages of a dataset in SQuAD's layout."""
     input:
         lambda wildcards: all_source_files(wildcards.dataset),
@@ -208,18 +208,18 @@ rule read_question_answering:
         table="<results>/data/{dataset}.parquet",
         card="<results>/data/{dataset}.card.json",
     log:
-        "<results>/logs/read_question_answering/{dataset}.log",
+        "<results>/logs/read_qa/{dataset}.log",
     benchmark:
-        "<results>/benchmarks/read_question_answering/{dataset}.tsv"
+        "<results>/benchmarks/read_qa/{dataset}.tsv"
     wildcard_constraints:
-        dataset=datasets_of("question_answering"),
+        dataset=datasets_of("qa"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
         dataset=lambda wildcards: described(wildcards.dataset),
-        code=code("read_question_answering"),
+        code=code("read_qa"),
     script:
-        "../scripts/read_question_answering.py"
+        "../scripts/read_qa.py"
 
 
 rule mix_languages:
@@ -256,7 +256,7 @@ rule cross_questions:
     benchmark:
         "<results>/benchmarks/cross_questions/{dataset}.tsv"
     wildcard_constraints:
-        dataset=derived_datasets("question_answering"),
+        dataset=derived_datasets("qa"),
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

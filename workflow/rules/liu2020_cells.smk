@@ -74,7 +74,7 @@ def inference_cells(artifact):
             found += [
                 {
                     "task": "xnli",
-                    "kind": "inference",
+                    "kind": "nli",
                     "dataset": LIU.inference.dataset,
                     "source": "en",
                     "language": language,
@@ -110,7 +110,7 @@ def unshifted_cells():
     return [
         {
             "task": "xnli",
-            "kind": "inference",
+            "kind": "nli",
             "dataset": LIU.inference.dataset,
             "source": "en",
             "language": language,

@@ -226,7 +226,7 @@ def dictionary_side(wildcards):
 def unit_of(family):
     """What a family of fine-tuning runs predicts: texts, tokens, or trees."""
     task = CONFIG.encodings[CONFIG.runs[family].encoding].task
-    units = {"tagging": "token", "named_entities": "token", "dependency_parsing": "tree"}
+    units = {"tagging": "token", "ner": "token", "parsing": "tree"}
     return units.get(task, "text")
 
 

@@ -55,7 +55,7 @@ def run(main, snakemake):
         logging.getLogger("mbert_atlas").addHandler(logging.StreamHandler(terminal))
     note = _Note(note_of(snakemake.log[0]))
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
-    from mbert_atlas.errors import AtlasError, PassingError, StoppedError
+    from mbert_atlas.errors import AtlasError, TransientError, StoppedError
 
     def fail(how, sentence, more=""):
         _ignore_signals()
@@ -71,7 +71,7 @@ def run(main, snakemake):
         main(snakemake)
     except (KeyboardInterrupt, StoppedError) as error:
         fail("stopped", str(error) or "stopped by a signal; start again.")
-    except PassingError as error:
+    except TransientError as error:
         fail("failed", str(error))
     except AtlasError as error:  # a network may answer at the next attempt
         fail("failed" if fetches else "final", str(error))

@@ -5,7 +5,7 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.config.static_vectors import InferenceNetwork
-    from mbert_atlas.static_vectors.inference import classify_with_static_vectors
+    from mbert_atlas.static_vectors.classification import classify_with_static_vectors
 
     languages = snakemake.params.languages
     classify_with_static_vectors(

@@ -7,7 +7,7 @@ from workflow.scripts.atlas_job import run
 def main(snakemake):
     import pyarrow as pa
 
-    from mbert_atlas.corpora.question_answering import write_cross_language
+    from mbert_atlas.corpora.qa import write_cross_language
     from mbert_atlas.files import read_json, read_parquet, write_json, write_parquet
 
     dataset = snakemake.params.dataset

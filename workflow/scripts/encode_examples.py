@@ -3,15 +3,15 @@ from pathlib import Path
 from workflow.scripts.atlas_job import run
 
 OPTIONS = {
-    "segment_ids": ["inference"],
-    "strip_case_and_accents": ["inference"],
-    "labelled_pieces": ["tagging", "named_entities"],
-    "doc_stride": ["question_answering"],
-    "stride_is": ["question_answering"],
+    "segment_ids": ["nli"],
+    "strip_case_and_accents": ["nli"],
+    "labelled_pieces": ["tagging", "ner"],
+    "doc_stride": ["qa"],
+    "stride_is": ["qa"],
     "unit": ["language_identification"],
     "repeat_specials": ["text"],
     "drop_unknown": [
-        *("inference", "tagging", "named_entities", "question_answering"),
+        *("nli", "tagging", "ner", "qa"),
         "language_identification",
     ],
 }
@@ -30,11 +30,11 @@ def main(snakemake):
     task = encoding.pop("task")
     table = read_parquet(snakemake.input.table)
     labels = {
-        "inference": LABELS,
+        "nli": LABELS,
         "tagging": sorted(UPOS),
-        "named_entities": entity_tags(table) if task == "named_entities" else (),
-        "question_answering": OUTPUTS,
-        "dependency_parsing": RELATIONS,
+        "ner": entity_tags(table) if task == "ner" else (),
+        "qa": OUTPUTS,
+        "parsing": RELATIONS,
         "language_identification": sorted(snakemake.params.languages),
         "text": [],
     }

@@ -12,7 +12,7 @@ def main(snakemake):
     specification, files = snakemake.params.specification, dict(snakemake.input.items())
     hyperparameters = specification["hyperparameters"]
     if choice := files.pop("choice"):
-        from mbert_atlas.planning.search import apply_choice
+        from mbert_atlas.plan.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
     tests = [Path(path) for path in files.pop("evaluate")]

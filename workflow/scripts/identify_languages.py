@@ -6,7 +6,7 @@ from workflow.scripts.atlas_job import run
 def main(snakemake):
     from mbert_atlas.analysis.probing import probe_features
     from mbert_atlas.config.probing import Probe
-    from mbert_atlas.planning.search import apply_choice
+    from mbert_atlas.plan.search import apply_choice
 
     hyperparameters = snakemake.params.hyperparameters
     if choice := snakemake.input.choice:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mbert_atlas.config.transfer import TransferTable
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan.runs import RunTable
 
 _SIZE = re.compile(r"(\w+)_(\d+)K")
 

@@ -9,7 +9,7 @@ from pydantic import Field
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.checks import check_language, datasets_of, finetuning_families
 from mbert_atlas.config.mistakes import Mistake, check_name
-from mbert_atlas.config.static_vectors import InferenceNetwork
+from mbert_atlas.config.static_vectors import PairClassifier
 
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]
@@ -41,14 +41,14 @@ class Retrieval(ConfigModel):
     )
 
 
-class Inference(ConfigModel):
+class ZeroShotXnli(ConfigModel):
     """Zero-shot transfer by XNLI (Figures 2, 4, 6)."""
 
     dataset: str = Field(description="Test set.")
     languages: list[str] = Field(description="Its languages.")
     runs: str = Field(description="Family of fine-tunings, {encoder} standing for the encoder.")
-    network: InferenceNetwork = Field(
-        default_factory=InferenceNetwork, description="What learns the same from static vectors."
+    network: PairClassifier = Field(
+        default_factory=PairClassifier, description="What learns the same from static vectors."
     )
 
 
@@ -93,7 +93,7 @@ class Section(ConfigModel):
     embeddings: Embeddings = Field(description="What is compared.")
     layers: int = Field(12, ge=1, description="Layers of the encoders.")
     retrieval: Retrieval = Field(description="Figures 1, 3, 5.")
-    inference: Inference = Field(description="Figures 2, 4, 6.")
+    inference: ZeroShotXnli = Field(description="Figures 2, 4, 6.")
     means: str = Field(description="Running texts whose means the languages are shifted by.")
     mean_texts: int = Field(10000, ge=1, description="Texts of each language in the means.")
     mean_encoding: str = Field(description="How they become token ids.")

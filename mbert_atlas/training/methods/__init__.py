@@ -54,7 +54,7 @@ def methods_of(
 
     Args:
         hyperparameters: of the run, as plain values.
-        specification: see :class:`mbert_atlas.planning.runs.Run`.
+        specification: see :class:`mbert_atlas.plan.runs.Run`.
         inputs: files and folders that methods need, by name.
     """
     return [

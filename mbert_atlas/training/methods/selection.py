@@ -18,7 +18,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path, read_json
 from mbert_atlas.tasks.base import Task
-from mbert_atlas.tasks.dependency_parsing import DependencyParsing
+from mbert_atlas.tasks.parsing import DependencyParsing
 from mbert_atlas.tasks.tagging import Tagging
 from mbert_atlas.tasks.text_classification import TextClassification
 from mbert_atlas.training.interfaces import TrainingLog

@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from clone import left_to_do, measured
-from mbert_atlas.analysis.question_answering import score_answers
+from mbert_atlas.analysis.answers import score_answers
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.papers import load

@@ -8,7 +8,7 @@ import pytest
 
 from mbert_atlas import papers
 from mbert_atlas.papers.efimov2022.figures import by_size
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan.runs import RunTable
 
 ROOT = Path(__file__).parents[3]
 

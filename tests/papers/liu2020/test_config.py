@@ -3,7 +3,7 @@
 import pytest
 from configs import config, refused
 
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan.runs import RunTable
 
 PAPER = "liu2020:\n  "
 

@@ -4,7 +4,7 @@ import pytest
 from configs import ROOT, config, refused
 
 from mbert_atlas.config.reading import read_yaml
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan.runs import RunTable
 from mbert_atlas.scorecard.cells import REPORTED_COLUMNS, read_cells
 
 PAPER = "muller2021:\n  "

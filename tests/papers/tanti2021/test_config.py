@@ -4,7 +4,7 @@ import pytest
 from configs import config, refused
 
 from mbert_atlas.papers.tanti2021.search import reported_names, search_space
-from mbert_atlas.planning.runs import RunTable
+from mbert_atlas.plan.runs import RunTable
 
 TASK = "tanti2021:\n  tasks:\n    "
 

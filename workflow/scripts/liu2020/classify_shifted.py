@@ -12,7 +12,7 @@ def main(snakemake):
         Path(snakemake.input.model),
         dict(zip(snakemake.params.datasets, examples, strict=True)),
         Path(snakemake.input.means),
-        task="inference",
+        task="nli",
         protocol=snakemake.wildcards.protocol,
         **snakemake.params.shift,
     )

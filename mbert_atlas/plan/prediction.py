@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from mbert_atlas.planning.schedule import Job, Limits, simulate
-from mbert_atlas.planning.timing import Rate, fit, hours
+from mbert_atlas.plan.schedule import Job, Limits, simulate
+from mbert_atlas.plan.timing import Rate, fit, hours
 
 MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
     "measured in this run",

@@ -29,7 +29,7 @@ from mbert_atlas.miniature.concepts import Teller
 from mbert_atlas.miniature.meanings import draw_meaning
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.base import save_model
-from mbert_atlas.tasks.dependency_parsing import BiaffineHead, DependencyParsing
+from mbert_atlas.tasks.parsing import BiaffineHead, DependencyParsing
 from mbert_atlas.training.job import new_model, store_digest
 from mbert_atlas.training.loop import parameter_groups, predict
 from mbert_atlas.training.methods.selection import BestEpoch

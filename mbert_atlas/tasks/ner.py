@@ -8,4 +8,4 @@ from mbert_atlas.tasks.tagging import Tagging
 class NamedEntities(Tagging):
     """An IOB2 tag for every word of a sentence (schemas.TAGGED_SENTENCES)."""
 
-    name = "named_entities"
+    name = "ner"

@@ -18,19 +18,19 @@ from torch.nn import functional
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
-from mbert_atlas.config.static_vectors import InferenceNetwork
+from mbert_atlas.config.static_vectors import PairClassifier
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
 
-_TASK = "inference"
+_TASK = "nli"
 _ROWS = 4096
 
 
 def classify_with_static_vectors(
-    spec: InferenceNetwork,
+    spec: PairClassifier,
     vectors: Path,
     train: Path,
     evaluate: Mapping[str, Path],
@@ -139,7 +139,7 @@ def _train(
     network: nn.Module,
     sides: tuple[np.ndarray, np.ndarray],
     labels: np.ndarray,
-    spec: InferenceNetwork,
+    spec: PairClassifier,
     seed: int,
 ) -> None:
     device = PartialState().device

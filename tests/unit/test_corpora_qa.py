@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mbert_atlas.corpora.question_answering import (
-    read_question_answering,
+from mbert_atlas.corpora.qa import (
+    read_qa,
     write_cross_language,
 )
 from mbert_atlas.errors import DataError
@@ -32,7 +32,7 @@ def read(path: Path, format: Any, language: str = "en", split: str = "train", **
     output, card = path.parent / "o.parquet", path.parent / "o.card.json"
     output.unlink(missing_ok=True)
     try:
-        read_question_answering(path, format, language, split, output, card, **more)
+        read_qa(path, format, language, split, output, card, **more)
     except DataError:
         assert not output.exists()
         raise
@@ -303,7 +303,7 @@ def test_every_answer_that_is_kept_is_a_span(
 def real(tmp_path: Path, name: str, *arguments: Any, **more: Any) -> dict[str, int]:
     (path,) = Path(str(MIRROR)).glob(name)
     output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_question_answering(path, *arguments, output=output, card=card, **more)
+    read_qa(path, *arguments, output=output, card=card, **more)
     read_back = read_json(card)
     assert read_back["dropped"] == {}
     assert pq.read_metadata(output).num_rows == read_back["counts"]["questions"]

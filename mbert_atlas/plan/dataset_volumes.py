@@ -19,7 +19,7 @@ from mbert_atlas.config.model import Config
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import open_text
 from mbert_atlas.languages import Languages
-from mbert_atlas.planning.datasets import sources
+from mbert_atlas.plan.datasets import sources
 
 _COLUMNS = ("corpus", "split", "examples", "pieces", "bytes")
 _MINIATURE_SIZES = {
@@ -27,9 +27,9 @@ _MINIATURE_SIZES = {
     "plain_text": "stories",
     "wikipedia": "wikipedia_pages",
     "nli": "nli",
-    "named_entities": "ner",
+    "ner": "ner",
     "universal_dependencies": "ud",
-    "question_answering": "qa",
+    "qa": "qa",
 }
 MINIATURE_WORDS = 120
 """Concepts of the miniature, all of which its dictionaries have."""

@@ -3,7 +3,7 @@ from workflow.scripts.origins import origins, read_languages, script_of
 
 
 def main(snakemake):
-    from mbert_atlas.corpora.question_answering import read_question_answering
+    from mbert_atlas.corpora.qa import read_qa
 
     def read(language, sources, dataset, output, card):
         (source,) = sources
@@ -12,7 +12,7 @@ def main(snakemake):
             "target": ("en", language),
             "english": (language, "en"),
         }[dataset["questions"]]
-        read_question_answering(
+        read_qa(
             source["path"],
             source["format"],
             context,

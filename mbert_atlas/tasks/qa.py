@@ -29,7 +29,7 @@ class QuestionAnswering(Task):
     example is a window: a question with as much of its context as fits.
     """
 
-    name = "question_answering"
+    name = "qa"
     unit = "token"
     prediction_schema = SPAN_PREDICTIONS
 

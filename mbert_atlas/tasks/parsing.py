@@ -25,7 +25,7 @@ _NO_HEAD = -1
 class DependencyParsing(Task):
     """A head and a relation for every word of a sentence (schemas.SENTENCES)."""
 
-    name = "dependency_parsing"
+    name = "parsing"
     unit = "token"
     prediction_schema = TREE_PREDICTIONS
 

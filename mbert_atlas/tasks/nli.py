@@ -5,7 +5,7 @@ from __future__ import annotations
 from mbert_atlas.tasks.text_classification import TextClassification
 
 
-class Inference(TextClassification):
+class NLI(TextClassification):
     """Premise and hypothesis as one pair (schemas.NLI_PAIRS)."""
 
-    name = "inference"
+    name = "nli"

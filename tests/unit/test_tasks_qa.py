@@ -17,7 +17,7 @@ from tiny_models import finetuned, make_encoder, make_tokenizer
 from transformers import BertForQuestionAnswering
 
 from mbert_atlas import encoding, tasks
-from mbert_atlas.analysis.question_answering import score_answers
+from mbert_atlas.analysis.answers import score_answers
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
@@ -27,11 +27,11 @@ from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import QA_EXAMPLES, SPAN_PREDICTIONS
 from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import EncoderWithHead
-from mbert_atlas.tasks.question_answering import SpanCrossEntropy, best_spans
+from mbert_atlas.tasks.qa import SpanCrossEntropy, best_spans
 from mbert_atlas.training.job import store_digest
 from mbert_atlas.training.loop import predict
 
-TASK = tasks.get("question_answering")
+TASK = tasks.get("qa")
 LETTERS = "abcéижщкाि्हनद"  # Latin, Cyrillic, Devanagari with its signs
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 
@@ -451,7 +451,7 @@ def small_run(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     encode(qa_table(toy_rows(60)), tokenizer, tmp_path / "train", max_length=20, doc_stride=6)
     return {
-        "task": "question_answering",
+        "task": "qa",
         "encoder": make_encoder(tmp_path, tokenizer, dropout=0.0),
         "train": tmp_path / "train",
         "evaluate": {"toy": tmp_path / "train"},
@@ -499,7 +499,7 @@ def test_finetuning_goes_on_after_sigterm(small_run, tmp_path, change, monkeypat
             return super().loss(model, batch, step_weight)
 
     with monkeypatch.context() as patch:
-        patch.setattr("mbert_atlas.tasks.question_answering.SpanCrossEntropy", Stopped)
+        patch.setattr("mbert_atlas.tasks.qa.SpanCrossEntropy", Stopped)
         with pytest.raises(AtlasError, match="stopped by SIGTERM after step"):
             finetuned(small_run)
     if change:  # other answers to the same questions

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbert_atlas.analysis.question_answering import (
+from mbert_atlas.analysis.answers import (
     answer_tokens,
     score_answers,
     scores_by_question,

@@ -18,7 +18,7 @@ from mbert_atlas.config.runs import AdjustmentRuns
 from mbert_atlas.config.search import Search
 from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.planning.search import Draw, draw
+from mbert_atlas.plan.search import Draw, draw
 
 
 @dataclass(frozen=True)

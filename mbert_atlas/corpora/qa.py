@@ -80,7 +80,7 @@ class _File(_Part):
     data: Sequence[_Article]
 
 
-def read_question_answering(
+def read_qa(
     source_path: Path | str,
     format: Format,
     language: str,

@@ -20,8 +20,8 @@ import numpy as np
 from mbert_atlas.config.model import Config
 from mbert_atlas.files import read_json
 from mbert_atlas.languages import Languages
-from mbert_atlas.planning.dataset_volumes import DatasetVolumes, Volume
-from mbert_atlas.planning.runs import Run, RunTable
+from mbert_atlas.plan.dataset_volumes import DatasetVolumes, Volume
+from mbert_atlas.plan.runs import Run, RunTable
 
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
 _PIECES_OF_SENTENCE = 25.0

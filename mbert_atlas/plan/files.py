@@ -1,0 +1,254 @@
+"""Which files belong to the datasets, encoders and runs of a config."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.model import Config
+from mbert_atlas.config.transfer import TransferTable
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan import datasets
+from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.runs import Run, RunTable
+from mbert_atlas.sources import snapshot_path
+
+
+class Files:
+    """The files of a config, as paths with ``<results>`` and ``<downloads>``.
+
+    Args:
+        config: the config.
+        languages: all languages.
+        shipped: names of the encoders that are taken from the repository, not trained.
+    """
+
+    def __init__(self, config: Config, languages: Languages, shipped: Collection[str] = ()) -> None:
+        self.config, self.languages, self.runs = config, languages, RunTable(config)
+        self.shipped = shipped
+        self.static = {name: item.encoder for name, item in config.static_vectors.items()}
+
+    # Datasets
+
+    def upstream(self, name: str) -> str:
+        """Return the path of an upstream file: downloaded, or written by the miniature."""
+        if not self.config.miniature:
+            return path("download", path=name)
+        return path("synthetic", world=self.world(name), path=name)
+
+    def world(self, name: str) -> str:
+        """Return the rule that writes an upstream file of the miniature.
+
+        Texts for pretraining are many, so each language's have a rule.
+        """
+        if name.startswith("cc100/"):
+            return f"miniature_texts_{Path(name).name.partition('.')[0]}"
+        return "miniature"
+
+    def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
+        """Return the upstream files of a dataset (of some languages), each once."""
+        item = self.config.datasets[dataset]
+        found = [
+            self.upstream(name)
+            for language in languages or item.languages
+            for source in datasets.sources(dataset, item, language, self.languages)
+            for name in [source.path, *source.partners]
+        ]
+        return list(dict.fromkeys(found))
+
+    def table(self, dataset: str, language: str | None = None) -> str:
+        """Return the Parquet file of a dataset, of one language where each has a file."""
+        if self.config.datasets[dataset].by_language:
+            return path("language_table", dataset=dataset, language=language)
+        return path("table", dataset=dataset)
+
+    # Encoders
+
+    def encoder(self, name: str) -> str:
+        """Return the folder of an encoder of the config."""
+        item = self.config.encoders[name]
+        if name in self.shipped:
+            return path("shipped", encoder=name)
+        if item.scratch or item.changed:
+            return path("encoder", encoder=name)
+        return item.folder or path("download", path=self.snapshot(name))
+
+    def snapshot(self, name: str) -> str:
+        """Return the path of a hub encoder's snapshot below mirrors and downloads."""
+        hub = self.config.encoders[name].hub
+        assert hub is not None
+        return snapshot_path(hub.repository, hub.revision)
+
+    def tokenizer(self, name: str) -> str:
+        """Return the folder of an encoder's tokenizer, which exists before the encoder does."""
+        item = self.config.encoders[name]
+        if item.scratch and name not in self.shipped:
+            if item.scratch.tokenizer_of:
+                return self.tokenizer(item.scratch.tokenizer_of)
+            return path("tokenizer", encoder=name)
+        return path("extended", encoder=name) if item.changed else self.encoder(name)
+
+    def tokenised_by(self, name: str) -> str:
+        """Return the encoder under whose name texts are tokenised: the tokenizer's first one."""
+        scratch = self.config.encoders[name].scratch
+        return (scratch.tokenizer_of if scratch else None) or name
+
+    def pretraining_texts(self, name: str) -> list[str]:
+        """Return the texts that an encoder is pretrained on."""
+        item = self.config.encoders[name]
+        if item.changed:
+            return [
+                self.table(text, language)
+                for text in item.changed.texts
+                for language in item.changed.languages
+            ]
+        assert item.scratch is not None
+        wanted = item.scratch.languages
+        return [
+            self.table(text, language)
+            for text in item.scratch.texts
+            for language in self.config.datasets[text].languages
+            if wanted is None or language in wanted
+        ]
+
+    # Runs
+
+    def model(self, run: Run, seed: int | str) -> str:
+        """Return the model of a run."""
+        return path("model", run=run.id, seed=seed)
+
+    def predictions(self, run: Run, seed: int | str) -> str:
+        """Return the predictions of a run."""
+        return path("predictions", run=run.id, seed=seed)
+
+    def start(self, run: Run, seed: int | str) -> str:
+        """Return the model that a run starts from.
+
+        Raises:
+            AtlasError: if the run has no such seed.
+        """
+        # A run that starts from this one may have other seeds, as draws of a search have.
+        seeds = {
+            number for item in self.runs if run.id in (item.id, item.start) for number in item.seeds
+        }
+        if int(seed) not in seeds:
+            numbers = ", ".join(map(str, sorted(seeds)))
+            raise AtlasError(f"The run {run.id} has no seed {seed}; its seeds are {numbers}.")
+        if run.start:
+            return self.model(self.runs[run.start], seed)
+        return self.encoder(run.base)
+
+    def pairs(self, run: Run) -> str:
+        """Return the word pairs of an adjustment, as token ids."""
+        bitext = run.specification["bitext"]
+        return path(
+            "pairs", encoder=run.base, dataset=bitext, language=run.language, part="train"
+        )
+
+    def encoded(self, encoder: str, dataset: str, encoding: str) -> str:
+        """Return the token store of a dataset under an encoder's tokenizer."""
+        tokenizer = self.tokenised_by(encoder)
+        return path("examples", encoder=tokenizer, encoding=encoding, dataset=dataset)
+
+    def examples(self, run: Run, dataset: str) -> str:
+        """Return the token store of a dataset as a fine-tuning run reads it."""
+        return self.encoded(run.base, dataset, self.encoding(run))
+
+    def encoding(self, run: Run) -> str:
+        """Return the name of the encoding of a fine-tuning run."""
+        name: str = self.config.runs[run.family].encoding  # type: ignore[union-attr]
+        return name
+
+    def choice(self, run: Run) -> str | list[str]:
+        """Return what a search has chosen for a run, where the run waits for one."""
+        searched = run.specification.get("search")
+        return f"<results>/search/{searched}.json" if searched else []
+
+    def static_examples(self, family: str, static: str) -> list[str]:
+        """Return training and test examples of a family as static vectors read them."""
+        item: Any = self.config.runs[family]
+        return [
+            self.encoded(self.static[static], dataset, item.encoding)
+            for dataset in [item.train, *item.evaluate]
+        ]
+
+    # Representations
+
+    def directions(self, encoder: str, dataset: str, languages: str = "all") -> str:
+        """Return the directions that identify languages: all of a dataset's, or those of a set."""
+        return path("directions", encoder=encoder, dataset=dataset, languages=languages)
+
+    def model_of_features(self, run: Run, seed: int | str) -> str:
+        """Return the model behind a run's features; a frozen encoder's are the same for all."""
+        is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
+        return run.base if is_frozen else f"{run.id}/seed{seed}"
+
+    def dictionaries(self, dictionary: str, language: str) -> list[str]:
+        """Return the dictionaries that list words of a language: for English all of them."""
+        languages = self.config.datasets[dictionary].languages if language == "en" else [language]
+        return [self.table(dictionary, code) for code in languages]
+
+    # Cells
+
+    def cells(self, run: Run, languages: Sequence[str], **columns: Any) -> list[Cell]:
+        """Return a cell per seed and language of a fine-tuning run, in this order.
+
+        Args:
+            run: whose predictions are scored.
+            languages: target languages.
+            columns: more attributes of the cells; ``kind`` and ``path`` are filled in.
+        """
+        kind = run.specification["encoding"]["task"]
+        return [
+            Cell(kind=kind, language=code, seed=seed, path=self.predictions(run, seed), **columns)
+            for seed in run.seeds
+            for code in languages
+        ]
+
+    def transfer_cells(self, table: TransferTable) -> list[Cell]:
+        """Return the cells of a table of zero-shot transfer."""
+        return [
+            Cell(
+                task=task,
+                kind=run.specification["encoding"]["task"],
+                dataset=test.dataset,
+                source=source,
+                language=language,
+                condition=condition,
+                protocol=protocol,
+                seed=seed,
+                path=self.predictions(run, seed),
+                questions=getattr(dataset, "questions", "same"),
+                normalisation=test.normalisation,
+            )
+            for task, test in table.tests.items()
+            for dataset in [self.config.datasets[test.dataset]]
+            for source, condition, shown in table.families(test)
+            for family, _, fixed in [shown.partition("/")]
+            for language in test.languages or table.languages
+            if language in dataset.languages
+            for protocol in PROTOCOLS
+            for run in [self.runs.get(family, fixed or language, protocol)]
+            for seed in run.seeds
+        ]
+
+    def distance_models(
+        self, panels: dict[str, str], language: str, seed: int
+    ) -> list[tuple[str, list[Protocol], str]]:
+        """Return panel, protocols and model folder; protocols that share a model are one row."""
+        found: dict[tuple[str, str], list[Protocol]] = {}
+        for panel, name in panels.items():
+            for protocol in PROTOCOLS:
+                if name in self.config.encoders:
+                    folder = self.encoder(name)
+                else:
+                    run = self.runs.get(name, language, protocol)
+                    if seed not in run.seeds:
+                        continue
+                    folder = self.model(run, seed)
+                found.setdefault((panel, folder), []).append(protocol)
+        return [(panel, protocols, folder) for (panel, folder), protocols in found.items()]

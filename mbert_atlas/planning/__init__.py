@@ -1,1 +1,0 @@
-"""What the workflow plans with: runs, draws of searches, upstream files of datasets."""
