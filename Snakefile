@@ -3,7 +3,7 @@
 snakemake --profile local --cores 2 --configfile config/demo.yaml -- highlights  # a first look
 snakemake --profile slurm all                                                    # paper scale
 snakemake --profile slurm predict                                                # what that costs
-snakemake --profile slurm PAPER_figure1                                          # one artifact
+snakemake --profile slurm PAPER_figure1                                          # one figure
 """
 
 import os
@@ -12,6 +12,11 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 from mbert_atlas import papers
+from workflow import outcome
+from workflow.plan import make_plan
+from workflow.slurm import install
+from workflow.start import check_start, check_targets
+from workflow.supervision import supervise
 
 min_version("9.14")
 
@@ -20,8 +25,7 @@ min_version("9.14")
 HOME = Path(workflow.current_basedir.get_path_or_uri(secret_free=False)).resolve()
 HOME = Path(os.path.relpath(HOME))
 
-
-include: "workflow/rules/start.smk"
+check_start(workflow, config, HOME)
 
 
 configfile: HOME / "config/config.yaml"
@@ -35,22 +39,33 @@ for file in papers.config_files(config, HOME):
 report: "workflow/report/workflow.rst"
 
 
-# With a config of its own, a module passes over the files above; here it is laid over them.
+# With a config of its own, a module skips the files above; here it overrides them.
 if workflow.modifier.skip_configfile:
     config = papers.completed(config, HOME)
 
+plan = make_plan(workflow, config, HOME)
 
-include: "workflow/rules/common.smk"
-include: "workflow/rules/paths.smk"
-include: "workflow/rules/shown.smk"
+if workflow.is_main_process:
+    install()  # the SLURM executor that survives what clusters do
 
 
 pathvars:
-    results=RESULTS,
-    downloads=CONFIG.downloads,
+    results=plan.results,
+    downloads=plan.config.downloads,
 
 
-for paper in CONFIG.papers:
+wildcard_constraints:
+    seed=plan.any_of(seed for run in plan.runs for seed in run.seeds),
+    language=r"[a-z_-]+",
+    protocol="published|corrected",
+    encoder=plan.any_of(plan.config.encoders),
+    encoding=plan.any_of(plan.config.encodings),
+    part="train|heldout",
+    group=r"\d+",
+    scope="|highlights/|available/",
+
+
+for paper in plan.own_rules():
 
     include: f"workflow/rules/{paper}.smk"
 
@@ -64,23 +79,46 @@ include: "workflow/rules/training.smk"
 include: "workflow/rules/representations.smk"
 include: "workflow/rules/retrieval.smk"
 include: "workflow/rules/analysis.smk"
+include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/report.smk"
-include: "workflow/rules/scheduler.smk"
-include: "workflow/rules/prediction.smk"
 
 
 rule all:
     default_target: True
     input:
-        shown_paths(""),
+        plan.made(""),
         "<results>/scorecard.html",
         "<results>/index.html",
 
 
 rule highlights:
     input:
-        shown_paths("highlights/"),
+        plan.made("highlights/"),
         "<results>/highlights/index.html",
 
 
-check_targets()
+rule predict:
+    """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
+    localrule: True
+    log:
+        "<results>/logs/predict.log",
+    conda:
+        "envs/mbert-atlas.yaml"
+    params:
+        home=HOME.resolve(),
+        command=lambda wildcards: plan.prediction(workflow),
+    shell:
+        "PYTHONPATH={params.home} {params.command} 2>&1 | tee {log}"
+
+
+onstart:
+    supervise(workflow, logger, plan.results)
+    outcome.keep_weights_of_single_targets(workflow)
+    outcome.require_sources(workflow, plan, logger)
+
+
+onerror:
+    outcome.report_failures(workflow, plan, logger)
+
+
+check_targets(workflow, plan)

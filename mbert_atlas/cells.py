@@ -55,7 +55,11 @@ def files_of(cells: Iterable[Cell]) -> list[str]:
 def as_values(cells: Iterable[Cell]) -> list[dict[str, Any]]:
     """Return the cells as plain values without defaults: a rule's parameter."""
     return [
-        {item.name: value for item in fields(cell) if (value := getattr(cell, item.name)) != _default(item)}
+        {
+            item.name: value
+            for item in fields(cell)
+            if (value := getattr(cell, item.name)) != _default(item)
+        }
         for cell in cells
     ]
 

@@ -180,6 +180,7 @@ SPAN_PREDICTIONS = pa.schema(
 WORD_DISTANCES = pa.schema(
     [
         ("panel", pa.string()),  # which encoder
+        ("protocols", pa.list_(pa.string())),  # under which it is this encoder
         ("kind", pa.string()),  # related or unrelated
         ("distance", pa.float32()),  # L2
     ]

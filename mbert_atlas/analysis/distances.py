@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,24 @@ Vectors = npt.NDArray[np.float32]
 _INFLUENTIAL = (10, 100)
 
 
+@dataclass(frozen=True)
+class Panel:
+    """A model whose distances are measured.
+
+    Attributes:
+        name: of the panel of the figure.
+        protocols: protocols under which the panel shows this model.
+        folder: encoder folder, with the tokenizer that the pairs were encoded by.
+    """
+
+    name: str
+    protocols: Sequence[str]
+    folder: Path
+
+
 def word_pair_distances(
     *,
-    encoders: Mapping[str, Path],
+    panels: Sequence[Panel],
     store: Path,
     output: Path,
     summary: Path,
@@ -42,11 +58,11 @@ def word_pair_distances(
     hold the same words and differ in nothing but who is paired with whom.
 
     Args:
-        encoders: encoder folders by name (the panels of Figure 1), all with the tokenizer that
-            the store was made with.
+        panels: the models, all with the tokenizer that the store was made with.
         store: token store of word pairs that no encoder was adjusted on, see :func:`open_pairs`.
         output: Parquet to write, columns :data:`mbert_atlas.schemas.WORD_DISTANCES`.
-        summary: JSON to write: for each encoder what :func:`summarise` returns.
+        summary: JSON to write: a list with ``panel``, ``protocols`` and what :func:`summarise`
+            returns, for each model.
         pairs: related pairs to draw; all where the store has fewer. As many unrelated ones.
         seed: decides which pairs.
 
@@ -55,20 +71,22 @@ def word_pair_distances(
             be re-paired across sentences.
     """
     bitext, available = open_pairs(store)
-    for folder in encoders.values():
-        require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), folder)
+    for panel in panels:
+        require_tokenizer(store, bitext.meta.get("tokenizer_sha256"), panel.folder)
     drawn = sample_pairs(available, pairs, seed)
     try:
         other = derangement(drawn.sentence, seed)
     except ValueError as error:
         raise DataError(store, "", str(error), "hold out more sentences") from error
-    columns: dict[str, list[Any]] = {"panel": [], "kind": [], "distance": []}
-    summaries = {}
-    for name, folder in encoders.items():
-        related, unrelated = _squared_differences(name, folder, bitext, drawn, other)
-        summaries[name] = summarise(related, unrelated)
+    columns: dict[str, list[Any]] = {"panel": [], "protocols": [], "kind": [], "distance": []}
+    summaries = []
+    for panel in panels:
+        related, unrelated = _squared_differences(panel, bitext, drawn, other)
+        place = {"panel": panel.name, "protocols": list(panel.protocols)}
+        summaries.append(place | summarise(related, unrelated))
         for kind, squares in (("related", related), ("unrelated", unrelated)):
-            columns["panel"] += [name] * len(squares)
+            columns["panel"] += [panel.name] * len(squares)
+            columns["protocols"] += [place["protocols"]] * len(squares)
             columns["kind"] += [kind] * len(squares)
             columns["distance"].append(_distance(squares).astype(np.float32))
     columns["distance"] = np.concatenate(columns["distance"])  # type: ignore[assignment]
@@ -77,13 +95,13 @@ def word_pair_distances(
 
 
 def _squared_differences(
-    name: str, encoder: Path, bitext: TokenStore, pairs: WordPairs, other: IntArray
+    panel: Panel, bitext: TokenStore, pairs: WordPairs, other: IntArray
 ) -> tuple[Vectors, Vectors]:
     """Return the squared differences of related and of unrelated pairs, shape ``(n, dims)``.
 
     Pair i is unrelated if its source word goes with the target word of pair ``other[i]``.
     """
-    model = load_encoder(encoder)
+    model = load_encoder(panel.folder)
     model.to(PartialState().device)
     source, target = (
         span_vectors(
@@ -94,7 +112,7 @@ def _squared_differences(
             end,
             aggregation="mean",
             layers=[-1],
-            description=f"{side} words under {name}",
+            description=f"{side} words under {panel.name}",
         )[0]
         for side, start, end in (
             ("source", pairs.source_start, pairs.source_end),
@@ -132,7 +150,7 @@ def derangement(group: IntArray, seed: int) -> IntArray:
     other: IntArray = random.permutation(len(group))
     for item in np.flatnonzero(group[other] == group):
         if group[other[item]] != group[item]:
-            continue  # mended by an earlier swap
+            continue  # fixed by an earlier swap
         # Both ends of the swap must end up well; at most 2 * largest - 1 items don't qualify.
         fits = np.flatnonzero((group != group[item]) & (group[other] != group[item]))
         partner = random.choice(fits)

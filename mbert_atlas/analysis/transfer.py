@@ -7,15 +7,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.answers import scores_by_question
 from mbert_atlas.analysis.scores import right_words, tag_scores
 from mbert_atlas.analysis.significance import (
@@ -26,6 +23,7 @@ from mbert_atlas.analysis.significance import (
     paired_t_test,
 )
 from mbert_atlas.analysis.trees import right_arcs
+from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import (
@@ -39,38 +37,6 @@ _LEVEL = 0.05
 _SEED = 0  # of permutations and resamples: the same for every cell
 GAIN = "gain_over_original"
 Examples = tuple[list[str], Floats]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One prediction file and the cell of the table that it belongs to.
-
-    Attributes:
-        task: test set as the reported numbers name it.
-        kind: kind of task, one of :data:`KINDS`.
-        dataset: entry of the predictions' ``dataset``.
-        source: language that was trained on, several joined by ``+``.
-        language: target language.
-        condition: condition of the table.
-        protocol: published or corrected.
-        seed: the run's seed.
-        path: Parquet file of predictions.
-        questions: qa: ``same`` language as the contexts; ``target`` asks in the
-            target language about English; ``english`` the other way round.
-        normalisation: qa, corrected: how answers are compared.
-    """
-
-    task: str
-    kind: str
-    dataset: str
-    source: str
-    language: str
-    condition: str
-    protocol: Literal["published", "corrected"]
-    seed: int
-    path: str
-    questions: Literal["same", "target", "english"] = "same"
-    normalisation: Literal["squad", "mlqa"] = "squad"
 
 
 def _right_texts(cell: Cell, metric: str) -> Examples:
@@ -143,12 +109,9 @@ class _Difference:
 
 def measure_transfer(
     cells: Sequence[Cell],
-    output: Path | str,
-    *,
     against: Mapping[str, str] | None = None,
     gains_over: str | None = None,
-    **common: Any,
-) -> pd.DataFrame:
+) -> list[dict[str, Any]]:
     """Score predictions and test conditions against each other (Efimov et al. 2022, section 5.1).
 
     Scores in percent by source language and seed: accuracy; answer F1 and exact match; LAS and UAS
@@ -164,11 +127,9 @@ def measure_transfer(
 
     Args:
         cells: the prediction files.
-        output: CSV file for the scorecard.
         against: which condition each tested condition is compared with.
         gains_over: give ``gain_over_original``, the difference to this condition by seed, beside
             the scores of every other condition.
-        common: columns of all rows: paper, artifact, model.
 
     Raises:
         AtlasError: if conditions were evaluated on different examples.
@@ -189,8 +150,7 @@ def measure_transfer(
             name = against[condition]
             difference = _compare(groups[*place, name], runs)
             tests.append((here | {"metric": KINDS[runs[0].kind].headline}, name, difference))
-    rows += _significances(tests)
-    return write_measurements(rows, output, **common)
+    return [*rows, *_significances(tests)]
 
 
 def _scores_by_seed(

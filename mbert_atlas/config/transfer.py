@@ -22,8 +22,7 @@ class TransferTest(ConfigModel):
     )
     normalisation: Literal["squad", "mlqa"] = Field(
         "squad",
-        description="qa: how `corrected` compares answers; `published` always as "
-        "SQuAD does.",
+        description="qa: how `corrected` compares answers; `published` always as SQuAD does.",
     )
 
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mbert_atlas.analysis.separation import Floats, separation
+from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import (
     BLUE,
@@ -30,27 +31,23 @@ _NAME = "histogram of distances"
 _KINDS = {"related": (BLUE, "-"), "unrelated": (VERMILION, "--")}
 
 
-def read_distances(paths: Iterable[Path | str], protocol: str) -> pd.DataFrame:
-    """Read what was measured under one protocol.
+def read_distances(cells: Iterable[Cell], protocol: str) -> pd.DataFrame:
+    """Read the distances under one protocol.
 
     Args:
-        paths: Parquet files ``<language>/seed<number>.parquet``, columns
-            :data:`mbert_atlas.schemas.WORD_DISTANCES`; their panels are ``name:protocols``, several
-            protocols joined by ``+``.
+        cells: Parquet files of a language and seed each, columns
+            :data:`mbert_atlas.schemas.WORD_DISTANCES`.
         protocol: published or corrected.
 
     Returns:
         Columns ``panel``, ``language``, ``seed``, ``kind`` and ``distance``.
     """
     frames = []
-    for path in map(Path, paths):
-        frame: pd.DataFrame = read_parquet(path, WORD_DISTANCES).to_pandas()
-        frame[["panel", "protocols"]] = frame["panel"].str.split(":", expand=True)
-        frame["seed"] = int(path.stem.removeprefix("seed"))
-        frame["language"] = path.parent.name
-        frames.append(frame[frame["protocols"].str.split("+").map(lambda names: protocol in names)])
-    found: pd.DataFrame = pd.concat(frames).drop(columns="protocols")
-    return found
+    for cell in cells:
+        frame: pd.DataFrame = read_parquet(Path(cell.path), WORD_DISTANCES).to_pandas()
+        frame = frame[[protocol in protocols for protocols in frame.pop("protocols")]]
+        frames.append(frame.assign(seed=cell.seed, language=cell.language))
+    return pd.concat(frames)
 
 
 def panel_titles(panels: Iterable[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from mbert_atlas.analysis.transfer import GAIN, KINDS
+from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
 from mbert_atlas.labels import label, language, places
@@ -21,12 +22,27 @@ _NAME = "plot of transfer"
 _AXES = {
     "accuracy": "accuracy (%)",
     "mrr": "mean reciprocal rank (%)",
-    "accuracy_drop_percent": "accuracy lost (% of it)",
+    "accuracy_drop_percent": "relative accuracy drop (%)",
     GAIN: "gain (points)",
 }
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
 _SEED, _REPORTED = "one seed", "reported by the paper"
 _ROW_HEIGHT = 0.8  # of the unit that each language gets on the vertical axis
+
+
+def draw_transfer(
+    cells: Sequence[Cell],
+    title: str,
+    names: Mapping[str, str],
+    order: Sequence[str],
+    reported: str | None,
+) -> Figure:
+    """Draw one measurement of transfer, see :func:`read_scores` and :func:`transfer_plot`."""
+    (cell,) = cells
+    measured, printed, value_label = read_scores(cell.path, reported, names)
+    return transfer_plot(
+        measured, printed, title=title, value_label=value_label, names=names, order=order
+    )
 
 
 def read_scores(

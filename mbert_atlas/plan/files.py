@@ -8,6 +8,7 @@ from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.encoders import AlignedStart
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.errors import AtlasError
@@ -48,6 +49,23 @@ class Files:
         if name.startswith("cc100/"):
             return f"miniature_texts_{Path(name).name.partition('.')[0]}"
         return "miniature"
+
+    def worlds(self) -> list[str]:
+        """Return the rules that write upstream files of the miniature."""
+        names = datasets.upstream_files(self.config, self.languages)
+        return sorted({self.world(name) for name in names})
+
+    def written_by(self, world: str) -> list[str]:
+        """Return the upstream files that one of these rules writes."""
+        names = datasets.upstream_files(self.config, self.languages)
+        return [self.upstream(name) for name in names if self.world(name) == world]
+
+    def gold(self, dataset: str, language: str) -> list[str]:
+        """Return the files with gold links of a bitext, if the language has some."""
+        name = self.config.alignment.gold.get(dataset)
+        if name and language in self.config.datasets[name].languages:
+            return self.sources(name, [language])
+        return []
 
     def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
         """Return the upstream files of a dataset (of some languages), each once."""
@@ -115,6 +133,26 @@ class Files:
             if wanted is None or language in wanted
         ]
 
+    def pretraining(self, name: str, *keys: str) -> dict[str, Any]:
+        """Return the hyperparameters of an encoder's pretraining, all or some, as plain values."""
+        item = self.config.encoders[name]
+        training = item.changed.training if item.changed else item.scratch.pretraining  # type: ignore[union-attr]
+        return training.model_dump(mode="json", include=set(keys) or None)
+
+    def aligned_start(self, name: str) -> AlignedStart | None:
+        """Return how word embeddings are initialised from translations, if they are."""
+        scratch = self.config.encoders[name].scratch
+        return scratch.aligned_start if scratch else None
+
+    def start_bitexts(self, name: str) -> list[str]:
+        """Return the translations that word embeddings are initialised from."""
+        start = self.aligned_start(name)
+        return [
+            self.table(bitext, language)
+            for bitext in (start.bitexts if start else ())
+            for language in self.config.datasets[bitext].languages
+        ]
+
     # Runs
 
     def model(self, run: Run, seed: int | str) -> str:
@@ -145,9 +183,7 @@ class Files:
     def pairs(self, run: Run) -> str:
         """Return the word pairs of an adjustment, as token ids."""
         bitext = run.specification["bitext"]
-        return path(
-            "pairs", encoder=run.base, dataset=bitext, language=run.language, part="train"
-        )
+        return path("pairs", encoder=run.base, dataset=bitext, language=run.language, part="train")
 
     def encoded(self, encoder: str, dataset: str, encoding: str) -> str:
         """Return the token store of a dataset under an encoder's tokenizer."""
@@ -162,6 +198,42 @@ class Files:
         """Return the name of the encoding of a fine-tuning run."""
         name: str = self.config.runs[run.family].encoding  # type: ignore[union-attr]
         return name
+
+    def training_examples(self, run: Run) -> str:
+        """Return what a fine-tuning run is trained on."""
+        return self.examples(run, run.specification["train"])
+
+    def test_examples(self, run: Run) -> list[str]:
+        """Return what a fine-tuning run predicts."""
+        return [self.examples(run, dataset) for dataset in run.specification["evaluate"]]
+
+    def method_inputs(self, run: Run) -> dict[str, str]:
+        """Return the files that the methods of a fine-tuning run need, by name."""
+        found = {}
+        if "replay" in run.specification:  # what the adjustment before it was made from
+            found["replay_pairs"] = self.pairs(self.runs[str(run.start)])
+            found["replay_encoder"] = self.encoder(run.base)
+        selection = run.specification["hyperparameters"]["selection"] or {}
+        if development := selection.get("development"):
+            found["development"] = self.examples(run, development)
+        if data := run.specification.get("language_data"):
+            if run.specification["hyperparameters"]["confusion"]:
+                found["confusion_texts"] = self.encoded(run.base, data["dataset"], data["encoding"])
+            else:
+                found["language_directions"] = self.directions(run.base, data["dataset"])
+        return found
+
+    def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
+        """Return the metric and the languages that decide between the draws of a search."""
+        run = self.runs[next(iter(self.runs.draws(search)))]
+        family: Any = self.config.runs[run.family]
+        found = family.search.choose_by.model_dump()[protocol]
+        codes = [
+            code.replace("{language}", run.language or "") for code in found["languages"] or []
+        ]
+        units = {"tagging": "token", "ner": "token", "parsing": "tree"}
+        task = self.config.encodings[family.encoding].task
+        return {"unit": units.get(task, "text"), **found, "languages": codes or None}
 
     def choice(self, run: Run) -> str | list[str]:
         """Return what a search has chosen for a run, where the run waits for one."""
@@ -235,20 +307,3 @@ class Files:
             for run in [self.runs.get(family, fixed or language, protocol)]
             for seed in run.seeds
         ]
-
-    def distance_models(
-        self, panels: dict[str, str], language: str, seed: int
-    ) -> list[tuple[str, list[Protocol], str]]:
-        """Return panel, protocols and model folder; protocols that share a model are one row."""
-        found: dict[tuple[str, str], list[Protocol]] = {}
-        for panel, name in panels.items():
-            for protocol in PROTOCOLS:
-                if name in self.config.encoders:
-                    folder = self.encoder(name)
-                else:
-                    run = self.runs.get(name, language, protocol)
-                    if seed not in run.seeds:
-                        continue
-                    folder = self.model(run, seed)
-                found.setdefault((panel, folder), []).append(protocol)
-        return [(panel, protocols, folder) for (panel, folder), protocols in found.items()]

@@ -52,8 +52,8 @@ PATHS = {
     "figure": "<results>/figures/{paper}/{name}.svg",
     "html": "<results>/tables/{paper}/{name}.html",
 }
-"""Patterns by kind. Wildcards take no ``/``, but for ``path``, and ``features``, ``distances`` (named
-``paper/name``) and ``model`` (an encoder, or ``run/seed1``)."""
+"""Patterns by kind. Wildcards match no ``/``, but for ``path``, ``features`` and ``distances``
+(``paper/name``) and ``model`` (an encoder, or ``run/seed1``)."""
 _WIDE = {
     "path": r".+",
     "model": r"[^/]+(/seed\d+)?",

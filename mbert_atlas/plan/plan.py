@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.files import Files
+from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     Artifact,
     Distances,
@@ -46,27 +51,103 @@ class Plan(Files):
             paper: import_module(f"mbert_atlas.papers.{paper}.artifacts").plan_paper(self)
             for paper in config.papers
         }
-        every = self.papers.values()
-        self.features: dict[str, Features] = {k: v for paper in every for k, v in paper.features.items()}
-        self.vectors: dict[str, TokenVectors] = {k: v for paper in every for k, v in paper.vectors.items()}
-        self.means = {k: v for paper in every for k, v in paper.means.items()}
-        self.retrieval = {k: v for paper in every for k, v in paper.retrieval.items()}
-        self.static_families = {k: v for paper in every for k, v in paper.static_families.items()}
-        self.distances: dict[str, Distances] = {k: v for paper in every for k, v in paper.distances.items()}
-        self.measurements: dict[tuple[str, str], Measurement] = {}
-        self.figures: dict[tuple[str, str], Figure] = {}
-        self.tables: dict[tuple[str, str], Table] = {}
-        self.artifact_of: dict[tuple[str, str], Artifact] = {}
-        for name, paper in self.papers.items():
-            for artifact in paper.artifacts:
-                for measurement in artifact.measurements:
-                    self.measurements[name, measurement.name] = measurement
-                for figure in artifact.figures:
-                    self.figures[name, figure.name] = figure
-                for table in artifact.tables:
-                    self.tables[name, table.name] = table
-                for item in (*artifact.measurements, *artifact.figures, *artifact.tables):
-                    self.artifact_of[name, item.name] = artifact
+        self.features: dict[str, Features] = self._all("features")
+        self.vectors: dict[str, TokenVectors] = self._all("vectors")
+        self.means: dict[str, Mapping[str, Any]] = self._all("means")
+        self.retrieval: dict[str, Mapping[str, Any]] = self._all("retrieval")
+        self.static_families: dict[str, Mapping[str, Any]] = self._all("static_families")
+        self.distances: dict[str, Distances] = self._all("distances")
+        self.measurements: dict[str, Measurement] = {}
+        self.figures: dict[str, Figure] = {}
+        self.tables: dict[str, Table] = {}
+        self.artifact_of: dict[str, tuple[str, Artifact]] = {}
+        for paper, plan in self.papers.items():
+            for artifact in plan.artifacts:
+                for kind in ("measurements", "figures", "tables"):
+                    for item in getattr(artifact, kind):
+                        getattr(self, kind)[f"{paper}/{item.name}"] = item
+                        self.artifact_of[f"{paper}/{item.name}"] = (paper, artifact)
+
+    def _all(self, kind: str) -> dict[str, Any]:
+        return {
+            key: item for plan in self.papers.values() for key, item in getattr(plan, kind).items()
+        }
+
+    # What papers request of shared rules
+
+    def with_option(self, option: str) -> list[str]:
+        """Return the features with a ``probe``, a ``sample`` or a ``similarity``."""
+        return [name for name, item in self.features.items() if getattr(item, option)]
+
+    def features_model(self, model: str) -> str:
+        """Return the folder of a model of features: an encoder, or ``run/seed1``."""
+        return (
+            self.encoder(model)
+            if model in self.config.encoders
+            else f"<results>/runs/{model}/model"
+        )
+
+    def features_of(self, kind: str, features: str, run: str, seed: str) -> str:
+        """Return the ``features`` of a run's model, or the ``points`` sampled from them."""
+        return path(kind, features=features, model=self.model_of_features(self.runs[run], seed))
+
+    def store_options(self, features: str) -> dict[str, dict[str, Any]]:
+        """Return what is read of each store of features."""
+        return {
+            name: {key: value for key, value in asdict(store).items() if key != "folder"}
+            for name, store in self.features[features].stores.items()
+        }
+
+    def sample(self, features: str, *options: str) -> dict[str, Any]:
+        """Return some options of a sample of features."""
+        sample = self.features[features].sample or {}
+        return {name: sample[name] for name in options}
+
+    def language_groups(self, dataset: str) -> list[list[str]]:
+        """Return the languages of a dataset of running texts in groups: a job encodes a group."""
+        codes, size = (
+            self.config.datasets[dataset].languages,
+            self.vectors[dataset].languages_per_job,
+        )
+        return [codes[start : start + size] for start in range(0, len(codes), size)]
+
+    def vectors_of(self, encoder: str, dataset: str, languages: str) -> list[str]:
+        """Return the token vectors of a dataset: all, or the groups with languages of a set."""
+        wanted = self.vectors[dataset].language_sets.get(languages)
+        return [
+            path("vectors", encoder=encoder, dataset=dataset, group=number)
+            for number, group in enumerate(self.language_groups(dataset))
+            if wanted is None or set(group) & set(wanted)
+        ]
+
+    def heldout_pairs(self, distances: str, language: str) -> str:
+        """Return the word pairs whose distances are measured."""
+        item = self.distances[distances]
+        return path(
+            "pairs", encoder=item.encoder, dataset=item.bitext, language=language, part="heldout"
+        )
+
+    def distance_models(self, distances: str, language: str, seed: str) -> dict[str, list[Any]]:
+        """Return ``panel``, ``protocols`` and ``folder`` of every model of one seed.
+
+        Protocols of a panel that share a model are one row.
+        """
+        rows: dict[tuple[str, str], list[Protocol]] = {}
+        for panel, name in self.distances[distances].panels[language].items():
+            for protocol in PROTOCOLS:
+                if name in self.config.encoders:
+                    folder = self.encoder(name)
+                else:
+                    run = self.runs.get(name, language, protocol)
+                    if int(seed) not in run.seeds:
+                        continue
+                    folder = self.model(run, seed)
+                rows.setdefault((panel, folder), []).append(protocol)
+        return {
+            "panel": [panel for panel, _ in rows],
+            "protocols": list(rows.values()),
+            "folder": [folder for _, folder in rows],
+        }
 
     # What papers say
 
@@ -81,6 +162,20 @@ class Plan(Files):
     def reported_file(self, paper: str) -> str:
         """Return the file with the numbers that a paper reports."""
         return str(self.home / f"resources/reported/{paper}.csv")
+
+    def contrasts(self, paper: str) -> list[list[str]]:
+        """Return the contrasts that a paper's claims declare, as plain values."""
+        return [list(contrast) for contrast in self.claims(paper).CONTRASTS]
+
+    def headline(self, key: str) -> str:
+        """Return the name of an artifact as the paper has it: Table 1, Appendix A."""
+        kind, number = re.match(r"([a-z]+)([A-Z]|\d+)", self.artifact_of[key][1].name).groups()  # type: ignore[union-attr]
+        return f"{kind.capitalize()} {number}"
+
+    def table_measurements(self, table: str) -> list[str]:
+        """Return the measurements that a table shows."""
+        paper, _ = self.artifact_of[table]
+        return [self.measurement(paper, name) for name in self.tables[table].measurements]
 
     def language_names(self) -> dict[str, str]:
         """Return the English name of every language by its code."""
@@ -98,19 +193,97 @@ class Plan(Files):
     def condition_names(self) -> dict[str, dict[str, str]]:
         """Return the names of conditions that the config decides, by ``paper/table``."""
         return {
-            f"{paper}/{table.name}": dict(artifact.conditions)
-            for paper, plan in self.papers.items()
-            for artifact in plan.artifacts
-            for table in artifact.tables
+            key: dict(artifact.conditions)
+            for key in self.tables
+            for _, artifact in [self.artifact_of[key]]
             if artifact.conditions
         }
 
-    # What artifacts consist of
+    # What pages show
+
+    def shown(self, scope: str, paper: str = "") -> list[tuple[str, Artifact]]:
+        """Return paper and artifact of everything that a scope shows, of all papers or of one.
+
+        Args:
+            scope: empty for everything; ``highlights/``; ``available/``, what has been made.
+            paper: of this paper alone.
+        """
+        return [
+            (name, artifact)
+            for name, plan in self.papers.items()
+            if paper in ("", name)
+            for artifact in plan.artifacts
+            if scope != "highlights/" or artifact.highlight
+            if scope != "available/" or all(map(self.existing, self.targets(name, artifact)))
+        ]
+
+    def papers_shown(self, scope: str) -> list[str]:
+        """Return the papers of which a scope shows anything."""
+        if scope == "available/":
+            return [
+                paper for paper in self.papers if any(map(self.existing, self.measured("", paper)))
+            ]
+        return list(dict.fromkeys(paper for paper, _ in self.shown(scope)))
+
+    def measured(self, scope: str, paper: str = "") -> list[str]:
+        """Return the measurements behind what a scope shows."""
+        if scope == "available/":
+            return list(filter(None, map(self.existing, self.measured("", paper))))
+        return [
+            self.measurement(name, item.name)
+            for name, artifact in self.shown(scope, paper)
+            for item in artifact.measurements
+        ]
+
+    def made(self, scope: str, paper: str = "") -> list[str]:
+        """Return the files that a scope shows; no rule makes those of ``available/``."""
+        found = [
+            path
+            for name, artifact in self.shown(scope, paper)
+            for path in self.targets(name, artifact)
+        ]
+        return [self.existing(path) for path in found] if scope == "available/" else found
+
+    def drawn(self, scope: str, paper: str = "") -> list[dict[str, str]]:
+        """Return paper, artifact and path of the figures that a scope shows."""
+        return [
+            {"paper": name, "artifact": artifact.name, "path": self.resolved(path)}
+            for name, artifact in self.shown(scope, paper)
+            for path in self.targets(name, artifact)
+            if path.endswith(".svg")
+        ]
+
+    # Paths
 
     def measurement(self, paper: str, name: str) -> str:
         """Return the path of a measurement."""
-        return f"<results>/measurements/{paper}/{name}.csv"
+        return path("measurement", paper=paper, name=name)
 
     def targets(self, paper: str, artifact: Artifact) -> list[str]:
         """Return the files that the target of an artifact makes."""
-        return [f"<results>/{name.format(paper=paper)}" for name in artifact.files]
+        return [
+            *(path("html", paper=paper, name=table.name) for table in artifact.tables),
+            *(path("figure", paper=paper, name=figure.name) for figure in artifact.figures),
+        ]
+
+    def resolved(self, name: str) -> str:
+        """Return a path with the folders of the run filled in."""
+        return name.replace("<results>", self.results).replace("<downloads>", self.config.downloads)
+
+    def existing(self, name: str) -> str:
+        """Return the absolute path of a file if it exists; else nothing."""
+        absolute = Path(self.resolved(name)).absolute()
+        return str(absolute) if absolute.exists() else ""
+
+    def aligned(self) -> list[tuple[str, str]]:
+        """Return the bitexts and languages whose words are aligned."""
+        return sorted(
+            {
+                *(
+                    (run.specification["bitext"], str(run.language))
+                    for run in self.runs
+                    if run.kind == "adjustment"
+                ),
+                *((item.bitext, code) for item in self.distances.values() for code in item.panels),
+            }
+        )

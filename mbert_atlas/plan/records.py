@@ -106,14 +106,6 @@ class Artifact:
     highlight: bool = False
     conditions: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def files(self) -> list[str]:
-        """What the artifact's target makes: figures and tables, below the paper's folders."""
-        return [
-            *(f"tables/{{paper}}/{table.name}.html" for table in self.tables),
-            *(f"figures/{{paper}}/{figure.name}.svg" for figure in self.figures),
-        ]
-
 
 @dataclass(frozen=True)
 class Store:

@@ -11,10 +11,10 @@ from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json
 from mbert_atlas.tasks.base import EncoderWithHead, Task
-from mbert_atlas.tasks.parsing import DependencyParsing
-from mbert_atlas.tasks.nli import NLI
 from mbert_atlas.tasks.language_identification import LanguageIdentification
 from mbert_atlas.tasks.ner import NamedEntities
+from mbert_atlas.tasks.nli import NLI
+from mbert_atlas.tasks.parsing import DependencyParsing
 from mbert_atlas.tasks.qa import QuestionAnswering
 from mbert_atlas.tasks.tagging import Tagging
 

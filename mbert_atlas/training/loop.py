@@ -31,7 +31,7 @@ from transformers import get_scheduler
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import Indices, epoch_batches, micro_batches
 from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
-from mbert_atlas.errors import AtlasError, TransientError, StoppedError
+from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 from mbert_atlas.files import atomic_directory, flush_to_disk, read_json, sha256_of, write_json
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed

@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from mbert_atlas.errors import AtlasError, TransientError, StoppedError
+from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 
 _PATIENCE = 60.0
 """Seconds that the others get to end once one process has failed."""

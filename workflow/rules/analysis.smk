@@ -1,12 +1,11 @@
-# Needs: predictions and vectors. Makes: measurements, one tidy CSV per artifact, in the columns of
-# resources/reported/*.csv plus protocol, seed and n. CPU only: a new metric never costs a GPU hour.
+# Needs: features. Makes: language identification, clusters, t-SNE, similarity between languages. CPU only.
 
 
 rule identify_languages:
-    """Language identification by a linear layer, trained in isolation on features."""
+    """Language identification by a linear layer, trained on features of a model that stays fixed."""
     input:
-        features=features_folder,
-        choice=lambda wildcards: choice_of(RUNS[wildcards.run]),
+        features=lambda wildcards: plan.features_of("features", **wildcards),
+        choice=lambda wildcards: plan.choice(plan.runs[wildcards.run]),
     output:
         published="<results>/languages/{features}/{run}/seed{seed}.published.parquet",
         corrected="<results>/languages/{features}/{run}/seed{seed}.corrected.parquet",
@@ -16,25 +15,25 @@ rule identify_languages:
     benchmark:
         "<results>/benchmarks/identify_languages/{features}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        features=any_of(PROBES),
+        features=plan.any_of(plan.with_option("probe")),
     priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("identify_languages").threads
+    threads: plan.threads("identify_languages")
     resources:
-        mem_mb=memory("identify_languages"),
-        runtime=minutes("identify_languages"),
+        **plan.resources("identify_languages"),
         features=1,
     params:
-        hyperparameters=lambda wildcards: RUNS[wildcards.run].specification["hyperparameters"],
-        probe=lambda wildcards: PROBES[wildcards.features],
-        code=code("identify_languages"),
+        hyperparameters=lambda wildcards: plan.runs[wildcards.run].specification["hyperparameters"],
+        probe=lambda wildcards: plan.features[wildcards.features].probe,
+        code=plan.code("identify_languages"),
     script:
         "../scripts/identify_languages.py"
 
 
 rule draw_points:
-    """A sample of the test sets, kept: neither clusters nor maps encode again."""
+    """A sample of the test sets, kept, so that clusters and maps need not encode again."""
+    localrule: True
     input:
         "<results>/features/{features}/{model}",
     output:
@@ -42,7 +41,7 @@ rule draw_points:
     log:
         "<results>/logs/draw_points/{features}/{model}.log",
     wildcard_constraints:
-        features=any_of(SAMPLES),
+        features=plan.any_of(plan.with_option("sample")),
         model=r"[^/]+(/seed\d+)?",
     priority: 2
     conda:
@@ -50,8 +49,10 @@ rule draw_points:
     resources:
         features=1,
     params:
-        sample=sampling("seed", "per_cell", "per_language"),
-        code=code("draw_points"),
+        sample=lambda wildcards: plan.sample(
+            wildcards.features, "seed", "per_cell", "per_language"
+        ),
+        code=plan.code("draw_points"),
     script:
         "../scripts/draw_points.py"
 
@@ -59,7 +60,7 @@ rule draw_points:
 rule cluster_points:
     """K-means of a sample of the test sets against labels and languages."""
     input:
-        points_folder,
+        lambda wildcards: plan.features_of("points", **wildcards),
     output:
         "<results>/clusters/{features}/{run}/seed{seed}.json",
     log:
@@ -67,16 +68,15 @@ rule cluster_points:
     benchmark:
         "<results>/benchmarks/cluster_points/{features}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        features=any_of(SAMPLES),
+        features=plan.any_of(plan.with_option("sample")),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("cluster_points").threads
+    threads: plan.threads("cluster_points")
     resources:
-        mem_mb=memory("cluster_points"),
-        runtime=minutes("cluster_points"),
+        **plan.resources("cluster_points"),
     params:
-        sample=sampling("language_clusters"),
-        code=code("cluster_points"),
+        sample=lambda wildcards: plan.sample(wildcards.features, "language_clusters"),
+        code=plan.code("cluster_points"),
     script:
         "../scripts/cluster_points.py"
 
@@ -84,7 +84,7 @@ rule cluster_points:
 rule project_points:
     """t-SNE of the same sample."""
     input:
-        points_folder,
+        lambda wildcards: plan.features_of("points", **wildcards),
     output:
         "<results>/projections/{features}/{run}/seed{seed}.parquet",
     log:
@@ -92,16 +92,15 @@ rule project_points:
     benchmark:
         "<results>/benchmarks/project_points/{features}/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        features=any_of(SAMPLES),
+        features=plan.any_of(plan.with_option("sample")),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("project_points").threads
+    threads: plan.threads("project_points")
     resources:
-        mem_mb=memory("project_points"),
-        runtime=minutes("project_points"),
+        **plan.resources("project_points"),
     params:
-        sample=sampling("seed", "perplexity"),
-        code=code("project_points"),
+        sample=lambda wildcards: plan.sample(wildcards.features, "seed", "perplexity"),
+        code=plan.code("project_points"),
     script:
         "../scripts/project_points.py"
 
@@ -117,46 +116,18 @@ rule measure_similarity:
     benchmark:
         "<results>/benchmarks/measure_similarity/{features}/{model}.tsv"
     wildcard_constraints:
-        features=any_of(SIMILARITIES),
+        features=plan.any_of(plan.with_option("similarity")),
         model=r"[^/]+(/seed\d+)?",
     priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("measure_similarity").threads
+    threads: plan.threads("measure_similarity")
     resources:
-        mem_mb=memory("measure_similarity"),
-        runtime=minutes("measure_similarity"),
+        **plan.resources("measure_similarity"),
         features=1,
     params:
-        pivots=lambda wildcards: SIMILARITIES[wildcards.features]["pivots"],
-        stores=lambda wildcards: SIMILARITIES[wildcards.features]["stores"],
-        code=code("measure_similarity"),
+        pivots=lambda wildcards: plan.features[wildcards.features].similarity["pivots"],
+        stores=lambda wildcards: plan.features[wildcards.features].similarity["stores"],
+        code=plan.code("measure_similarity"),
     script:
         "../scripts/measure_similarity.py"
-
-
-localrules:
-    draw_points,
-    measure_transfer,
-
-
-rule measure_transfer:
-    """Scores by source, condition, language and seed, with significance tests."""
-    input:
-        lambda wildcards: [cell["path"] for cell in transfer_cells(wildcards.table)],
-    output:
-        "<results>/measurements/{table}.csv",
-    log:
-        "<results>/logs/measure_transfer/{table}.log",
-    wildcard_constraints:
-        table=any_of(TRANSFER),
-    conda:
-        "../../envs/mbert-atlas.yaml"
-    params:
-        cells=lambda wildcards: [{**cell, "path": None} for cell in transfer_cells(wildcards.table)],
-        table=lambda wildcards: TRANSFER[wildcards.table].model_dump(
-            include={"model", "against", "gains_over"}
-        ),
-        code=code("measure_transfer"),
-    script:
-        "../scripts/measure_transfer.py"

@@ -1,15 +1,11 @@
-# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with more word pieces.
-# Priority: every other job waits for encoders, so what leads to them goes first.
-
-
-localrules:
-    take_shipped_encoder,
+# Needs: paragraphs. Makes: encoders pretrained from scratch, or from another one with an extended vocabulary.
+# Priority: every other job waits for encoders, so what they need goes first.
 
 
 rule train_tokenizer:
     """A cased vocabulary over all languages: WordPiece, or for XLM-R SentencePiece's unigram."""
     input:
-        texts=pretraining_texts,
+        texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
     output:
         directory("<results>/encoders/{encoder}/tokenizer"),
     log:
@@ -19,27 +15,26 @@ rule train_tokenizer:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("train_tokenizer").threads
+    threads: plan.threads("train_tokenizer")
     resources:
-        mem_mb=memory("train_tokenizer"),
-        runtime=minutes("train_tokenizer"),
+        **plan.resources("train_tokenizer"),
     params:
-        pretraining=lambda wildcards: CONFIG.encoders[
-            wildcards.encoder
-        ].scratch.pretraining.model_dump(
-            mode="json",
-            include={"architecture", "vocabulary_size", "alphabet_size", "texts_per_language"},
+        pretraining=lambda wildcards: plan.pretraining(
+            wildcards.encoder,
+            *("architecture", "vocabulary_size", "alphabet_size", "texts_per_language"),
         ),
-        code=code("train_tokenizer"),
+        code=plan.code("train_tokenizer"),
     script:
         "../scripts/train_tokenizer.py"
 
 
 rule extend_encoder:
-    """Another encoder with more word pieces, not trained yet (Wang et al. 2020)."""
+    """Another encoder with a larger vocabulary, not trained yet (Wang et al. 2020)."""
     input:
-        encoder=lambda wildcards: encoder_folder(CONFIG.encoders[wildcards.encoder].changed.encoder),
-        texts=pretraining_texts,
+        encoder=lambda wildcards: plan.encoder(
+            plan.config.encoders[wildcards.encoder].changed.encoder
+        ),
+        texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
     output:
         directory("<results>/encoders/{encoder}/extended"),
     log:
@@ -49,15 +44,14 @@ rule extend_encoder:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("extend_encoder").threads
+    threads: plan.threads("extend_encoder")
     resources:
-        mem_mb=memory("extend_encoder"),
-        runtime=minutes("extend_encoder"),
+        **plan.resources("extend_encoder"),
     params:
-        changed=lambda wildcards: CONFIG.encoders[wildcards.encoder].changed.model_dump(
+        changed=lambda wildcards: plan.config.encoders[wildcards.encoder].changed.model_dump(
             mode="json", include={"extension", "seed"}
         ),
-        code=code("extend_encoder"),
+        code=plan.code("extend_encoder"),
     script:
         "../scripts/extend_encoder.py"
 
@@ -65,8 +59,8 @@ rule extend_encoder:
 rule encode_pretraining_texts:
     """The pretraining corpus as token ids."""
     input:
-        texts=pretraining_texts,
-        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+        texts=lambda wildcards: plan.pretraining_texts(wildcards.encoder),
+        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
     output:
         directory("<results>/tokens/{encoder}/pretraining"),
     log:
@@ -76,29 +70,24 @@ rule encode_pretraining_texts:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("encode_pretraining_texts").threads
+    threads: plan.threads("encode_pretraining_texts")
     resources:
-        mem_mb=memory("encode_pretraining_texts"),
-        runtime=minutes("encode_pretraining_texts"),
+        **plan.resources("encode_pretraining_texts"),
     params:
-        pretraining=lambda wildcards: pretraining(wildcards.encoder).model_dump(
-            mode="json",
-            include={"max_length", "texts_per_language", "sentences_per_language", "packed"},
+        pretraining=lambda wildcards: plan.pretraining(
+            wildcards.encoder,
+            *("max_length", "texts_per_language", "sentences_per_language", "packed"),
         ),
-        code=code("encode_pretraining_texts"),
+        code=plan.code("encode_pretraining_texts"),
     script:
         "../scripts/encode_pretraining_texts.py"
 
 
 rule start_embeddings:
-    """Word embeddings to begin with, from translations: supervision across languages."""
+    """Initial word embeddings from translations: supervision across languages."""
     input:
-        bitexts=lambda wildcards: [
-            table(name, language)
-            for name in aligned_start(wildcards.encoder).bitexts
-            for language in CONFIG.datasets[name].languages
-        ],
-        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+        bitexts=lambda wildcards: plan.start_bitexts(wildcards.encoder),
+        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
     output:
         directory("<results>/encoders/{encoder}/start"),
     log:
@@ -108,16 +97,15 @@ rule start_embeddings:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("start_embeddings").threads
+    threads: plan.threads("start_embeddings")
     resources:
-        mem_mb=memory("start_embeddings"),
-        runtime=minutes("start_embeddings"),
+        **plan.resources("start_embeddings"),
     params:
-        dims=lambda wildcards: pretraining(wildcards.encoder).hidden_size,
-        deviation=lambda wildcards: aligned_start(wildcards.encoder).deviation,
-        pairs=lambda wildcards: aligned_start(wildcards.encoder).pairs,
-        seed=lambda wildcards: CONFIG.encoders[wildcards.encoder].scratch.seed,
-        code=code("start_embeddings"),
+        dims=lambda wildcards: plan.pretraining(wildcards.encoder)["hidden_size"],
+        deviation=lambda wildcards: plan.aligned_start(wildcards.encoder).deviation,
+        pairs=lambda wildcards: plan.aligned_start(wildcards.encoder).pairs,
+        seed=lambda wildcards: plan.config.encoders[wildcards.encoder].scratch.seed,
+        code=plan.code("start_embeddings"),
     script:
         "../scripts/start_embeddings.py"
 
@@ -125,10 +113,10 @@ rule start_embeddings:
 rule pretrain:
     """Masked language modelling, from random weights or from a changed encoder."""
     input:
-        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
         tokens="<results>/tokens/{encoder}/pretraining",
         start=lambda wildcards: (
-            "<results>/encoders/{encoder}/start" if aligned_start(wildcards.encoder) else []
+            "<results>/encoders/{encoder}/start" if plan.aligned_start(wildcards.encoder) else []
         ),
     output:
         directory("<results>/encoders/{encoder}/model"),
@@ -139,69 +127,55 @@ rule pretrain:
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("pretrain").threads
+    threads: plan.threads("pretrain")
     resources:
-        mem_mb=memory("pretrain"),
-        runtime=minutes("pretrain"),
-        gpu=request("pretrain").gpu,
+        **plan.resources("pretrain"),
     params:
-        encoder=lambda wildcards: CONFIG.encoders[wildcards.encoder].model_dump(
+        encoder=lambda wildcards: plan.config.encoders[wildcards.encoder].model_dump(
             mode="json", include={"scratch", "changed"}, exclude={"scratch": {"shipped"}}
         ),
-        state=lambda wildcards: f"{RESULTS}/state/pretrain/{wildcards.encoder}",
-        code=code("pretrain"),
+        state=lambda wildcards: f"{plan.results}/state/pretrain/{wildcards.encoder}",
+        code=plan.code("pretrain"),
     script:
         "../scripts/pretrain.py"
 
 
 rule take_shipped_encoder:
-    """An encoder of the repository, checked, in single precision; its files' times say nothing."""
+    """An encoder of the repository, checked, in single precision; its files' times don't count."""
+    localrule: True
     output:
         directory("<results>/encoders/{encoder}/shipped"),
     log:
         "<results>/logs/take_shipped_encoder/{encoder}.log",
     wildcard_constraints:
-        encoder=any_of(SHIPPED),
+        encoder=plan.any_of(plan.shipped),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        folder=lambda wildcards: at_home(CONFIG.encoders[wildcards.encoder].scratch.shipped),
-        files=lambda wildcards: SHIPPED[wildcards.encoder],
-        code=code("take_shipped_encoder"),
+        folder=lambda wildcards: str(
+            plan.home / plan.config.encoders[wildcards.encoder].scratch.shipped
+        ),
+        files=lambda wildcards: plan.shipped[wildcards.encoder],
+        code=plan.code("take_shipped_encoder"),
     script:
         "../scripts/take_shipped_encoder.py"
 
 
-if not CONFIG.use_shipped:
-
-    TO_SHIP = {
-        name: item.scratch.shipped
-        for name, item in CONFIG.encoders.items()
-        if item.scratch and item.scratch.shipped
-    }
-
-    localrules:
-        ship_encoders,
+if not plan.config.use_shipped:
 
     rule ship_encoders:
-        """Put what has been trained into the repository; `make encoder` asks for it."""
+        """Put what has been trained into the repository; `make encoder` requests it."""
+        localrule: True
         input:
-            [f"<results>/encoders/{name}/model" for name in TO_SHIP],
+            [f"<results>/encoders/{name}/model" for name in plan.to_ship()],
         log:
             "<results>/logs/ship_encoders.log",
         conda:
             "../../envs/mbert-atlas.yaml"
         params:
-            folders=TO_SHIP,
-            specifications={name: shipping.specification(CONFIG, name) for name in TO_SHIP},
-            code={
-                script: code(script)
-                for script in (
-                    *(["miniature"] if CONFIG.miniature else []),
-                    *("extract_wikipedia", "read_plain_text", "read_bitext", "train_tokenizer"),
-                    *("start_embeddings", "encode_pretraining_texts", "pretrain"),
-                )
-            },
+            folders=plan.to_ship(),
+            specifications=plan.ship_specifications(),
+            code=plan.ship_code(),
         script:
             "../scripts/ship_encoders.py"

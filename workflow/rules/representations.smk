@@ -2,44 +2,35 @@
 
 
 rule extract_features:
-    """Vectors of one or more token stores under one model, as a paper registers them."""
+    """Vectors of one or more token stores under one model, as papers declare them."""
     input:
-        model=lambda wildcards: (
-            encoder_folder(wildcards.model)
-            if wildcards.model in CONFIG.encoders
-            else f"<results>/runs/{wildcards.model}/model"
-        ),
+        model=lambda wildcards: plan.features_model(wildcards.model),
         stores=lambda wildcards: [
-            store["folder"] for store in FEATURES[wildcards.features]["stores"].values()
+            store.folder for store in plan.features[wildcards.features].stores.values()
         ],
     output:
-        # Each takes gigabytes. What writes and what reads them shares the resource `features`, and readers go first, so that
-        # few of them lie there at once.
+        # Each takes gigabytes. Writers and readers share the resource `features`, and readers go first, so that few exist at
+        # once.
         temp(directory("<results>/features/{features}/{model}")),
     log:
         "<results>/logs/extract_features/{features}/{model}.log",
     benchmark:
         "<results>/benchmarks/extract_features/{features}/{model}.tsv"
     wildcard_constraints:
-        features=any_of(FEATURES),
+        features=plan.any_of(plan.features),
         model=r"[^/]+(/seed\d+)?",
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("extract_features").threads
+    threads: plan.threads("extract_features")
     resources:
-        mem_mb=memory("extract_features"),
-        runtime=minutes("extract_features"),
-        gpu=request("extract_features").gpu,
+        **plan.resources("extract_features"),
         features=1,
     params:
-        stores=lambda wildcards: {
-            name: {key: value for key, value in store.items() if key != "folder"}
-            for name, store in FEATURES[wildcards.features]["stores"].items()
-        },
-        pooling=lambda wildcards: FEATURES[wildcards.features]["pooling"],
-        layers=lambda wildcards: FEATURES[wildcards.features]["layers"],
-        code=code("extract_features"),
+        stores=lambda wildcards: plan.store_options(wildcards.features),
+        pooling=lambda wildcards: plan.features[wildcards.features].pooling,
+        layers=lambda wildcards: plan.features[wildcards.features].layers,
+        code=plan.code("extract_features"),
     script:
         "../scripts/extract_features.py"
 
@@ -47,10 +38,9 @@ rule extract_features:
 rule collect_vectors:
     """Token vectors of some languages, all layers: the moments of most, and a sample to probe."""
     input:
-        encoder=lambda wildcards: encoder_folder(wildcards.encoder),
-        store=lambda wildcards: encoded(
-            wildcards.encoder,
-            {"dataset": wildcards.dataset, "encoding": VECTORS[wildcards.dataset]["encoding"]},
+        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        store=lambda wildcards: plan.encoded(
+            wildcards.encoder, wildcards.dataset, plan.vectors[wildcards.dataset].encoding
         ),
     output:
         temp(directory("<results>/vectors/{encoder}/{dataset}/{group}")),
@@ -59,20 +49,19 @@ rule collect_vectors:
     benchmark:
         "<results>/benchmarks/collect_vectors/{encoder}/{dataset}/{group}.tsv"
     wildcard_constraints:
-        dataset=any_of(VECTORS),
+        dataset=plan.any_of(plan.vectors),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("collect_vectors").threads
+    threads: plan.threads("collect_vectors")
     resources:
-        mem_mb=memory("collect_vectors"),
-        runtime=minutes("collect_vectors"),
-        gpu=request("collect_vectors").gpu,
+        **plan.resources("collect_vectors"),
     params:
-        languages=lambda wildcards: language_parts(wildcards.dataset)[int(wildcards.group)],
+        languages=lambda wildcards: plan.language_groups(wildcards.dataset)[int(wildcards.group)],
         tokens=lambda wildcards: {
-            key: VECTORS[wildcards.dataset][key] for key in ("summed", "probed")
+            "summed": plan.vectors[wildcards.dataset].summed,
+            "probed": plan.vectors[wildcards.dataset].probed,
         },
-        code=code("collect_vectors"),
+        code=plan.code("collect_vectors"),
     script:
         "../scripts/collect_vectors.py"
 
@@ -80,10 +69,8 @@ rule collect_vectors:
 rule find_directions:
     """DensRay and LDA of all layers, from the moments of some languages (Liang et al. 2021)."""
     input:
-        lambda wildcards: vectors_folders(
-            wildcards.encoder,
-            wildcards.dataset,
-            LANGUAGE_SETS[wildcards.dataset].get(wildcards.languages),
+        lambda wildcards: plan.vectors_of(
+            wildcards.encoder, wildcards.dataset, wildcards.languages
         ),
     output:
         directory("<results>/directions/{encoder}/{dataset}/{languages}"),
@@ -92,28 +79,28 @@ rule find_directions:
     benchmark:
         "<results>/benchmarks/find_directions/{encoder}/{dataset}/{languages}.tsv"
     wildcard_constraints:
-        dataset=any_of(VECTORS),
+        dataset=plan.any_of(plan.vectors),
         languages="[a-z]+",
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("find_directions").threads
+    threads: plan.threads("find_directions")
     resources:
-        mem_mb=memory("find_directions"),
-        runtime=minutes("find_directions"),
+        **plan.resources("find_directions"),
     params:
-        languages=lambda wildcards: LANGUAGE_SETS[wildcards.dataset].get(wildcards.languages),
-        code=code("find_directions"),
+        languages=lambda wildcards: plan.vectors[wildcards.dataset].language_sets.get(
+            wildcards.languages
+        ),
+        code=plan.code("find_directions"),
     script:
         "../scripts/find_directions.py"
 
 
 rule language_means:
-    """What all texts of a language have in common, in every layer (Liu et al. 2020)."""
+    """The mean vector of all texts of a language, in every layer (Liu et al. 2020)."""
     input:
-        encoder=lambda wildcards: encoder_folder(wildcards.encoder),
-        store=lambda wildcards: encoded(
-            wildcards.encoder,
-            {"dataset": wildcards.dataset, "encoding": MEANS[wildcards.dataset]["encoding"]},
+        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
+        store=lambda wildcards: plan.encoded(
+            wildcards.encoder, wildcards.dataset, plan.means[wildcards.dataset]["encoding"]
         ),
     output:
         directory("<results>/means/{encoder}/{dataset}"),
@@ -122,18 +109,16 @@ rule language_means:
     benchmark:
         "<results>/benchmarks/language_means/{encoder}/{dataset}.tsv"
     wildcard_constraints:
-        dataset=any_of(MEANS),
+        dataset=plan.any_of(plan.means),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("language_means").threads
+    threads: plan.threads("language_means")
     resources:
-        mem_mb=memory("language_means"),
-        runtime=minutes("language_means"),
-        gpu=request("language_means").gpu,
+        **plan.resources("language_means"),
     params:
-        languages=lambda wildcards: CONFIG.datasets[wildcards.dataset].languages,
-        texts=lambda wildcards: MEANS[wildcards.dataset]["texts"],
-        code=code("language_means"),
+        languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
+        texts=lambda wildcards: plan.means[wildcards.dataset]["texts"],
+        code=plan.code("language_means"),
     script:
         "../scripts/language_means.py"
 
@@ -141,11 +126,8 @@ rule language_means:
 rule word_pair_distances:
     """L2 distances of related and unrelated word pairs under every model of one seed."""
     input:
-        pairs=lambda wildcards: (
-            f"<results>/tokens/{DISTANCES[wildcards.distances]['encoder']}/pairs/"
-            f"{DISTANCES[wildcards.distances]['bitext']}/{wildcards.language}/heldout"
-        ),
-        models=lambda wildcards: list(distance_models(wildcards).values()),
+        pairs=lambda wildcards: plan.heldout_pairs(wildcards.distances, wildcards.language),
+        models=lambda wildcards: plan.distance_models(**wildcards)["folder"],
     output:
         distances="<results>/distances/{distances}/{language}/seed{seed}.parquet",
         summary="<results>/distances/{distances}/{language}/seed{seed}.json",
@@ -154,18 +136,17 @@ rule word_pair_distances:
     benchmark:
         "<results>/benchmarks/word_pair_distances/{distances}/{language}/seed{seed}.tsv"
     wildcard_constraints:
-        distances=any_of(DISTANCES),
+        distances=plan.any_of(plan.distances),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("word_pair_distances").threads
+    threads: plan.threads("word_pair_distances")
     resources:
-        mem_mb=memory("word_pair_distances"),
-        runtime=minutes("word_pair_distances"),
-        gpu=request("word_pair_distances").gpu,
+        **plan.resources("word_pair_distances"),
     params:
-        panels=lambda wildcards: list(distance_models(wildcards)),
-        pairs=lambda wildcards: DISTANCES[wildcards.distances]["pairs"],
-        code=code("word_pair_distances"),
+        panels=lambda wildcards: plan.distance_models(**wildcards)["panel"],
+        protocols=lambda wildcards: plan.distance_models(**wildcards)["protocols"],
+        pairs=lambda wildcards: plan.distances[wildcards.distances].pairs,
+        code=plan.code("word_pair_distances"),
     script:
         "../scripts/word_pair_distances.py"

@@ -3,11 +3,13 @@
 
 
 rule find_word_contexts:
-    """Where the words of a dictionary stand in running texts, as token ids."""
+    """Contexts of a dictionary's words in running texts, as token ids."""
     input:
-        dictionaries=dictionary_tables,
-        texts=lambda wildcards: table(RETRIEVAL[wildcards.dictionary]["texts"], wildcards.language),
-        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+        dictionaries=lambda wildcards: plan.dictionaries(wildcards.dictionary, wildcards.language),
+        texts=lambda wildcards: plan.table(
+            plan.retrieval[wildcards.dictionary]["texts"], wildcards.language
+        ),
+        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
     output:
         directory("<results>/tokens/{encoder}/contexts/{dictionary}/{language}"),
     log:
@@ -15,19 +17,20 @@ rule find_word_contexts:
     benchmark:
         "<results>/benchmarks/find_word_contexts/{encoder}/{dictionary}/{language}.tsv"
     wildcard_constraints:
-        dictionary=any_of(RETRIEVAL),
+        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("find_word_contexts").threads
+    threads: plan.threads("find_word_contexts")
     resources:
-        mem_mb=memory("find_word_contexts"),
-        runtime=minutes("find_word_contexts"),
+        **plan.resources("find_word_contexts"),
     params:
-        side=dictionary_side,
+        side=lambda wildcards: "source" if wildcards.language == "en" else "target",
         options=lambda wildcards: {
-            key: value for key, value in RETRIEVAL[wildcards.dictionary].items() if key != "texts"
+            key: value
+            for key, value in plan.retrieval[wildcards.dictionary].items()
+            if key != "texts"
         },
-        code=code("find_word_contexts"),
+        code=plan.code("find_word_contexts"),
     script:
         "../scripts/find_word_contexts.py"
 
@@ -35,9 +38,10 @@ rule find_word_contexts:
 rule word_vectors:
     """Words as the mean over their contexts, all layers (Liu et al. 2020, section 3.1.1)."""
     input:
-        encoder=lambda wildcards: encoder_folder(wildcards.encoder),
+        encoder=lambda wildcards: plan.encoder(wildcards.encoder),
         contexts=lambda wildcards: (
-            f"<results>/tokens/{tokenised_by(wildcards.encoder)}/contexts/{{dictionary}}/{{language}}"
+            f"<results>/tokens/{plan.tokenised_by(wildcards.encoder)}/contexts/"
+            "{dictionary}/{language}"
         ),
     output:
         temp(directory("<results>/words/{encoder}/{dictionary}/{language}")),
@@ -46,26 +50,24 @@ rule word_vectors:
     benchmark:
         "<results>/benchmarks/word_vectors/{encoder}/{dictionary}/{language}.tsv"
     wildcard_constraints:
-        dictionary=any_of(RETRIEVAL),
+        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("word_vectors").threads
+    threads: plan.threads("word_vectors")
     resources:
-        mem_mb=memory("word_vectors"),
-        runtime=minutes("word_vectors"),
-        gpu=request("word_vectors").gpu,
+        **plan.resources("word_vectors"),
     params:
-        code=code("word_vectors"),
+        code=plan.code("word_vectors"),
     script:
         "../scripts/word_vectors.py"
 
 
 rule static_word_vectors:
-    """Words as the mean of static vectors of their pieces."""
+    """Words as the mean of static vectors of their subwords."""
     input:
         static="<results>/static/{static}/vectors",
-        tokenizer=lambda wildcards: tokenizer_folder(STATIC[wildcards.static]),
-        dictionaries=dictionary_tables,
+        tokenizer=lambda wildcards: plan.tokenizer(plan.static[wildcards.static]),
+        dictionaries=lambda wildcards: plan.dictionaries(wildcards.dictionary, wildcards.language),
     output:
         temp(directory("<results>/words/{static}/{dictionary}/{language}")),
     log:
@@ -73,17 +75,16 @@ rule static_word_vectors:
     benchmark:
         "<results>/benchmarks/static_word_vectors/{static}/{dictionary}/{language}.tsv"
     wildcard_constraints:
-        static=any_of(STATIC),
-        dictionary=any_of(RETRIEVAL),
+        static=plan.any_of(plan.static),
+        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("static_word_vectors").threads
+    threads: plan.threads("static_word_vectors")
     resources:
-        mem_mb=memory("static_word_vectors"),
-        runtime=minutes("static_word_vectors"),
+        **plan.resources("static_word_vectors"),
     params:
-        side=dictionary_side,
-        code=code("static_word_vectors"),
+        side=lambda wildcards: "source" if wildcards.language == "en" else "target",
+        code=plan.code("static_word_vectors"),
     script:
         "../scripts/static_word_vectors.py"
 
@@ -91,7 +92,7 @@ rule static_word_vectors:
 rule retrieve_words:
     """Ranks of translations by layer and direction (Liu et al. 2020, Eq. 1 and 2)."""
     input:
-        dictionary=lambda wildcards: table(wildcards.dictionary, wildcards.language),
+        dictionary=lambda wildcards: plan.table(wildcards.dictionary, wildcards.language),
         english="<results>/words/{vectors}/{dictionary}/en",
         other="<results>/words/{vectors}/{dictionary}/{language}",
     output:
@@ -101,15 +102,14 @@ rule retrieve_words:
     benchmark:
         "<results>/benchmarks/retrieve_words/{vectors}/{dictionary}/{language}.tsv"
     wildcard_constraints:
-        vectors=any_of([*CONFIG.encoders, *STATIC]),
-        dictionary=any_of(RETRIEVAL),
+        vectors=plan.any_of([*plan.config.encoders, *plan.static]),
+        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("retrieve_words").threads
+    threads: plan.threads("retrieve_words")
     resources:
-        mem_mb=memory("retrieve_words"),
-        runtime=minutes("retrieve_words"),
+        **plan.resources("retrieve_words"),
     params:
-        code=code("retrieve_words"),
+        code=plan.code("retrieve_words"),
     script:
         "../scripts/retrieve_words.py"

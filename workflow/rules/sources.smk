@@ -1,21 +1,14 @@
-# Needs: the network, a mirror folder, or nothing (miniature). Makes: the upstream files as they are.
+# Needs: the network, a mirror folder, or nothing (synthetic data). Makes: the upstream files as they are.
 
-HUB = {name: item.hub for name, item in CONFIG.encoders.items() if item.hub}
-
-
-if CONFIG.miniature:
-    WORLD = CONFIG.miniature
-    TEXTS = WORLD.model_dump(include={"seed": True, "sizes": {"stories", "foreign_words"}})
-    TEXTS["lending"] = WORLD.lending or WORLD.languages
-
-    for world in sorted({little_world(path) for path in UPSTREAM}):
+if plan.config.miniature:
+    for world in plan.worlds():
 
         rule:
             name:
                 world
-            # Write a little world in every upstream format.
+            # Write synthetic data in every upstream format.
             output:
-                [upstream(path) for path in UPSTREAM if little_world(path) == world],
+                plan.written_by(world),
                 manifest=f"<results>/{world}/MANIFEST.tsv",
             log:
                 f"<results>/logs/{world}.log",
@@ -23,35 +16,24 @@ if CONFIG.miniature:
                 f"<results>/benchmarks/{world}/all.tsv"
             conda:
                 "../../envs/mbert-atlas.yaml"
-            threads: request("miniature").threads
+            threads: plan.threads("miniature")
             resources:
-                mem_mb=memory("miniature"),
-                runtime=minutes("miniature"),
+                **plan.resources("miniature"),
             params:
-                # The size of one part is no reason to write the others again.
-                specification=(
-                    WORLD.model_dump(exclude={"sizes": {"stories"}})
-                    if world == "miniature"
-                    else TEXTS | {"languages": [world.rpartition("_")[2]]}
-                ),
-                only=sorted(
-                    {path.split("/")[0] for path in UPSTREAM if little_world(path) == world}
-                ),
-                code=code("miniature"),
+                specification=plan.world_specification(world),
+                only=sorted({path.split("/")[2] for path in plan.written_by(world)}),
+                code=plan.code("miniature"),
             script:
                 "../scripts/miniature.py"
 
 
-# Where a file comes from is no parameter of these rules, as its checksum says what is in it: with
+# Where a file comes from is no parameter of these rules, as its checksum identifies its content: with
 # another mirror, or offline, nothing is fetched again.
-localrules:
-    fetch_file,
-    fetch_encoder,
-    fetch,
 
 
 rule fetch_file:
     """Take one upstream file from the mirror or download it, and check its sha256."""
+    localrule: True
     output:
         "<downloads>/{path}",
     log:
@@ -67,6 +49,7 @@ rule fetch_file:
 
 rule fetch_encoder:
     """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
+    localrule: True
     output:
         directory("<downloads>/hf/{snapshot}"),
     log:
@@ -75,24 +58,21 @@ rule fetch_encoder:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        hub=lambda wildcards: next(
-            item.model_dump()
-            for item in HUB.values()
-            if snapshot_path(item.repository, item.revision) == f"hf/{wildcards.snapshot}"
-        ),
+        hub=lambda wildcards: plan.hubs()[f"hf/{wildcards.snapshot}"],
     script:
         "../scripts/fetch_encoder.py"
 
 
 rule fetch:
     """Everything that needs the internet, in one job, so that `all` finds it; run it on a login node."""
+    localrule: True
     log:
         "<results>/logs/fetch.log",
     retries: 2
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        paths=[] if CONFIG.miniature else sorted(UPSTREAM),
-        snapshots=[(item.repository, item.revision) for item in HUB.values()],
+        paths=[] if plan.config.miniature else sorted(plan.upstream_files),
+        snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
     script:
         "../scripts/fetch_all.py"

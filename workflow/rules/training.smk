@@ -1,12 +1,12 @@
 # Needs: encoders and tokenised data. Makes: models and predictions; no scores. A model goes when its last reader has run.
-# Resumable state lies in results/<run>/state, which Snakemake does not own: a killed job goes on from it.
+# Resumable state lies in results/<run>/state, outside Snakemake's control: a killed job resumes from it.
 
 
 rule encode_examples:
     """A dataset's examples as token ids for one way of encoding a task."""
     input:
         table="<results>/data/{dataset}.parquet",
-        tokenizer=lambda wildcards: tokenizer_folder(wildcards.encoder),
+        tokenizer=lambda wildcards: plan.tokenizer(wildcards.encoder),
     output:
         directory("<results>/tokens/{encoder}/examples/{encoding}/{dataset}"),
     log:
@@ -15,14 +15,13 @@ rule encode_examples:
         "<results>/benchmarks/encode_examples/{encoder}/{encoding}/{dataset}.tsv"
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("encode_examples").threads
+    threads: plan.threads("encode_examples")
     resources:
-        mem_mb=memory("encode_examples"),
-        runtime=minutes("encode_examples"),
+        **plan.resources("encode_examples"),
     params:
-        encoding=lambda wildcards: CONFIG.encodings[wildcards.encoding].model_dump(mode="json"),
-        languages=lambda wildcards: CONFIG.datasets[wildcards.dataset].languages,
-        code=code("encode_examples"),
+        encoding=lambda wildcards: plan.config.encodings[wildcards.encoding].model_dump(mode="json"),
+        languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
+        code=plan.code("encode_examples"),
     script:
         "../scripts/encode_examples.py"
 
@@ -30,30 +29,28 @@ rule encode_examples:
 rule adjust:
     """Cross-lingual adjustment (Efimov et al. 2022, Eq. 1)."""
     input:
-        encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
-        pairs=lambda wildcards: pairs_folder(RUNS[wildcards.run]),
+        encoder=lambda wildcards: plan.start(plan.runs[wildcards.run], wildcards.seed),
+        pairs=lambda wildcards: plan.pairs(plan.runs[wildcards.run]),
     output:
-        model=weights("<results>/runs/{run}/seed{seed}/model"),
+        model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),
         counts="<results>/runs/{run}/seed{seed}/counts.json",
     log:
         "<results>/logs/adjust/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/adjust/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=any_of(run.id for run in RUNS if run.kind == "adjustment"),
-    # Later than what reads its weights: else those of all adjustments lie there at once.
+        run=plan.any_of(run.id for run in plan.runs if run.kind == "adjustment"),
+    # Later than the readers of its weights: else those of all adjustments exist at once.
     priority: -1
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("adjust").threads
+    threads: plan.threads("adjust")
     resources:
-        mem_mb=memory("adjust"),
-        runtime=minutes("adjust"),
-        gpu=request("adjust").gpu,
+        **plan.resources("adjust"),
     params:
-        specification=lambda wildcards: RUNS[wildcards.run].specification,
-        state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
-        code=code("adjust"),
+        specification=lambda wildcards: plan.runs[wildcards.run].specification,
+        state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
+        code=plan.code("adjust"),
     script:
         "../scripts/adjust.py"
 
@@ -61,36 +58,33 @@ rule adjust:
 rule finetune:
     """Fine-tuning on a task, then predictions on its test sets."""
     input:
-        unpack(lambda wildcards: method_inputs(RUNS[wildcards.run])),
-        encoder=lambda wildcards: start_folder(RUNS[wildcards.run], wildcards.seed),
-        train=lambda wildcards: example_folder(
-            RUNS[wildcards.run], RUNS[wildcards.run].specification["train"]
-        ),
-        evaluate=lambda wildcards: [
-            example_folder(RUNS[wildcards.run], dataset)
-            for dataset in RUNS[wildcards.run].specification["evaluate"]
-        ],
-        choice=lambda wildcards: choice_of(RUNS[wildcards.run]),
+        unpack(lambda wildcards: plan.method_inputs(plan.runs[wildcards.run])),
+        encoder=lambda wildcards: plan.start(plan.runs[wildcards.run], wildcards.seed),
+        train=lambda wildcards: plan.training_examples(plan.runs[wildcards.run]),
+        evaluate=lambda wildcards: plan.test_examples(plan.runs[wildcards.run]),
+        choice=lambda wildcards: plan.choice(plan.runs[wildcards.run]),
     output:
-        model=weights("<results>/runs/{run}/seed{seed}/model"),
+        model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
     log:
         "<results>/logs/finetune/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
     wildcard_constraints:
-        run=any_of(run.id for run in RUNS if run.kind == "finetuning" and run.id not in DRAWS),
+        run=plan.any_of(
+            run.id
+            for run in plan.runs
+            if run.kind == "finetuning" and run.id not in plan.draws
+        ),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("finetune").threads
+    threads: plan.threads("finetune")
     resources:
-        mem_mb=memory("finetune"),
-        runtime=minutes("finetune"),
-        gpu=request("finetune").gpu,
+        **plan.resources("finetune"),
     params:
-        specification=lambda wildcards: RUNS[wildcards.run].specification,
-        state=lambda wildcards: f"{RESULTS}/state/{wildcards.run}/seed{wildcards.seed}",
-        code=code("finetune"),
+        specification=lambda wildcards: plan.runs[wildcards.run].specification,
+        state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
+        code=lambda wildcards: plan.run_code(plan.runs[wildcards.run]),
     script:
         "../scripts/finetune.py"
 
@@ -99,15 +93,15 @@ use rule finetune as finetune_draw with:
     output:
         predictions="<results>/runs/{run}/seed{seed}/predictions.parquet",
     wildcard_constraints:
-        run=any_of(DRAWS),
+        run=plan.any_of(plan.draws),
 
 
 rule choose_hyperparameters:
     """The best draw of a search, by development data."""
     input:
         lambda wildcards: [
-            f"<results>/runs/{run}/seed{RUNS[run].seeds[0]}/predictions.parquet"
-            for run in RUNS.draws(wildcards.search)
+            plan.predictions(plan.runs[run], plan.runs[run].seeds[0])
+            for run in plan.runs.draws(wildcards.search)
         ],
     output:
         "<results>/search/{search}.{protocol}.json",
@@ -116,16 +110,15 @@ rule choose_hyperparameters:
     benchmark:
         "<results>/benchmarks/choose_hyperparameters/{search}.{protocol}.tsv"
     wildcard_constraints:
-        search=any_of(RUNS.searches()),
+        search=plan.any_of(plan.runs.searches()),
     conda:
         "../../envs/mbert-atlas.yaml"
-    threads: request("choose_hyperparameters").threads
+    threads: plan.threads("choose_hyperparameters")
     resources:
-        mem_mb=memory("choose_hyperparameters"),
-        runtime=minutes("choose_hyperparameters"),
+        **plan.resources("choose_hyperparameters"),
     params:
-        draws=lambda wildcards: list(RUNS.draws(wildcards.search).values()),
-        choose_by=lambda wildcards: choose_by(wildcards.search, wildcards.protocol),
-        code=code("choose_hyperparameters"),
+        draws=lambda wildcards: list(plan.runs.draws(wildcards.search).values()),
+        choose_by=lambda wildcards: plan.choose_by(wildcards.search, wildcards.protocol),
+        code=plan.code("choose_hyperparameters"),
     script:
         "../scripts/choose_hyperparameters.py"

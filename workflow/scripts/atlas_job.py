@@ -55,7 +55,7 @@ def run(main, snakemake):
         logging.getLogger("mbert_atlas").addHandler(logging.StreamHandler(terminal))
     note = _Note(note_of(snakemake.log[0]))
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
-    from mbert_atlas.errors import AtlasError, TransientError, StoppedError
+    from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 
     def fail(how, sentence, more=""):
         _ignore_signals()

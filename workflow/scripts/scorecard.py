@@ -17,7 +17,7 @@ def main(snakemake):
     }
     frame = compare(
         list(map(Path, snakemake.input.measurements)),
-        list(map(Path, snakemake.params.reported)),
+        [Path(item["path"]) for item in snakemake.params.reported],
         contrasts=contrasts,
         comparable=snakemake.params.comparable,
     )

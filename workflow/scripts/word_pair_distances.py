@@ -4,11 +4,11 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.distances import word_pair_distances
+    from mbert_atlas.analysis.distances import Panel, word_pair_distances
 
-    folders = map(Path, snakemake.input.models)
+    params, folders = snakemake.params, map(Path, snakemake.input.models)
     word_pair_distances(
-        encoders=dict(zip(snakemake.params.panels, folders, strict=True)),
+        panels=list(map(Panel, params.panels, params.protocols, folders)),
         store=Path(snakemake.input.pairs),
         output=Path(snakemake.output.distances),
         summary=Path(snakemake.output.summary),

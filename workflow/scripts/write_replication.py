@@ -16,7 +16,7 @@ def main(snakemake):
     contrasts = [Contrast(*contrast) for contrast in params.contrasts]
     frame = compare(
         list(map(Path, snakemake.input.measurements)),
-        [Path(params.reported)],
+        [Path(params.reported["path"])],
         contrasts={paper: contrasts},
         comparable=params.comparable,
     )
@@ -33,7 +33,7 @@ def main(snakemake):
             drawing(item["paper"], item["artifact"], Path(item["path"]), params.names)
             for item in params.figures
         ],
-        prose=Path(params.prose).read_text(encoding="utf-8"),
+        prose=Path(params.prose["path"]).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
         names=params.names,
         conditions=params.conditions,

@@ -1,4 +1,4 @@
-"""What the paper claims, and what its artifacts are called."""
+"""Title, contrasts and table titles of the paper."""
 
 from mbert_atlas.scorecard.rules import Contrast
 
@@ -19,14 +19,14 @@ CONTRASTS = (
     Contrast("table9", "adjusted_30K", "original"),
     Contrast("table9", "adjusted_100K", "original"),
 )
-FIGURES = {
-    "table2": "Zero-shot inference before and after cross-lingual adjustment",
-    "table3": "Zero-shot named entities before and after cross-lingual adjustment",
-    "table4": "Zero-shot questions before and after cross-lingual adjustment",
+TITLES = {
+    "table2": "Zero-shot XNLI before and after cross-lingual adjustment",
+    "table3": "Zero-shot NER before and after cross-lingual adjustment",
+    "table4": "Zero-shot QA before and after cross-lingual adjustment",
     "table5": "Gain by the number of parallel sentences",
-    "table6": "Gain by how the pieces of a word become one vector",
-    "table7": "Gain by what is pulled together",
-    "table8": "Answers in the language of training, before and after adjustment",
+    "table6": "Gain by how subwords are aggregated into one vector",
+    "table7": "Gain by what is aligned",
+    "table8": "QA in the training language, before and after adjustment",
     "table9": "{languages} with an extended vocabulary, before and after adjustment",
 }
-"""Titles of the figures that show a table; the config fills what stands in braces."""
+"""Titles of tables; the config fills in the names in braces."""

@@ -59,10 +59,10 @@ def check(config: Any) -> None:
             check_language(config, f"{at}.languages", code, paper.bitext)
         for panel, shown in figure.panels.items():
             _check_panel(config, f"{at}.panels.{panel}", shown)
-            if panels.setdefault(panel, shown) != shown or ":" in panel:
+            if panels.setdefault(panel, shown) != shown:
                 raise Mistake(
                     f"{at}.panels.{panel}",
-                    "a panel has one name and one family in all figures, without a colon",
+                    "a panel has one name and one family in all figures",
                     "rename it",
                 )
             for code in figure.languages:

@@ -1,35 +1,43 @@
-"""What the conditions are called that its tables and figures compare."""
+"""Figures 1 and 2: histograms of word pair distances."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping, Sequence
 
-from mbert_atlas.config.transfer import TransferTable
-from mbert_atlas.plan.runs import RunTable
+from matplotlib.figure import Figure
 
-_SIZE = re.compile(r"(\w+)_(\d+)K")
+from mbert_atlas.cells import Cell
+from mbert_atlas.figures.distances import (
+    distance_grid,
+    distance_histograms,
+    panel_titles,
+    read_distances,
+)
 
 
-def by_size(table: TransferTable, runs: RunTable) -> dict[str, str]:
-    """Return what conditions named by a number of sentences are called: the number that they have.
+def draw_distances(
+    cells: Sequence[Cell], panels: Sequence[str], language: str, protocol: str
+) -> Figure:
+    """Draw Figure 1: the models of one language, a panel each."""
+    titles = panel_titles(panels)
+    shown = read_distances(cells, protocol)
+    return distance_histograms(
+        shown.assign(panel=shown["panel"].map(titles)),
+        title=f"{language} and English, last layer, {protocol}",
+        panels=list(titles.values()),
+    )
 
-    ``adjusted_30K`` is ``adjusted, 1,500 sentences (30K in the paper)`` where the config says so.
 
-    Args:
-        table: of the config.
-        runs: of the same config.
-    """
-    found = {}
-    for test in table.tests.values():
-        for _, condition, shown in table.families(test):
-            if match := _SIZE.fullmatch(condition):
-                family, _, own = shown.partition("/")
-                language = own or (test.languages or table.languages)[0]
-                start = runs.get(family, language, "published").start
-                if start is None:
-                    continue
-                number = runs[start].specification["hyperparameters"]["sentences"]
-                stated = 1000 * int(match[2])
-                beside = "" if number == stated else f" ({match[2]}K in the paper)"
-                found[condition] = f"{match[1]}, {number:,} sentences{beside}"
-    return found
+def draw_distance_grid(
+    cells: Sequence[Cell], panels: Sequence[str], names: Mapping[str, str], protocol: str
+) -> Figure:
+    """Draw Figure 2: every language and model, small."""
+    return distance_grid(
+        read_distances(cells, protocol),
+        title=f"Words of each language and English, last layer, {protocol}",
+        languages={cell.language: names[cell.language] for cell in cells},
+        panels={
+            panel: text.replace(", then ", ",\nthen ")
+            for panel, text in panel_titles(panels).items()
+        },
+    )

@@ -1,22 +1,80 @@
-"""What the paper says about distances in its text."""
+"""Measures of Table 1, Figures 1 and 2, and section 5.4."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.files import read_json
 
 _SHARES = {
     f"top_{count}_dimensions_share": f"l2_share_top{count}_dims_percent" for count in (10, 100)
 }
 
 
-def average_shares(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of section 5.4: how much of the squared distance few dimensions carry.
+def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the articles of each Wikipedia (Table 1), from the cards of the dataset."""
+    for cell in cells:
+        count = read_json(Path(cell.path))["counts"]["articles"]
+        for protocol in PROTOCOLS:
+            yield {"target": cell.language, "value": count, "protocol": protocol, "n": count}
+
+
+def measure_separation(
+    cells: Sequence[Cell], panels: Collection[str], shares: bool
+) -> list[dict[str, Any]]:
+    """Return the rows of a figure of distances.
+
+    By panel, language, protocol and seed: the mean L2 distances, their ratio, the separation AUC
+    and the percentage of the squared distance in the 10 and 100 most influential dimensions.
 
     Args:
-        rows: what :func:`mbert_atlas.analysis.separation.measure_separation` yields; the shares
-            are averaged over languages and the models tuned on NLI (panels that end in ``nli``).
+        cells: JSON files of a language and seed each, see
+            :func:`mbert_atlas.analysis.distances.word_pair_distances`.
+        panels: those that the figure shows.
+        shares: also return the rows of section 5.4, which is about all NLI models.
+    """
+    rows = [row for cell in cells for row in _separations(cell, panels)]
+    return [*rows, *average_shares(rows)] if shares else rows
+
+
+def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]]:
+    for summary in read_json(Path(cell.path)):
+        if summary["panel"] not in panels:
+            continue
+        shares = summary["squared_distance_share"]
+        values = {
+            "mean_ratio": summary["mean_ratio"],
+            "separation_auc": summary["separation_auc"],
+            "mean_distance_related": summary["related"]["mean"],
+            "mean_distance_unrelated": summary["unrelated"]["mean"],
+            "top_10_dimensions_share": 100 * shares["top10"]["all"],
+            "top_100_dimensions_share": 100 * shares["top100"]["all"],
+        }
+        for protocol in summary["protocols"]:
+            for metric, value in values.items():
+                yield {
+                    "task": "word_distance",
+                    "condition": summary["panel"],
+                    "target": cell.language,
+                    "metric": metric,
+                    "value": value,
+                    "protocol": protocol,
+                    "seed": cell.seed,
+                    "n": summary["related"]["n"],
+                }
+
+
+def average_shares(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of section 5.4: the share of the squared distance in few dimensions.
+
+    Args:
+        rows: of :func:`measure_separation`; the shares are averaged over languages and the models
+            fine-tuned on NLI (panels that end in ``nli``).
     """
     shares: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for row in rows:

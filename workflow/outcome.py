@@ -1,0 +1,83 @@
+"""What happens when a run starts and when it has failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from snakemake.exceptions import WorkflowError
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.scorecard.reasons import write_reasons
+from mbert_atlas.sources import Register, require_available
+from workflow.plan import WorkflowPlan
+
+
+def keep_weights_of_single_targets(workflow: Any) -> None:
+    """Keep models unless `all` is made: another target may read what this one does not."""
+    targets = workflow.dag_settings.targets
+    if targets and "all" not in targets:
+        for job in workflow.dag.jobs:
+            if job.rule.name in ("adjust", "finetune"):
+                for path in job.output:
+                    path.flags.pop("temp", None)
+
+
+def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
+    """Check at once that all upstream files that jobs need can be fetched.
+
+    Raises:
+        WorkflowError: if one cannot, unless the config allows running with missing data.
+    """
+    downloads = plan.config.downloads
+    needed = sorted(
+        str(Path(path).relative_to(downloads))
+        for job in workflow.dag.needrun_jobs()
+        if job.rule.name in ("fetch_file", "fetch_encoder")
+        for path in job.output
+    )
+    try:
+        require_available(
+            needed,
+            register=Register.read(plan.home / "resources/sources.yaml"),
+            mirror=plan.config.mirror,
+            downloads=downloads,
+            offline=plan.config.offline,
+        )
+    except AtlasError as error:
+        if not plan.config.without_missing:
+            raise WorkflowError(str(error)) from None
+        logger.warning(f"{error} Running without what needs them.")
+
+
+def report_failures(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
+    """Log which artifacts failed jobs have prevented, and why, and list them in a file."""
+    causes: dict[Any, list[Any]] = {}  # by job: the failed jobs that it depends on
+    for failed in workflow.scheduler.failed:
+        behind = [failed]
+        for job in behind:
+            if failed not in causes.setdefault(job, []):
+                causes[job].append(failed)
+                behind += [one for one in workflow.dag.depending[job] if one.rule.name != "all"]
+    missing = {str(path): failures for job, failures in causes.items() for path in job.output}
+    rows = {
+        (paper, artifact.name, _reason(job))
+        for paper, artifact in plan.shown("")
+        for path in plan.targets(paper, artifact)
+        for job in missing.get(plan.resolved(path), [])
+    }
+    for reason in sorted({reason for *_, reason in rows}):
+        names = sorted(f"{paper} {artifact}" for paper, artifact, why in rows if why == reason)
+        logger.error(f"Not made: {', '.join(names)}. {reason}")
+    if rows:
+        write_reasons(sorted(rows), plan.not_run)
+        logger.error(f"{plan.not_run} lists this; the target `available` makes pages of the rest.")
+
+
+def _reason(job: Any) -> str:
+    """Return the sentence with which a job failed, from its log."""
+    log = Path(str(job.log[0])) if job.log else None
+    lines = log.read_text(errors="replace").splitlines() if log and log.exists() else []
+    errors = [line.partition(" ERROR ")[2] for line in lines if " ERROR " in line]
+    # The name of the logger comes first.
+    return errors[-1].partition(": ")[2] if errors else f"{job.rule.name} failed, see {log}"

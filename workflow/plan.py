@@ -1,0 +1,302 @@
+"""The one object that rules use: a config's plan, with resources and code fingerprints of jobs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from snakemake.exceptions import WorkflowError
+from snakemake.io import directory, temp
+from snakemake.logging import logger
+
+from mbert_atlas import papers
+from mbert_atlas.cells import as_values, files_of
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.model import Config
+from mbert_atlas.config.reading import BASE
+from mbert_atlas.config.resources import Resources
+from mbert_atlas.encoders import shipping
+from mbert_atlas.encoders.folders import check_folder
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.files import sha256_of
+from mbert_atlas.fingerprint import fingerprints
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan import datasets
+from mbert_atlas.plan.plan import Plan
+from mbert_atlas.plan.runs import Run
+from mbert_atlas.scorecard.claims import read_claims
+from workflow.supervision import growth
+
+_REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
+"""How rules and artifacts name what they request from the config's ``resources``."""
+
+
+def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> WorkflowPlan:
+    """Validate the config and plan what it asks for.
+
+    Args:
+        workflow: Snakemake's workflow.
+        config: the merged config; ``downloads``, ``mirror`` and ``offline`` are replaced by their
+            validated values, as scripts that fetch read them there.
+        home: folder of the repository.
+
+    Raises:
+        WorkflowError: names all mistakes of the config and of the files that it names.
+    """
+    try:
+        languages = Languages.read(home / "resources/languages.csv")
+        read = _read(workflow, config, home, languages)
+        plan = WorkflowPlan(read, languages, _shipped(workflow, read, home), home)
+        if workflow.is_main_process:  # and not again in every job
+            _check_files(plan)
+    except AtlasError as error:
+        raise WorkflowError(str(error)) from None
+    config |= read.model_dump(include={"downloads", "mirror", "offline"})
+    if workflow.is_main_process and not (workflow.overwrite_configfiles or read.preset):
+        logger.info(
+            "No preset is given: this is the scale of the papers, with all their data and days of "
+            "GPU time. For a first look: --configfile config/demo.yaml."
+        )
+    return plan
+
+
+class WorkflowPlan(Plan):
+    """A plan with what Snakemake needs to know of its jobs."""
+
+    def __init__(
+        self,
+        config: Config,
+        languages: Languages,
+        shipped: Mapping[str, Mapping[str, str]],
+        home: Path,
+    ) -> None:
+        super().__init__(config, languages, shipped, home)
+        self.not_run = f"{self.results}/not_run.csv"
+        self.upstream_files = datasets.upstream_files(config, languages)
+        self.draws = {run for search in self.runs.searches() for run in self.runs.draws(search)}
+        self._code = fingerprints(
+            home.resolve() / "workflow/scripts", Path(".snakemake/fingerprints.json")
+        )
+
+    def own_rules(self) -> list[str]:
+        """Return the papers with rules of real computation that no other paper has."""
+        return [
+            name for name in self.papers if (self.home / f"workflow/rules/{name}.smk").is_file()
+        ]
+
+    # What jobs request
+
+    def request(self, rule: str) -> Resources:
+        """Return what the config says that a job of a rule requests."""
+        return self.config.resources.get(rule, Resources())
+
+    def threads(self, rule: str) -> int:
+        """Return the threads of a rule's jobs."""
+        return self.request(rule).threads
+
+    def resources(self, rule: str) -> dict[str, Any]:
+        """Return memory (MB) and time (minutes), more after an attempt that ran short, and GPUs."""
+        request = self.request(rule)
+        found: dict[str, Any] = {
+            "mem_mb": _growing("memory", request.mem_mb),
+            "runtime": _growing("time", request.runtime),
+        }
+        return found | ({"gpu": request.gpu} if request.gpu else {})
+
+    def code(self, *names: str) -> str:
+        """Return a fingerprint of scripts or functions and the code they reach: a rerun trigger."""
+        return "-".join(self._code.get(name, "") for name in names)
+
+    @staticmethod
+    def any_of(names: Iterable[Any]) -> str:
+        """Return a regular expression for any of these names; for none, one that matches nothing."""
+        return "|".join(sorted(set(map(str, names)))) or "(?!)"
+
+    # Records as inputs and parameters
+
+    def inputs(self, kind: str, key: str) -> list[str]:
+        """Return the files behind a record: of ``measurements`` or ``figures``, ``paper/name``."""
+        return files_of(getattr(self, kind)[key].cells())
+
+    def values(self, kind: str, key: str) -> list[dict[str, Any]]:
+        """Return the cells of a record without their files, as parameter."""
+        return as_values(getattr(self, kind)[key].cells())
+
+    def columns(self, key: str) -> dict[str, str]:
+        """Return the columns that all rows of a measurement share."""
+        paper, artifact = self.artifact_of[key]
+        return {"paper": paper, "artifact": artifact.name, **self.measurements[key].columns}
+
+    def large_measurements(self, is_large: bool) -> list[str]:
+        """Return the measurements that are jobs with resources, or the others."""
+        return [key for key, item in self.measurements.items() if bool(item.resources) == is_large]
+
+    def measurement_resource(self, what: str, key: str, attempt: int) -> int:
+        """Return memory (MB) or time (minutes) of a large measurement; retries get more."""
+        amount: int = getattr(self.request(self.measurements[key].resources), what)
+        return amount * attempt
+
+    def labels(self, kind: str, key: str) -> dict[str, str]:
+        """Return the labels of a figure in Snakemake's report."""
+        figure = self.figures[key]
+        return {"language": figure.language, "protocol": figure.protocol, "kind": kind}
+
+    def with_content(self, name: str) -> dict[str, str]:
+        """Return path and content hash of a file of the repository, as parameter.
+
+        As an input it would trigger by its time, which a fresh clone changes.
+        """
+        file = self.home / name
+        return {"path": str(file), "sha256": sha256_of(file)}
+
+    def reported(self, paper: str) -> dict[str, str]:
+        """Return the file with the numbers that a paper reports, as parameter."""
+        return self.with_content(f"resources/reported/{paper}.csv")
+
+    def reported_beside(self, key: str) -> dict[str, str | None] | None:
+        """Return the reported numbers that a figure shows too; without path where not comparable."""
+        if not self.figures[key].reported:
+            return None
+        paper, _ = self.artifact_of[key]
+        return dict(self.reported(paper)) if self.config.comparable else {"path": None}
+
+    # Data and encoders
+
+    def temporary(self, name: str) -> Any:
+        """Return a model folder as an output that goes when its last reader has run."""
+        return directory(name) if self.config.keep_models else temp(directory(name))
+
+    def hubs(self) -> dict[str, dict[str, Any]]:
+        """Return the encoders from the hub by the path of their snapshot."""
+        return {
+            self.snapshot(name): item.hub.model_dump()
+            for name, item in self.config.encoders.items()
+            if item.hub
+        }
+
+    def world_specification(self, world: str) -> dict[str, Any]:
+        """Return the part of the miniature's config that decides what one rule writes."""
+        miniature = self.config.miniature
+        assert miniature is not None
+        if world == "miniature":  # the size of one part is no reason to write the others again
+            return miniature.model_dump(exclude={"sizes": {"stories"}})
+        texts = miniature.model_dump(include={"seed": True, "sizes": {"stories", "foreign_words"}})
+        lending = miniature.lending or miniature.languages
+        return texts | {"lending": lending, "languages": [world.rpartition("_")[2]]}
+
+    def gold_sources(self, dataset: str, language: str) -> list[dict[str, Any]]:
+        """Return how the gold links of a bitext are read, as parameter."""
+        if not self.gold(dataset, language):
+            return []
+        return self.described(self.config.alignment.gold[dataset], [language])["sources"][language]
+
+    def run_code(self, run: Run) -> str:
+        """Return the fingerprint of the code that a fine-tuning run depends on."""
+        return self.code("finetune")
+
+    def to_ship(self) -> dict[str, str]:
+        """Return the encoders that the repository ships, and their folders."""
+        return {
+            name: item.scratch.shipped
+            for name, item in self.config.encoders.items()
+            if item.scratch and item.scratch.shipped
+        }
+
+    def ship_specifications(self) -> dict[str, dict[str, Any]]:
+        """Return what each of these encoders is made from."""
+        return {name: shipping.specification(self.config, name) for name in self.to_ship()}
+
+    # What a run costs
+
+    def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:
+        """Return the stage that each benchmarked rule's cost is attributed to, and its paper."""
+        found = {}
+        for rule in rules:
+            if rule.benchmark:
+                stem = Path(rule.snakefile).stem
+                own = {"stage": "analysis", "paper": stem} if stem in self.papers else None
+                found[rule.name] = own or {"stage": "analysis" if stem == "artifacts" else stem}
+        return found
+
+    def charged(self) -> dict[str, str]:
+        """Return the paper that a job's cost is attributed to, by a part of its path."""
+        return {
+            **{paper: paper for paper in self.papers},
+            **{
+                f"{name}.{protocol}": family.paper
+                for name, family in self.config.runs.items()
+                for protocol in PROTOCOLS
+            },
+            **{run.id: run.paper for run in self.runs},
+        }
+
+    def prediction(self, workflow: Any) -> str:
+        """Return the command that estimates ``all`` for the presets and settings of this start."""
+        words = [sys.executable, str(self.home / "workflow/predict.py"), "all"]
+        for path in workflow.overwrite_configfiles:
+            words += ["--configfile", str(path)]
+        for key, value in workflow.config_settings.config.items():
+            words += ["--config", f"{key}={json.dumps(value)}"]
+        if workflow.local_exec:
+            limits = {name: item.value for name, item in workflow.global_resources.items()}
+            words += ["--local", "--cores", str(limits["_cores"])]
+            words += ["--gpus", str(limits.get("gpu", 0))]
+        else:
+            words += ["--jobs", str(workflow.nodes)]
+        return shlex.join(words)
+
+
+def _growing(what: str, amount: int) -> Callable[..., int]:
+    """Return a resource function; Snakemake recognises its arguments by their names."""
+    return lambda wildcards, attempt, rulename: amount * growth(what, rulename, wildcards, attempt)
+
+
+def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
+    # Snakemake lists the presets of the command line first, although they override the others.
+    presets = len(workflow.overwrite_configfiles)
+    is_module = workflow.modifier.skip_configfile
+    below = [home / BASE, *papers.config_files(config, home)] if is_module else []
+    sources = [
+        *(home / "workflow/rules").glob("*.smk"),
+        *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
+    ]
+    return papers.read_config(
+        config,
+        [*below, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
+        languages=[item.code for item in languages],
+        rules={name for path in sources for name in _REQUESTED.findall(path.read_text())},
+        typed=workflow.config_settings.config,
+    )
+
+
+def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str, str]]:
+    """Return the sha256 of the files of each encoder that is taken from the repository."""
+    found: dict[str, Mapping[str, str]] = {}
+    for name, encoder in config.encoders.items():
+        if config.use_shipped and encoder.scratch and encoder.scratch.shipped:
+            folder = home / encoder.scratch.shipped
+            reason = shipping.why_train(folder, shipping.specification(config, name))
+            if not reason:
+                found[name] = shipping.require_whole(folder)
+            elif workflow.is_main_process:
+                logger.info(f"encoders.{name} is trained: {reason}.")
+    return found
+
+
+def _check_files(plan: Plan) -> None:
+    """Check the files that the config names, before any job starts."""
+    codes = [item.code for item in plan.languages]
+    for name in plan.config.papers:
+        claims, reported = Path(plan.claims_file(name)), Path(plan.reported_file(name))
+        read_claims(claims, name, reported, languages=codes)
+    for encoder in plan.config.encoders.values():
+        if encoder.folder:
+            check_folder(Path(encoder.folder))
+    if plan.config.mirror and not Path(plan.config.mirror).is_dir():
+        problem = f"there is no folder {plan.config.mirror}"
+        raise DataError("config", "key mirror", problem, "correct the path")

@@ -1,0 +1,127 @@
+# Needs: predictions, vectors, results of analyses. Makes: every measurement, figure and table that a paper declares in
+# mbert_atlas/papers/<paper>/artifacts.py, and a target per paper and artifact. CPU only.
+
+
+rule measure:
+    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n."""
+    localrule: True
+    input:
+        lambda wildcards: plan.inputs("measurements", wildcards.measurement),
+    output:
+        "<results>/measurements/{measurement}.csv",
+    log:
+        "<results>/logs/measure/{measurement}.log",
+    wildcard_constraints:
+        measurement=plan.any_of(plan.large_measurements(False)),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        measure=lambda wildcards: plan.measurements[wildcards.measurement].measure,
+        cells=lambda wildcards: plan.values("measurements", wildcards.measurement),
+        options=lambda wildcards: plan.measurements[wildcards.measurement].options(),
+        columns=lambda wildcards: plan.columns(wildcards.measurement),
+        code=lambda wildcards: plan.code(
+            "measure", plan.measurements[wildcards.measurement].measure
+        ),
+    script:
+        "../scripts/measure.py"
+
+
+# The same as a submitted job, for measurements that take minutes.
+use rule measure as measure_large with:
+    localrule: False
+    benchmark:
+        "<results>/benchmarks/measure_large/{measurement}.tsv"
+    wildcard_constraints:
+        measurement=plan.any_of(plan.large_measurements(True)),
+    threads: lambda wildcards: plan.threads(plan.measurements[wildcards.measurement].resources)
+    resources:
+        mem_mb=lambda wildcards, attempt: plan.measurement_resource(
+            "mem_mb", wildcards.measurement, attempt
+        ),
+        runtime=lambda wildcards, attempt: plan.measurement_resource(
+            "runtime", wildcards.measurement, attempt
+        ),
+
+
+rule render_figure:
+    """One figure, as its record says."""
+    localrule: True
+    input:
+        lambda wildcards: plan.inputs("figures", wildcards.figure),
+    output:
+        report(
+            "<results>/figures/{figure}.png",
+            caption="../report/artifact.rst",
+            category=lambda wildcards: plan.artifact_of[wildcards.figure][0],
+            subcategory=lambda wildcards: plan.headline(wildcards.figure),
+            labels=lambda wildcards: plan.labels("figure", wildcards.figure),
+        ),
+        "<results>/figures/{figure}.svg",
+    log:
+        "<results>/logs/render_figure/{figure}.log",
+    wildcard_constraints:
+        figure=plan.any_of(plan.figures),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        draw=lambda wildcards: plan.figures[wildcards.figure].draw,
+        cells=lambda wildcards: plan.values("figures", wildcards.figure),
+        options=lambda wildcards: plan.figures[wildcards.figure].options(),
+        reported=lambda wildcards: plan.reported_beside(wildcards.figure),
+        caption=lambda wildcards: plan.artifact_of[wildcards.figure][1].caption,
+        code=lambda wildcards: plan.code("render_figure", plan.figures[wildcards.figure].draw),
+    script:
+        "../scripts/render_figure.py"
+
+
+rule render_table:
+    """One table: reported and reproduced cells, from its measurements only."""
+    localrule: True
+    input:
+        measurements=lambda wildcards: plan.table_measurements(wildcards.table),
+        facts=lambda wildcards: plan.tables[wildcards.table].facts_from or [],
+    output:
+        html=report(
+            "<results>/tables/{table}.html",
+            caption="../report/table.rst",
+            category=lambda wildcards: plan.artifact_of[wildcards.table][0],
+            subcategory=lambda wildcards: plan.headline(wildcards.table),
+            labels={"language": "all", "protocol": "both", "kind": "table"},
+        ),
+        csv="<results>/tables/{table}.csv",
+    log:
+        "<results>/logs/render_table/{table}.log",
+    wildcard_constraints:
+        table=plan.any_of(plan.tables),
+    conda:
+        "../../envs/mbert-atlas.yaml"
+    params:
+        paper=lambda wildcards: plan.artifact_of[wildcards.table][0],
+        artifact=lambda wildcards: plan.tables[wildcards.table].name,
+        title=lambda wildcards: plan.claims(plan.artifact_of[wildcards.table][0]).TITLE,
+        contrasts=lambda wildcards: plan.contrasts(plan.artifact_of[wildcards.table][0]),
+        facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
+        conditions=lambda wildcards: dict(plan.artifact_of[wildcards.table][1].conditions),
+        names=plan.language_names(),
+        reported=lambda wildcards: plan.reported(plan.artifact_of[wildcards.table][0]),
+        comparable=plan.config.comparable,
+        code=plan.code("render_table"),
+    script:
+        "../scripts/render_table.py"
+
+
+for paper in plan.papers:
+    for artifact in plan.papers[paper].artifacts:
+
+        rule:
+            name:
+                f"{paper}_{artifact.name}"
+            input:
+                plan.targets(paper, artifact),
+
+    rule:
+        name:
+            paper
+        input:
+            plan.made("", paper),

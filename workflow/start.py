@@ -1,0 +1,94 @@
+"""Checks of a start: the command line before the config, the targets after the rules."""
+
+from __future__ import annotations
+
+import re
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from snakemake.cli import parse_args
+from snakemake.exceptions import WorkflowError
+
+from mbert_atlas import papers
+from mbert_atlas.config.reading import BASE, read_yaml
+from mbert_atlas.errors import DataError, joined
+from mbert_atlas.plan.plan import Plan
+
+_GIVEN_ONCE = {"--configfile": ("--configfile", "--configfiles"), "--config": ("--config", "-C")}
+"""Options that take several values; a second one drops the values of the first."""
+
+
+def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
+    """Reject a start whose command line, folder or config files cannot be meant.
+
+    Raises:
+        WorkflowError: says what is wrong and how to start instead.
+    """
+    is_module = Path(workflow.basedir).resolve() != home.resolve()
+    if not (BASE.is_file() or is_module):
+        raise WorkflowError(
+            f"{Path.cwd()} has no {BASE}; start Snakemake in the folder of the repository: "
+            f"cd {workflow.basedir}, or add --directory {workflow.basedir}."
+        )
+    if not workflow.is_main_process:
+        return
+    if _command_line(workflow):
+        typed = sys.argv[1 : sys.argv.index("--") if "--" in sys.argv else None]
+        for option, spellings in _GIVEN_ONCE.items():
+            if sum(item.partition("=")[0] in spellings for item in typed) > 1:
+                raise WorkflowError(
+                    f"{option} is given twice, and the second drops the values of the first; "
+                    f"write it once, with all its values: {option} ONE TWO."
+                )
+    if workflow.resource_settings.cores == 0:
+        raise WorkflowError("--cores 0 leaves no core to work with; write --cores 1 or more.")
+    mistakes: list[DataError] = []
+    files = [home / BASE, *papers.config_files(config, home), *workflow.overwrite_configfiles]
+    for path in files:
+        try:
+            read_yaml(Path(path))
+        except DataError as error:
+            mistakes += getattr(error, "errors", [error])
+    if mistakes:
+        raise WorkflowError(str(joined(mistakes)))
+
+
+def check_targets(workflow: Any, plan: Plan) -> None:
+    """Reject targets that no rule makes, and suggest similar ones.
+
+    Raises:
+        WorkflowError: names the target.
+    """
+    if not workflow.modifier.is_main_snakefile():
+        return  # the targets are another workflow's
+    options = _command_line(workflow)
+    rules = [item for item in workflow.rules if not item.has_wildcards()]
+    names = [item.name for item in rules]
+    outputs = [str(path) for item in rules for path in item.output]
+    for target in options.targets if options else ():
+        if target in names or Path(target).exists():
+            continue
+        if patterns := [item.output for item in workflow.rules if item.name == target]:
+            pattern = re.sub(r",[^{}]*}", "}", str(patterns[0][0]))
+            raise WorkflowError(f"{target!r} makes one file of many: name it, as in {pattern}.")
+        if any(item.is_producer(str(Path(target))) for item in workflow.rules):
+            continue
+        near = get_close_matches(target, [*names, *outputs], 3)
+        seeds = sorted({seed for run in plan.runs for seed in run.seeds})
+        fix = "snakemake --list-target-rules lists the targets."
+        if near:
+            fix = f"did you mean {' or '.join(near)}?"
+        elif "seed" in target:
+            fix = f"the seeds are {', '.join(map(str, seeds))}."
+        elif target.startswith("results/") and not target.startswith(f"{plan.results}/"):
+            fix = f"with this config, results are in {plan.results}."
+        raise WorkflowError(f"Nothing makes {target!r}; {fix}")
+
+
+def _command_line(workflow: Any) -> Any:
+    """Return the options of this process, or none if it is not Snakemake but uses the workflow."""
+    if Path(sys.argv[0]).name in ("snakemake", "__main__.py") and workflow.is_main_process:
+        return parse_args(sys.argv[1:])[1]
+    return None
