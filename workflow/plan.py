@@ -114,7 +114,7 @@ class WorkflowPlan(Plan):
 
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:
-        """Return a regular expression for any of these names; for none, one that matches nothing."""
+        """Return a regular expression for any of these names; of none it matches nothing."""
         return "|".join(sorted(set(map(str, names)))) or "(?!)"
 
     # Records as inputs and parameters
@@ -159,7 +159,7 @@ class WorkflowPlan(Plan):
         return self.with_content(f"resources/reported/{paper}.csv")
 
     def reported_beside(self, key: str) -> dict[str, str | None] | None:
-        """Return the reported numbers that a figure shows too; without path where not comparable."""
+        """Return the reported numbers that a figure shows; without path if not comparable."""
         if not self.figures[key].reported:
             return None
         paper, _ = self.artifact_of[key]

@@ -526,7 +526,7 @@ def _scheduler(
 
 @contextmanager
 def writing_weights(path: Path) -> Iterator[None]:
-    """Turn what torch and safetensors raise on a full disk, while writing, into a TransientError."""
+    """Turn what torch and safetensors raise on a full disk into a TransientError."""
     try:
         yield
     except (RuntimeError, SafetensorError) as error:
