@@ -14,7 +14,7 @@ Model = Literal["mbert", "xlmr"]
 TaskName = Literal["pos", "ner"]
 Probe = Literal["identification", "typology", "similarity"]
 Method = Literal["densray", "lda"]
-_Source = Literal["en", "en+de+zh"]
+Source = Literal["en", "en+de+zh"]
 
 
 class Tokens(ConfigModel):
@@ -68,12 +68,12 @@ class Removal(ConfigModel):
 class Transfer(ConfigModel):
     """What holds languages apart, and what it is compared with (Tables 1 to 6)."""
 
-    runs: dict[TaskName, dict[_Source, str | None]] = Field(
+    runs: dict[TaskName, dict[Source, str | None]] = Field(
         description="Families of the baselines by language of training; -l-dar and "
         "-l-dar-<layers> after it are those of the regulariser; null leaves one out."
     )
     datasets: dict[TaskName, str] = Field(description="Test sets.")
-    layers: dict[TaskName, dict[_Source, list[str]]] = Field(
+    layers: dict[TaskName, dict[Source, list[str]]] = Field(
         description="Sets of layers of Table 6."
     )
 

@@ -1,18 +1,25 @@
-"""What the figures show: which rows, in which panel, along what."""
+"""The curves of Figures 1 to 5: which measurements, in which panel, along which axis."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
+
+from mbert_atlas.analysis.measurements import read_measurements
+from mbert_atlas.cells import Cell
+from mbert_atlas.figures.curves import curve_plot
 
 NAMES = {
     "densray_first": "DensRay [0:x]",
     "densray_next": "DensRay [x:2x]",
-    "densray_random": "x at random (beside DensRay)",
+    "densray_random": "random baseline (DensRay)",
     "lda_first": "LDA [0:x]",
     "lda_next": "LDA [x:2x]",
-    "lda_random": "x at random (beside LDA)",
+    "lda_random": "random baseline (LDA)",
     "densray": "DensRay",
     "lda": "LDA",
     "mbert_densray": "mBERT, DensRay",
@@ -20,64 +27,79 @@ NAMES = {
     "xlmr_densray": "XLM-R, DensRay",
     "xlmr_lda": "XLM-R, LDA",
 }
-"""What lines are called."""
-_PROBES = {
-    "identification": "identification",
-    "typology": "typology",
-    "similarity": "similarity",
-}
-_MODELS = {"mbert": "mBERT", "xlmr": "XLM-R"}
-_TASKS = {"pos": "parts of speech", "ner": "named entities"}
+"""Labels of the lines; their order decides what a line looks like in all figures."""
 LAYOUTS: dict[str, dict[str, Any]] = {
-    "figure1": {"along_label": "x, dimensions", "value_label": "%", "columns": 3},
-    "figure2": {"along_label": "last dimension", "value_label": "points", "columns": 3},
+    "figure1": {"along_label": "x (dimensions)", "value_label": "%", "columns": 3},
+    "figure2": {"along_label": "last dimension", "value_label": "gain (points)", "columns": 3},
     "figure3": {"along_label": "layer (0: embeddings)", "value_label": "%", "columns": 3},
-    "figure4": {"along_label": "x, directions taken away", "value_label": "F1 lost, points"},
-    "figure5": {"along_label": "last dimension", "value_label": "points", "columns": 1},
+    "figure4": {"along_label": "removed directions", "value_label": "F1 drop (points)"},
+    "figure5": {"along_label": "last dimension", "value_label": "gain (points)", "columns": 1},
 }
 """See :func:`mbert_atlas.figures.curves.curve_plot`."""
+_METRICS = {"figure2": "score_gain", "figure4": "f1_lost", "figure5": "score_gain"}
+_MODELS = {"mbert": "mBERT", "xlmr": "XLM-R"}
+_TASKS = {"pos": "POS", "ner": "NER"}
+_TRAINING = {"frozen": "frozen", "tuned": "fine-tuned"}
+_WINDOW = re.compile(r"(densray|lda)_(\d+|random)-(\d+)")
 
 
-def shown(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
-    """Return what a figure draws of its measurements.
+def draw_curves(
+    cells: Sequence[Cell], *, artifact: str, protocol: str, title: str, sets: Sequence[str]
+) -> Figure:
+    """Draw a figure's measurements under one protocol.
 
     Args:
-        frame: the measurements of the figure.
-        artifact: its name.
+        cells: one, of the measurements' file.
+        artifact: which figure.
+        protocol: ``published`` or ``corrected``.
+        title: goes above the figure, with the protocol.
+        sets: names of Figure 5's sets of languages.
+    """
+    return curve_plot(
+        curves(read_measurements(cells[0].path), artifact, protocol),
+        title=f"{title}, {protocol}",
+        names=NAMES,
+        order=[*NAMES, *sets],
+        **LAYOUTS[artifact],
+    )
+
+
+def curves(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
+    """Return the points of a figure's curves.
+
+    Args:
+        frame: the figure's measurements.
+        artifact: which figure.
         protocol: ``published`` or ``corrected``.
 
     Returns:
         Columns ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
     """
     frame = frame[frame["protocol"] == protocol]
-    frame = frame[~frame["condition"].str.endswith(("_rank", "_majority"))]
-    metric = {"figure4": "f1_lost", "figure2": "score_gain", "figure5": "score_gain"}
-    frame = frame[frame["metric"] == metric.get(artifact, "score")]
-    frame = frame[~frame["layers"].isin(["lower", "upper"])]
+    frame = frame[frame["metric"] == _METRICS.get(artifact, "score")]
     rows: list[Any] = frame.to_dict("records")
-    drawn = pd.DataFrame(
-        [_place(row, artifact) for row in rows],
-        columns=["panel", "line", "along", "value", "seed"],
-    )
-    return drawn.dropna(subset=["along"]).sort_values("along", kind="stable")
+    points = [
+        (*place, row["value"], row["seed"]) for row in rows if (place := _place(row, artifact))
+    ]
+    names = ["panel", "line", "along", "value", "seed"]
+    return pd.DataFrame(points, columns=names).sort_values("along", kind="stable")
 
 
-def _place(row: dict[str, Any], artifact: str) -> tuple[Any, ...]:
-    kind, _, window = row["condition"].partition("_")
-    numbers = row["value"], row["seed"]
-    panel = f"{_MODELS[row['model']]}, {_PROBES.get(row['task'], '')}"
-    if artifact == "figure1":
-        name, _, stop = window.rpartition("-")
-        if name.startswith("random"):
-            return panel, f"{kind}_random", int(stop) if name == "random" else None, *numbers
-        way, size = ("first", int(stop)) if name == "0" else ("next", int(name))
-        return panel, f"{kind}_{way}", size, *numbers
-    if artifact == "figure2":
-        return panel, kind, int(window.rpartition("-")[2]), *numbers
+def _place(row: dict[str, Any], artifact: str) -> tuple[str, str, int] | None:
+    """Return panel, line and number of a row; none if the figure does not show it."""
     if artifact == "figure3":
-        return _PROBES[row["task"]], f"{row['model']}_{kind}", int(row["layers"]), *numbers
+        line = f"{row['model']}_{row['condition']}"
+        return (row["task"], line, int(row["layers"])) if row["layers"].isdigit() else None
     if artifact == "figure4":
-        method, _, first = window.partition("_")
-        panel = f"{_TASKS[row['task']]}, {kind}"
-        return panel, f"{row['model']}_{method}", int(first), *numbers
-    return "", row["target"], int(window.rpartition("-")[2]), *numbers
+        training, method, first = row["condition"].split("_")
+        panel = f"{_TASKS[row['task']]}, {_TRAINING[training]}"
+        return (panel, f"{row['model']}_{method}", int(first)) if first.isdigit() else None
+    window = _WINDOW.fullmatch(row["condition"])
+    if window is None:
+        return None
+    method, start, stop = window.groups()
+    panel = f"{_MODELS[row['model']]}, {row['task']}"
+    if artifact == "figure1":
+        kind = {"0": "first", "random": "random"}.get(start, "next")
+        return panel, f"{method}_{kind}", int(start if kind == "next" else stop)
+    return (panel, method, int(stop)) if artifact == "figure2" else ("", row["target"], int(stop))

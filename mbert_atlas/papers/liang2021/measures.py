@@ -1,89 +1,102 @@
-"""Probes by window and layer, what is lost without directions, and transfer with L-DAR."""
+"""Probes by window and layer, F1 without the first directions, and transfer with L-DAR."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
-from mbert_atlas.analysis.transfer import Cell, scores_of, tag_f1
+from mbert_atlas.analysis.transfer import scores_of, tag_f1
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.files import read_parquet
 
 HEADLINES = {
     "published": {"accuracy", "micro_f1", "v_measure"},
     "corrected": {"accuracy", "micro_f1", "ami"},
 }
-"""What is called ``score``, of pairs of languages, typology, clusters; others keep their names."""
-_TABLE = ["protocol", "seed", "n", "metric", "value"]
+"""Metrics named ``score``, by protocol: of identification, typology and clusters."""
+_RESULT = ["protocol", "seed", "n", "metric", "value"]
+Row = dict[str, Any]
+
+# Figures 1 to 3 and 5: cells are files of ``schemas.LANGUAGE_PROBES``
 
 
-def by_window(frame: pd.DataFrame, layer: int, **columns: Any) -> Iterator[dict[str, Any]]:
-    """Yield the probes of one layer by window: the first dimensions, the next, or some at random.
-
-    Args:
-        frame: what ``probe_languages`` wrote.
-        layer: which layer.
-        columns: of all rows.
-    """
-    shown = frame[(frame["layer"] == layer) & (frame["kind"] != "window")]
-    for row in _rows(shown):
-        yield {**columns, "condition": _window(row), "layers": str(layer)} | _values(row)
+def measure_windows(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
+    """Yield the probes of one layer by window: the first, the next, or random dimensions."""
+    for columns, frame in _probes(cells):
+        for row in _rows(frame[(frame["layer"] == layer) & (frame["kind"] != "window")]):
+            yield {**columns, "condition": _window(row), "layers": str(layer), **_result(row)}
 
 
-def over_random(
-    frame: pd.DataFrame, layer: int, width: int, **columns: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield what a narrow window has beyond as many random dimensions (Figures 2 and 5).
+def measure_gains(cells: Sequence[Cell], layer: int, width: int) -> Iterator[Row]:
+    """Yield the gain of narrow windows over as many random dimensions, in points.
 
-    The published identification of languages takes off the random dimensions of its last pair
+    The published identification of languages subtracts the random dimensions of its last pair
     alone.
 
     Args:
-        frame: what ``probe_languages`` wrote.
+        cells: the probes.
         layer: which layer.
         width: dimensions of the windows.
-        columns: of all rows.
-
-    Yields:
-        Rows whose metric ends in ``_gain``, in points.
     """
-    frame = frame[frame["layer"] == layer]
     place = ["protocol", "seed", "method", "metric"]
-    random = frame[frame["kind"].isin(["random", "random_last"]) & (frame["stop"] == width)]
-    # `random_last` comes behind `random` and stands in its place.
-    baseline = random.sort_values("kind").groupby(place)["value"].last()
-    for row in _rows(frame[frame["kind"] == "window"]):
-        key = tuple(row[name] for name in place)
-        if key in baseline.index:
-            own = {**columns, "condition": _window(row), "layers": str(layer)} | _values(row)
-            gain = row["value"] - baseline[key]
-            yield own | {"metric": f"{own['metric']}_gain", "value": gain}
+    for columns, frame in _probes(cells):
+        frame = frame[frame["layer"] == layer]
+        random = frame[frame["kind"].isin(["random", "random_last"]) & (frame["stop"] == width)]
+        # `random_last` comes after `random` and replaces it.
+        baseline = random.sort_values("kind").groupby(place)["value"].last()
+        for row in _rows(frame[frame["kind"] == "window"]):
+            key = tuple(row[name] for name in place)
+            if key in baseline.index:
+                result = _result(row)
+                result |= {
+                    "metric": f"{result['metric']}_gain",
+                    "value": row["value"] - baseline[key],
+                }
+                yield {**columns, "condition": _window(row), "layers": str(layer), **result}
 
 
-def by_layer(frame: pd.DataFrame, size: int, **columns: Any) -> Iterator[dict[str, Any]]:
-    """Yield the probes of the first ``size`` dimensions of every layer.
+def measure_layers(cells: Sequence[Cell], sizes: Mapping[str, int]) -> Iterator[Row]:
+    """Yield the probes of the first dimensions of every layer.
 
-    Besides, as layers ``lower`` and ``upper``, the means over each half of the Transformer layers,
-    so that claims hold of encoders of any depth.
+    The layers ``lower`` and ``upper`` are means over each half of the Transformer layers, so that
+    claims apply to encoders of any depth.
+
+    Args:
+        cells: the probes.
+        sizes: number of dimensions by probe.
     """
-    shown = frame[(frame["kind"] == "first") & (frame["stop"] == size)]
-    for row in _rows(shown):
-        yield {**columns, "condition": row["method"], "layers": str(row["layer"])} | _values(row)
-    halves = shown[shown["layer"] > 0]
-    middle = halves["layer"].max() / 2
-    named = halves.assign(half=(halves["layer"] > middle).map({False: "lower", True: "upper"}))
-    keys = ["method", "half", *_TABLE[:-1]]
-    for row in _rows(named.groupby(keys)["value"].mean().reset_index()):
-        yield {**columns, "condition": row["method"], "layers": row["half"]} | _values(row)
+    keys = ["method", "half", *_RESULT[:-1]]
+    for columns, frame in _probes(cells):
+        frame = frame[(frame["kind"] == "first") & (frame["stop"] == sizes[columns["task"]])]
+        for row in _rows(frame):
+            layer = str(row["layer"])
+            yield {**columns, "condition": row["method"], "layers": layer, **_result(row)}
+        halves = frame[frame["layer"] > 0]
+        is_upper = halves["layer"] > halves["layer"].max() / 2
+        halves = halves.assign(half=is_upper.map({False: "lower", True: "upper"}))
+        for row in _rows(halves.groupby(keys)["value"].mean().reset_index()):
+            yield {**columns, "condition": row["method"], "layers": row["half"], **_result(row)}
 
 
-def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+def _probes(cells: Sequence[Cell]) -> Iterator[tuple[Row, pd.DataFrame]]:
+    for cell in cells:
+        columns = {"task": cell.task, "model": cell.model}
+        columns |= {"target": cell.language} if cell.language else {}
+        yield columns, read_parquet(cell.path).to_pandas()
+
+
+def _rows(frame: pd.DataFrame) -> list[Row]:
     rows: list[Any] = frame.to_dict("records")
     return rows
 
 
-def _window(row: Mapping[str, Any]) -> str:
+def _window(row: Row) -> str:
     if row["kind"] == "majority":
         return f"{row['method']}_majority"
     if row["kind"].startswith("random"):
@@ -91,31 +104,59 @@ def _window(row: Mapping[str, Any]) -> str:
     return f"{row['method']}_{row['start']}-{row['stop']}"
 
 
-def _values(row: Mapping[str, Any]) -> dict[str, Any]:
-    values = {name: row[name] for name in _TABLE}
+def _result(row: Row) -> Row:
+    result = {name: row[name] for name in _RESULT}
     is_headline = row["metric"] in HEADLINES[row["protocol"]]
-    return values | ({"metric": "score"} if is_headline else {})
+    return result | ({"metric": "score"} if is_headline else {})
 
 
-def lost_without(
-    scores: pd.DataFrame, way: str, protocols: Sequence[str], rank: int, **columns: Any
-) -> Iterator[dict[str, Any]]:
-    """Yield the F1 of the whole space less that without its first directions (Figure 4).
+# Figure 4
+
+
+def measure_removal(cells: Sequence[Cell], rank: int) -> Iterator[Row]:
+    """Yield the drop in F1 without the first directions.
+
+    F1 is of bare tags under both protocols, fine-tuned as frozen.
 
     Args:
-        scores: with ``method``, ``first``, ``language``, ``value`` (percent), ``n``, ``seed``; the
-            whole space as ``first`` 0, whichever the method.
-        way: ``frozen`` or ``tuned``.
-        protocols: those for which this holds.
-        rank: how many directions tell languages apart.
+        cells: of condition ``frozen``, files of ``schemas.SUBSPACE_SCORES``; of condition
+            ``tuned``, predictions, with ``method`` and ``first`` among the facts.
+        rank: number of directions that identify languages.
+    """
+    finetuned: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for cell in cells:
+        if cell.condition == "frozen":
+            scores = read_parquet(cell.path).to_pandas()
+            columns = {"task": cell.task, "model": cell.model, "source": cell.source}
+            yield from f1_drops(scores, "frozen", PROTOCOLS, rank, **columns)
+        else:
+            value, n = f1_of(replace(cell, protocol="published"))
+            score = {"language": cell.language, "seed": cell.seed, "value": value, "n": n}
+            finetuned[cell.task, cell.protocol].append({**cell.facts, **score})
+    for (task, protocol), rows in sorted(finetuned.items()):
+        columns = {"task": task, "model": "mbert", "source": "en"}
+        yield from f1_drops(pd.DataFrame(rows), "tuned", [protocol], rank, **columns)
+
+
+def f1_drops(
+    scores: pd.DataFrame, training: str, protocols: Sequence[str], rank: int, **columns: Any
+) -> Iterator[Row]:
+    """Yield the mean F1 of the whole space less that without its first directions, in points.
+
+    Args:
+        scores: with ``method``, ``first``, ``language``, ``value`` (percent), ``seed``; the whole
+            space as ``first`` 0 of any method.
+        training: ``frozen`` or ``tuned``.
+        protocols: those that share these scores.
+        rank: number of directions that identify languages.
         columns: of all rows.
 
     Yields:
-        Means over languages, in points; ``condition`` is ``<way>_<method>_<first>``, and of the
-        number that is nearest to the rank ``<way>_<method>_rank`` too.
+        ``condition`` is ``<training>_<method>_<first>``; the ``first`` nearest to the rank also
+        comes as ``<training>_<method>_rank``.
     """
-    grouped = scores.groupby(["method", "first", "seed"])["value"]
-    means = grouped.agg(["mean", "size"]).reset_index()
+    means = scores.groupby(["method", "first", "seed"])["value"].agg(["mean", "size"])
+    means = means.reset_index()
     whole = means[means["first"] == 0].groupby("seed")["mean"].first()
     nearest = min(set(scores["first"]) - {0}, key=lambda first: abs(first - rank), default=None)
     for row in _rows(means[means["first"] > 0]):
@@ -123,7 +164,7 @@ def lost_without(
         for protocol, name in product(protocols, names):
             yield {
                 **columns,
-                "condition": f"{way}_{row['method']}_{name}",
+                "condition": f"{training}_{row['method']}_{name}",
                 "target": "mean",
                 "metric": "f1_lost",
                 "value": whole[row["seed"]] - row["mean"],
@@ -133,49 +174,51 @@ def lost_without(
             }
 
 
-def measure_preservation(
-    cells: Sequence[tuple[Cell, str]], means: bool
-) -> Iterator[dict[str, Any]]:
-    """Yield F1 by language of test, or its means (appendix B.3).
+# Tables 1 to 6
 
-    Tags are scored as XTREME's script does under ``published``: seqeval on bare tags, where equal
-    tags next to each other are one span. Under ``corrected`` each word counts for itself.
+
+def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
+    """Yield F1 by target language, or its means (appendix B.3).
 
     Args:
-        cells: predictions, and the layers that are held.
-        means: yield the means over the languages of training (``train``), the others
-            (``zero_shot``) and all, not the languages and ``avg``. The first and the last set of
-            layers are there as ``bottom`` and ``top``, too, for claims of encoders of any depth.
+        cells: predictions; L-DAR on some layers names them.
+        means: yield the means over training languages (``train``), the others (``zero_shot``) and
+            all, not the languages and ``avg``. The first and the last set of layers also come as
+            ``bottom`` and ``top``, so that claims apply to encoders of any depth.
     """
-    found: dict[tuple[Any, ...], dict[str, tuple[float, int]]] = {}
-    sets = list(dict.fromkeys(layers for _, layers in cells if layers))
-    ends = dict(zip(("bottom", "top"), (sets[0], sets[-1]), strict=True)) if sets else {}
-    for cell, layers in cells:
-        for shown in [layers, *(name for name, own in ends.items() if own == layers and means)]:
-            place = (cell.task, cell.source, cell.condition, shown, cell.protocol, cell.seed)
-            found.setdefault(place, {})[cell.language] = f1_of(cell)
+    scores: dict[tuple[Any, ...], dict[str, tuple[float, int]]] = {}
+    sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
+    ends = {"bottom": sets[0], "top": sets[-1]} if sets and means else {}
+    for cell in cells:
+        for layers in [cell.layers, *(end for end, some in ends.items() if some == cell.layers)]:
+            place = (cell.task, cell.source, cell.condition, layers, cell.protocol, cell.seed)
+            scores.setdefault(place, {})[cell.language] = f1_of(cell)
     names = ("task", "source", "condition", "layers", "protocol", "seed")
-    for place, scores in found.items():
-        here: dict[str, Any] = dict(zip(names, place, strict=True)) | {"metric": "f1"}
-        trained = here["source"].split("+")
-        groups = {"avg": list(scores)}
+    for place, by_language in scores.items():
+        columns: Row = dict(zip(names, place, strict=True)) | {"metric": "f1"}
+        groups = {"avg": list(by_language)}
         if means:
+            trained = columns["source"].split("+")
             groups = {
-                "train": [code for code in scores if code in trained],
-                "zero_shot": [code for code in scores if code not in trained],
-                "all": list(scores),
+                "train": [code for code in by_language if code in trained],
+                "zero_shot": [code for code in by_language if code not in trained],
+                "all": list(by_language),
             }
         else:
-            for code, (value, n) in scores.items():
-                yield here | {"target": code, "value": value, "n": n}
+            for code, (value, n) in by_language.items():
+                yield columns | {"target": code, "value": value, "n": n}
         for target, codes in groups.items():
             if codes:
-                value = sum(scores[code][0] for code in codes) / len(codes)
-                yield here | {"target": target, "value": value, "n": len(codes)}
+                value = sum(by_language[code][0] for code in codes) / len(codes)
+                yield columns | {"target": target, "value": value, "n": len(codes)}
 
 
 def f1_of(cell: Cell) -> tuple[float, int]:
-    """Return the F1 of a run in a language in percent, and how many items it is of."""
+    """Return the F1 of a run in a language in percent, and the number of items.
+
+    POS is scored as XTREME's script does under ``published``: seqeval on bare tags, where adjacent
+    equal tags are one span. Under ``corrected`` it is accuracy over words.
+    """
     if cell.kind == "tagging" and cell.protocol == "published":
         return tag_f1(cell)
     scores, n = scores_of(cell)

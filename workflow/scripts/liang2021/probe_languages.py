@@ -12,7 +12,7 @@ def main(snakemake):
     table = probe_languages(
         list(map(Path, snakemake.input.vectors)),
         Path(snakemake.input.directions),
-        params.task,
+        snakemake.wildcards.probe,
         probing=params.probing,
         seeds=params.seeds,
         features=features_of(read_parquet(snakemake.input.typology)),

@@ -1,0 +1,327 @@
+"""Figures 1 to 5 and Tables 1 to 6, and what they need computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
+from mbert_atlas.plan.files import Files
+from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.records import (
+    Artifact,
+    Features,
+    Figure,
+    Measurement,
+    PaperPlan,
+    Store,
+    Table,
+    TokenVectors,
+)
+
+METHODS = ["densray", "lda"]
+PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
+_CAPTION = (
+    "{title}. ``published``: probes as in the authors' code. ``corrected``: all pairs of languages,"
+    " typology of held-out languages, and similarity adjusted for chance. Lines are means over"
+    " seeds, bands range from the lowest to the highest seed."
+)
+_FIGURES = {
+    "figure1": "Probes of the first, the next and of random dimensions",
+    "figure2": "Probes of narrow windows: gain over as many random dimensions",
+    "figure3": "Probes of the first dimensions, by layer",
+    "figure4": "POS and NER without the first directions",
+    "figure5": "Language identification within a family: gain over random dimensions",
+}
+_TABLES: dict[str, tuple[list[TaskName], list[Source], str]] = {
+    "table1": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with and without L-DAR"),
+    "table2": (["pos"], ["en"], "POS with and without L-DAR, trained on English"),
+    "table3": (["pos"], ["en+de+zh"], "POS with and without L-DAR, trained on three languages"),
+    "table4": (["ner"], ["en"], "NER with and without L-DAR, trained on English"),
+    "table5": (["ner"], ["en+de+zh"], "NER with and without L-DAR, trained on three languages"),
+    "table6": (["pos", "ner"], ["en", "en+de+zh"], "Mean F1 with L-DAR on some layers"),
+}
+"""Tasks, training languages and title."""
+
+
+def plan_paper(plan: Files) -> PaperPlan:
+    """Return the paper's artifacts and what they need computed."""
+    paper = section(plan)
+    return PaperPlan(
+        artifacts=[*_figures(plan), *_tables(plan)],
+        features={
+            f"liang2021/{model}-{task}-{part}": Features(
+                stores={"words": Store(_examples(plan, encoder, task, dataset), unit="word")},
+                pooling="first",
+                layers=[paper.layers],
+            )
+            for model, encoder in paper.encoders.items()
+            for task, datasets in paper.removal.datasets.items()
+            for part, dataset in zip(("train", "test"), datasets, strict=True)
+        },
+        vectors={
+            texts: TokenVectors(
+                encoding=paper.tokens.encoding,
+                summed=paper.tokens.summed,
+                probed=paper.tokens.probed,
+                languages_per_job=paper.tokens.languages_per_job,
+                language_sets=language_sets(plan),
+            )
+            for texts in paper.tokens.texts.values()
+        },
+    )
+
+
+def section(plan: Files) -> Section:
+    """Return the paper's section of the config."""
+    config: Any = plan.config
+    paper: Section = config.liang2021
+    return paper
+
+
+def language_sets(plan: Files) -> dict[str, list[str]]:
+    """Return the sets of languages of Figure 5 by name."""
+    return {name: codes for name, codes in section(plan).pairs.sets.items() if codes}
+
+
+# Jobs that only this paper has
+
+
+def vectors_and_directions(plan: Files, encoder: str, languages: str) -> dict[str, Any]:
+    """Return the token vectors of a set of languages, or of ``all``, and their directions."""
+    paper = section(plan)
+    dataset = _texts(paper, encoder)
+    codes, size = plan.config.datasets[dataset].languages, paper.tokens.languages_per_job
+    groups = [codes[start : start + size] for start in range(0, len(codes), size)]
+    chosen = set(language_sets(plan).get(languages, codes))
+    return {
+        "vectors": [
+            path("vectors", encoder=encoder, dataset=dataset, group=number)
+            for number, group in enumerate(groups)
+            if chosen & set(group)
+        ],
+        "directions": plan.directions(encoder, dataset, languages),
+    }
+
+
+def all_directions(plan: Files, encoder: str) -> str:
+    """Return the directions that identify all languages under an encoder."""
+    return plan.directions(encoder, _texts(section(plan), encoder))
+
+
+def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:
+    """Return the options of a probe's job; those of a set of languages are Figure 5's."""
+    paper = section(plan)
+    options = paper.probing.model_dump(exclude={"by_layer", "seeds"}) | {
+        "methods": METHODS,
+        "layers": list(range(paper.layers + 1)),
+        "layer_size": paper.probing.by_layer[probe],
+        "full_layer": paper.layers,
+    }
+    if languages in language_sets(plan):
+        width = paper.pairs.width
+        options |= {"sizes": [paper.pairs.stop // width * width], "width": width}
+        options |= {"methods": ["densray"], "pairs": dict.fromkeys(PROTOCOLS)}
+        options |= {"layers": [], "layer_size": 1}
+    return options
+
+
+def _texts(paper: Section, encoder: str) -> str:
+    """Return the texts whose tokens show where an encoder separates languages."""
+    (model,) = (model for model, name in paper.encoders.items() if name == encoder)
+    return paper.tokens.texts[model]
+
+
+def _examples(plan: Files, encoder: str, task: TaskName, dataset: str) -> str:
+    """Return the token store of words, encoded as for fine-tuning."""
+    run = plan.runs.get(_baseline(section(plan), task), None, "published")
+    return plan.encoded(encoder, dataset, plan.encoding(run))
+
+
+def _baseline(paper: Section, task: TaskName) -> str:
+    family = paper.transfer.runs[task]["en"]
+    assert family is not None  # the config was checked
+    return family
+
+
+# Figures
+
+
+def _figures(plan: Files) -> list[Artifact]:
+    paper = section(plan)
+    layer, width = paper.layers, paper.probing.width
+    gains = "papers.liang2021.measures:measure_gains"
+    probes = partial(_probe_cells, plan)
+    measurements = [
+        Measurement(
+            "figure1", "papers.liang2021.measures:measure_windows", probes, lambda: {"layer": layer}
+        ),
+        Measurement("figure2", gains, probes, lambda: {"layer": layer, "width": width}),
+        Measurement(
+            "figure3",
+            "papers.liang2021.measures:measure_layers",
+            probes,
+            lambda: {"sizes": paper.probing.by_layer},
+        ),
+    ]
+    if paper.removal.datasets:
+        texts = plan.config.datasets[paper.tokens.texts["mbert"]]
+        measurements.append(
+            Measurement(
+                "figure4",
+                "papers.liang2021.measures:measure_removal",
+                lambda: [*_frozen_cells(paper), *_finetuned_cells(plan)],
+                lambda: {"rank": len(texts.languages) - 1},
+            )
+        )
+    if language_sets(plan):
+        measurements.append(
+            Measurement(
+                "figure5",
+                gains,
+                partial(_set_cells, plan),
+                lambda: {"layer": layer, "width": paper.pairs.width},
+            )
+        )
+    return [
+        Artifact(
+            measurement.name,
+            title=_FIGURES[measurement.name],
+            caption=_CAPTION.format(title=_FIGURES[measurement.name]),
+            measurements=[measurement],
+            figures=[_figure(paper, measurement.name, protocol) for protocol in PROTOCOLS],
+            highlight=measurement.name == "figure5",
+        )
+        for measurement in measurements
+    ]
+
+
+def _figure(paper: Section, artifact: str, protocol: Protocol) -> Figure:
+    return Figure(
+        f"{artifact}.{protocol}",
+        "papers.liang2021.figures:draw_curves",
+        cells=lambda: [Cell(path=path("measurement", paper="liang2021", name=artifact))],
+        options=lambda: {
+            "artifact": artifact,
+            "protocol": protocol,
+            "title": _FIGURES[artifact],
+            "sets": list(paper.pairs.sets),
+        },
+        protocol=protocol,
+    )
+
+
+def _probe_path(encoder: str, languages: str, probe: str) -> str:
+    return f"<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet"
+
+
+def _probe_cells(plan: Files) -> list[Cell]:
+    return [
+        Cell(task=probe, model=model, path=_probe_path(encoder, "all", probe))
+        for model, encoder in section(plan).encoders.items()
+        for probe in PROBES
+    ]
+
+
+def _set_cells(plan: Files) -> list[Cell]:
+    """Return a cell for each set of languages, which stands where a target language does."""
+    encoder = section(plan).encoders["mbert"]
+    return [
+        Cell(
+            task="identification",
+            model="mbert",
+            language=name,
+            path=_probe_path(encoder, name, "identification"),
+        )
+        for name in language_sets(plan)
+    ]
+
+
+def _frozen_cells(paper: Section) -> list[Cell]:
+    return [
+        Cell(
+            task=task,
+            model=model,
+            source="en",
+            condition="frozen",
+            path=f"<results>/classifiers/liang2021/{model}-{task}/{encoder}.parquet",
+        )
+        for model, encoder in paper.encoders.items()
+        for task in paper.removal.datasets
+    ]
+
+
+def _finetuned_cells(plan: Files) -> Iterator[Cell]:
+    """Yield the runs that never see the first directions, and the baselines, which see them all."""
+    paper = section(plan)
+    for task in paper.removal.datasets:
+        baseline = _baseline(paper, task)
+        families = [("densray", 0, baseline)] + [
+            (method, first, f"{baseline}-{method}-{first}")
+            for method, firsts in paper.removal.tuned.get(task, {}).items()
+            for first in firsts
+        ]
+        for method, first, family in families:
+            facts = {"method": method, "first": first}
+            yield from _transfer_cells(plan, task, "en", family, condition="tuned", facts=facts)
+
+
+# Tables
+
+
+def _tables(plan: Files) -> list[Artifact]:
+    runs = section(plan).transfer.runs
+    return [
+        Artifact(
+            name,
+            title=title,
+            measurements=[
+                Measurement(
+                    name,
+                    "papers.liang2021.measures:measure_preservation",
+                    partial(_preservation_cells, plan, name),
+                    partial(dict, means=name in ("table1", "table6")),
+                    columns={"model": "mbert"},
+                )
+            ],
+            tables=[Table(name, [name])],
+        )
+        for name, (tasks, sources, title) in _TABLES.items()
+        if any(runs.get(task, {}).get(source) for task in tasks for source in sources)
+    ]
+
+
+def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
+    """Return the cells of a table; Table 6 also has those of L-DAR on some layers."""
+    transfer = section(plan).transfer
+    tasks, sources, _ = _TABLES[artifact]
+    cells: list[Cell] = []
+    for task, source in product(tasks, sources):
+        if baseline := transfer.runs.get(task, {}).get(source):
+            layers = transfer.layers.get(task, {}).get(source, []) if artifact == "table6" else []
+            conditions = ["baseline", *["l_dar"] * (1 + len(layers))]
+            families = families_of(baseline, layers)
+            for family, condition, some in zip(
+                families, conditions, ["", "", *layers], strict=True
+            ):
+                cells += _transfer_cells(
+                    plan, task, source, family, condition=condition, layers=some
+                )
+    return cells
+
+
+def _transfer_cells(
+    plan: Files, task: TaskName, source: Source, family: str, **columns: Any
+) -> Iterator[Cell]:
+    """Yield a cell per protocol, seed and language of a family's test set."""
+    dataset = section(plan).transfer.datasets[task]
+    for protocol in PROTOCOLS:
+        run = plan.runs.get(family, None, protocol)
+        languages: Sequence[str] = run.specification["evaluate"][dataset]
+        yield from plan.cells(
+            run, languages, task=task, dataset=dataset, source=source, protocol=protocol, **columns
+        )
