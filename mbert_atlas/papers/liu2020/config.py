@@ -14,6 +14,7 @@ from mbert_atlas.config.static_vectors import PairClassifier
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]
 StaticMethod = Literal["glove", "word2vec"]
+LONG_WINDOW, SHORT_WINDOW = "512", "20"
 
 
 class Embeddings(ConfigModel):
@@ -70,6 +71,11 @@ class Translation(ConfigModel):
     )
     drawn: str = Field("el", description="Language of Figures 7 and 8.")
 
+    @property
+    def shown_sentences(self) -> dict[str, list[int]]:
+        """Sorted numbers of the sentences of Table 1, by target language."""
+        return {code: sorted(numbers) for code, numbers in self.shown.items() if numbers}
+
 
 class ShiftedTransfer(ConfigModel):
     """XNLI with the shift (Table 4)."""
@@ -99,6 +105,11 @@ class Section(ConfigModel):
     mean_encoding: str = Field(description="How they become token ids.")
     translation: Translation = Field(description="Tables 1 to 3, Figures 7 and 8.")
     transfer: ShiftedTransfer = Field(description="Table 4.")
+
+    @property
+    def shifted_datasets(self) -> list[str]:
+        """Test and development set of Table 4."""
+        return [self.inference.dataset, self.transfer.development]
 
 
 def check(config: Any) -> None:
@@ -151,17 +162,14 @@ def check(config: Any) -> None:
     for row, both in paper.transfer.runs.items():
         for family in both:
             check_name(f"{at}.transfer.runs.{row}", family, families, " as fine-tuning")
-    for name in encoders_of(paper):
-        family = paper.inference.runs.replace("{encoder}", name)
+    pretrained = [
+        name for windows in own.pretrained.values() for names in windows.values() for name in names
+    ]
+    for name in [own.reference, *pretrained]:
+        family = inference_family(paper, name)
         check_name(f"{at}.inference.runs", family, families, " as fine-tuning")
 
 
-def encoders_of(paper: Section) -> list[str]:
-    """Return the encoders that Figures 1 to 6 compare, the released one first."""
-    found = [
-        name
-        for windows in paper.embeddings.pretrained.values()
-        for names in windows.values()
-        for name in names
-    ]
-    return [paper.embeddings.reference, *found]
+def inference_family(paper: Section, encoder: str) -> str:
+    """Return the family of fine-tuning runs of an encoder that Figures 2, 4 and 6 compare."""
+    return paper.inference.runs.replace("{encoder}", encoder)

@@ -1,60 +1,78 @@
-"""What Figures 7 and 8 show: which rows, in which panel, along what."""
+"""Figures 7 and 8: scores of shifted sentences by weight and by layer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "figure7": {"along_label": "alpha", "value_label": "convert rate (%)", "columns": 1},
-    "figure8": {"along_label": "", "value_label": "BLEU-1", "columns": 2},
-}
-"""See :func:`mbert_atlas.figures.curves.curve_plot`."""
+from mbert_atlas.analysis.measurements import read_measurements
+from mbert_atlas.cells import Cell
+from mbert_atlas.figures.curves import curve_plot
+
 _LINES = 6
-"""Most lines that can be told apart."""
+"""Most lines in a panel."""
 
 
-def shown(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
-    """Return what a figure draws of its measurements.
+def draw_convert_rate(cells: Sequence[Cell], *, title: str, protocol: str) -> Figure:
+    """Draw convert rates by alpha, a line per layer (Figure 7)."""
+    scores = _scores(cells, protocol)
+    return curve_plot(
+        curves(scores.assign(value=100 * scores["value"])),
+        title=f"{title}, {protocol}",
+        along_label="alpha",
+        value_label="convert rate (%)",
+        columns=1,
+    )
+
+
+def draw_bleu1(cells: Sequence[Cell], *, title: str, protocol: str) -> Figure:
+    """Draw BLEU-1 by alpha, a line per layer, and by layer, a line per alpha (Figure 8)."""
+    return curve_plot(
+        curves(_scores(cells, protocol), by_layer=True),
+        title=f"{title}, {protocol}",
+        along_label="",
+        value_label="BLEU-1",
+        columns=2,
+    )
+
+
+def _scores(cells: Sequence[Cell], protocol: str) -> pd.DataFrame:
+    (cell,) = cells
+    scores = read_measurements(cell.path)
+    return scores[scores["protocol"] == protocol]
+
+
+def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:
+    """Return the lines of a figure.
 
     Args:
-        frame: the measurements of the figure.
-        artifact: its name.
-        protocol: ``published`` or ``corrected``.
+        scores: measurements of one protocol.
+        by_layer: add a panel by layer, with lines for some positive alphas, to that by alpha, with
+            lines for some layers.
 
     Returns:
-        Columns ``panel``, ``line``, ``along`` (number), ``value``, ``seed``: by alpha with a line
-        for some layers, the last ones first to be taken; of Figure 8 by layer, too, with a line
-        for some alphas.
+        Columns ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
     """
-    frame = frame[frame["protocol"] == protocol]
-    layer = frame["layers"].astype(int)
-    weight = frame["condition"].str.removeprefix("alpha=").astype(float)
-    kept = _some(sorted(layer.unique()))
-    by_weight = pd.DataFrame(
-        {"panel": "by alpha", "line": "layer " + frame["layers"], "along": weight}
-    )[layer.isin(kept)]
-    drawn = [by_weight]
-    if artifact == "figure8":
-        positive = [value for value in sorted(weight.unique()) if value > 0]
-        by_layer = pd.DataFrame(
-            {
-                "panel": "by layer",
-                "line": frame["condition"].str.replace("=", " = "),
-                "along": layer,
-            }
-        )[weight.isin(_some(positive))]
-        drawn.append(by_layer)
-    numbers = frame[["value", "seed"]]
-    if artifact == "figure7":
-        numbers = numbers.assign(value=100 * numbers["value"])
-    both = pd.concat([part.join(numbers) for part in drawn])
+    layer = scores["layers"].astype(int)
+    weight = scores["condition"].str.removeprefix("alpha=").astype(float)
+    panels = [
+        scores.assign(panel="by alpha", line="layer " + scores["layers"], along=weight)[
+            layer.isin(_some(layer.unique()))
+        ]
+    ]
+    if by_layer:
+        lines = scores["condition"].str.replace("=", " = ")
+        shown = weight.isin(_some(weight[weight > 0].unique()))
+        panels.append(scores.assign(panel="by layer", line=lines, along=layer)[shown])
+    both = pd.concat(panels)[["panel", "line", "along", "value", "seed"]]
     return both.sort_values("along", kind="stable")
 
 
-def _some(values: list[Any]) -> list[Any]:
-    """Return the last value and others at equal distances, few enough to tell them apart."""
-    # Of 1 to 12 every second one from behind: 12, 10, 8, 6, 4, 2.
+def _some(values: Any) -> list[Any]:
+    """Return the largest value and every n-th below it, few enough to tell their lines apart."""
+    # Of 1 to 12 every second one: 12, 10, 8, 6, 4, 2.
     step = -(-len(values) // _LINES)
-    return values[::-1][::step]
+    return sorted(values)[::-1][::step]

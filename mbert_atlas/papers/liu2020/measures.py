@@ -1,4 +1,4 @@
-"""Retrieval and inference by embedding, token translation by layer and weight, shifted transfer."""
+"""Word retrieval and zero-shot XNLI by embedding, token translation, transfer with a shift."""
 
 from __future__ import annotations
 
@@ -8,204 +8,215 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.token_overlap import token_set
-from mbert_atlas.analysis.transfer import Cell, scores_of
-from mbert_atlas.arrays import TokenStore
+from mbert_atlas.analysis.transfer import scores_of
+from mbert_atlas.arrays import TokenStore, load_arrays
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.files import read_parquet
+from mbert_atlas.papers.liu2020.config import LONG_WINDOW, SHORT_WINDOW
+from mbert_atlas.papers.liu2020.token_overlap import token_set
 
-BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
-"""Which BLEU-1 a protocol shows: the mean over sentences, or of all sentences together."""
+_BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
 _TEST, _DEVELOPMENT = 0, 1
 Row = dict[str, Any]
 
 
-def measure_retrieval(
-    tables: Iterable[tuple[str, int, str, pd.DataFrame]], protocols: Sequence[str]
-) -> Iterator[Row]:
-    """Yield the mean reciprocal rank of words' translations (Figures 1, 3, 5).
+def measure_retrieval(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Yield the mean reciprocal rank of words' translations in percent (Figures 1, 3, 5).
 
-    ``published`` is from the other language to English, as "XX-En" in the text has it;
-    ``corrected`` the mean of both directions. Both look at the last layer; the others are there
-    with their number in ``layers``.
+    ``published`` retrieves English translations only ("XX-En" in the text), ``corrected`` averages
+    both directions. Rows without ``layers`` are of the last layer.
 
     Args:
-        tables: condition, seed, language and what ``retrieve_words`` wrote.
-        protocols: which.
+        cells: files with the columns of ``schemas.RETRIEVALS``.
     """
-    for condition, seed, language, table in tables:
-        raw = table[~table["centred"]]
-        last = raw["layer"].max()
-        for protocol in protocols:
-            shown = raw[raw["source"] == language] if protocol == "published" else raw
-            for layer, rows in shown.groupby("layer"):
-                # Static vectors have one layer, which needs no number.
-                for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
-                    yield {
-                        **{"condition": condition, "source": "en", "target": language},
-                        **{"layers": number, "metric": "mrr", "value": 100 * rows["mrr"].mean()},
-                        **{"protocol": protocol, "seed": seed, "n": int(rows["n"].sum())},
-                    }
+    return with_means(row for cell in cells for row in _reciprocal_ranks(cell))
 
 
-def with_means(rows: Iterable[Row], mean: str = "avg", **fixed: Any) -> Iterator[Row]:
-    """Yield rows with some columns, and behind them their means over languages but English.
+def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
+    ranks = read_parquet(cell.path).to_pandas()
+    ranks = ranks[~ranks["centred"]]
+    last = ranks["layer"].max()
+    for protocol in PROTOCOLS:
+        shown = ranks[ranks["source"] == cell.language] if protocol == "published" else ranks
+        for layer, rows in shown.groupby("layer"):
+            # Static vectors have one layer, which needs no number.
+            for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
+                yield {
+                    **{"condition": cell.condition, "source": "en", "target": cell.language},
+                    **{"layers": number, "metric": "mrr", "value": 100 * rows["mrr"].mean()},
+                    **{"protocol": protocol, "seed": cell.seed, "n": int(rows["n"].sum())},
+                }
+
+
+def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
+    """Yield rows, then their means over languages other than English.
 
     Args:
         rows: with ``target``, ``value`` and ``n``.
-        mean: the target that means are of.
-        fixed: columns of all rows.
+        mean: target of the means.
     """
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        yield row | fixed
+        yield row
         if row["target"] != "en":
             key = tuple((name, row[name]) for name in row if name not in ("target", "value", "n"))
             groups.setdefault(key, []).append(row)
     for key, members in groups.items():
         value = sum(row["value"] for row in members) / len(members)
-        items = sum(row["n"] for row in members)
-        yield dict(key) | fixed | {"target": mean, "value": value, "n": items}
+        yield dict(key) | {"target": mean, "value": value, "n": sum(row["n"] for row in members)}
 
 
-def measure_inference(cells: Iterable[tuple[Cell, int]]) -> Iterator[Row]:
-    """Yield the accuracy of XNLI by language, of runs that stand for a seed of their embeddings."""
-    for cell, seed in cells:
-        scores, n = scores_of(cell)
-        yield {
-            **{"condition": cell.condition, "source": cell.source, "target": cell.language},
-            **{"metric": "accuracy", "value": scores["accuracy"]},
-            **{"protocol": cell.protocol, "seed": seed, "n": n},
-        }
+def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Yield the accuracy of XNLI by language in percent (Figures 2, 4, 6a)."""
+    return with_means(map(_accuracy, cells))
 
 
-def relative_drop(rows: Sequence[Row], long: str, short: str) -> Iterator[Row]:
-    """Yield by how many percent a condition's values lie below another's (Figure 6b).
+def _accuracy(cell: Cell) -> Row:
+    scores, n = scores_of(cell)
+    return {
+        **{"condition": cell.condition, "source": cell.source, "target": cell.language},
+        **{"metric": "accuracy", "value": scores["accuracy"]},
+        **{"protocol": cell.protocol, "seed": cell.seed, "n": n},
+    }
+
+
+def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Yield by how many percent the short window lowers the accuracy of XNLI (Figure 6b).
 
     Args:
-        rows: with ``condition``, ``target``, ``protocol``, ``seed`` and ``value``.
-        long: the condition that is 100%.
-        short: the other one.
+        cells: with their ``window`` among the facts; both windows of one size share a condition.
     """
+    return with_means(_drops([(cell.facts["window"], _accuracy(cell)) for cell in cells]))
+
+
+def _drops(accuracies: Sequence[tuple[str, Row]]) -> Iterator[Row]:
     # 60 with the long window and 54 with the short one: a drop of 10%.
-    keys = ("source", "target", "protocol", "seed")
-    whole = {tuple(row[key] for key in keys): row for row in rows if row["condition"] == long}
-    for row in rows:
+    keys = ("condition", "target", "protocol", "seed")
+    whole = {
+        tuple(row[key] for key in keys): row["value"]
+        for window, row in accuracies
+        if window == LONG_WINDOW
+    }
+    for window, row in accuracies:
         place = tuple(row[key] for key in keys)
-        if row["condition"] == short and place in whole:
-            drop = 100 * (1 - row["value"] / whole[place]["value"])
-            size = short.rpartition("_")[2]
-            drawn = {"condition": size, "metric": "accuracy_drop_percent", "value": drop}
-            yield row | drawn
+        if window == SHORT_WINDOW and place in whole:
+            drop = 100 * (1 - row["value"] / whole[place])
+            yield row | {"metric": "accuracy_drop_percent", "value": drop}
 
 
-# ---- token translation
+# Token translation
 
 
 def by_protocol(table: pd.DataFrame, protocol: str) -> pd.DataFrame:
     """Return a direction's scores on the test set under a protocol.
 
     Args:
-        table: what ``translate_tokens`` wrote.
-        protocol: decides the means and the BLEU-1.
+        table: columns of ``schemas.TOKEN_TRANSLATIONS``.
+        protocol: decides the means and the BLEU-1: ``published`` averages it over sentences,
+            ``corrected`` computes it over the corpus.
 
     Returns:
         Columns ``layer``, ``weight``, ``bleu1``, ``convert_rate`` (0 to 1), ``n``, and ``chosen``:
-        the BLEU-1 that settings are chosen by, of the test set itself under ``published``.
+        the BLEU-1 by which settings are chosen, of the test set itself under ``published``.
     """
-    own = table[table["protocol"] == protocol]
-    own = own.assign(
-        bleu1=own[BLEU[protocol]], convert_rate=own["converted"] / own["counted"].clip(lower=1)
-    )
+    scores = table[table["protocol"] == protocol]
+    rates = scores["converted"] / scores["counted"].clip(lower=1)
+    scores = scores.assign(bleu1=scores[_BLEU[protocol]], convert_rate=rates)
     test, development = (
-        own[own["part"] == part].set_index(["layer", "weight"]) for part in (_TEST, _DEVELOPMENT)
+        scores[scores["part"] == part].set_index(["layer", "weight"])
+        for part in (_TEST, _DEVELOPMENT)
     )
     chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
     return test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
 
 
+def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]]:
+    """Yield, by direction and protocol, the columns of its rows, and its scores by setting."""
+    for cell in cells:
+        table = read_parquet(cell.path).to_pandas()
+        for protocol in PROTOCOLS:
+            place = {"source": cell.source, "target": cell.language, "protocol": protocol}
+            rows: list[Any] = by_protocol(table, protocol).to_dict("records")
+            yield place | {"seed": 0}, rows
+
+
 def measure_translation(
-    tables: Mapping[tuple[str, str], pd.DataFrame],
-    protocols: Sequence[str],
+    cells: Sequence[Cell],
     *,
-    layers: Sequence[int],
+    layers: int,
     best_of: Sequence[float],
     score_layer: int,
     rate_layer: int,
 ) -> Iterator[Row]:
-    """Yield BLEU-1 and convert rates of all directions (Table 2).
+    """Yield BLEU-1 and convert rates of all directions (Tables 1 and 2).
 
     Args:
-        tables: what ``translate_tokens`` wrote, by source and target.
-        protocols: which.
-        layers: those that the best is chosen from.
-        best_of: weights that it is chosen from; the last one is that of the first line.
+        cells: files with the columns of ``schemas.TOKEN_TRANSLATIONS``.
+        layers: number of layers; the best one is chosen from all of them.
+        best_of: weights that the best is chosen from; the last one is that of the first line.
         score_layer: layer of the first line.
         rate_layer: layer of the convert rates.
     """
-    for (source, target), table in tables.items():
-        for protocol in protocols:
-            rows: list[Row] = by_protocol(table, protocol).to_dict("records")  # type: ignore[assignment]
-            at = {(row["layer"], row["weight"]): row for row in rows}
-            best = max(
-                (at[layer, weight] for layer in layers for weight in best_of),
-                key=lambda row: row["chosen"],
-            )
-            top = f"alpha={best_of[-1]:g}", str(score_layer), at[score_layer, best_of[-1]]
-            shown = [
-                (*top, "bleu1", "bleu1"),
-                ("best", "", best, "bleu1", "bleu1"),
-                ("best", "", best, "best_layer", "layer"),
-                ("best", "", best, "best_alpha", "weight"),
-            ]
-            for weight in best_of:
-                place = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
-                shown.append((*place, "convert_rate", "convert_rate"))
-            for condition, number, row, metric, column in shown:
-                yield {
-                    **{"source": source, "target": target, "condition": condition},
-                    **{"layers": number, "metric": metric, "value": row[column], "n": row["n"]},
-                    **{"protocol": protocol, "seed": 0},
-                }
+    for place, scores in _translation_scores(cells):
+        at = {(row["layer"], row["weight"]): row for row in scores}
+        settings = [at[layer, weight] for layer in range(1, layers + 1) for weight in best_of]
+        best = max(settings, key=lambda row: row["chosen"])
+        top = f"alpha={best_of[-1]:g}", str(score_layer), at[score_layer, best_of[-1]]
+        shown = [
+            (*top, "bleu1", "bleu1"),
+            ("best", "", best, "bleu1", "bleu1"),
+            ("best", "", best, "best_layer", "layer"),
+            ("best", "", best, "best_alpha", "weight"),
+        ]
+        for weight in best_of:
+            setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
+            shown.append((*setting, "convert_rate", "convert_rate"))
+        for condition, layer, row, metric, column in shown:
+            yield place | {
+                **{"condition": condition, "layers": layer},
+                **{"metric": metric, "value": row[column], "n": row["n"]},
+            }
 
 
-def by_weight(
-    table: pd.DataFrame, protocols: Sequence[str], metrics: Sequence[str], **columns: Any
-) -> Iterator[Row]:
-    """Yield scores of one direction by layer and weight (Figures 7 and 8)."""
-    for protocol in protocols:
-        rows: list[Any] = by_protocol(table, protocol).to_dict("records")
-        for row in rows:
-            for metric in metrics:
-                yield {
-                    **columns,
-                    **{"condition": f"alpha={row['weight']:g}", "layers": str(row["layer"])},
-                    **{"metric": metric, "value": row[metric], "n": row["n"]},
-                    **{"protocol": protocol, "seed": 0},
-                }
-
-
-def count_token_sets(sentences: TokenStore, protocols: Sequence[str]) -> Iterator[Row]:
-    """Yield how many tokens each language has, and how many of them English has too (Table 3).
+def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
+    """Yield a score by layer and weight (Figures 7 and 8).
 
     Args:
-        sentences: parallel sentences, see :func:`mbert_atlas.encoding.parallel.encode_parallel`.
-        protocols: which.
+        cells: files with the columns of ``schemas.TOKEN_TRANSLATIONS``.
+        metric: ``bleu1`` or ``convert_rate``.
     """
+    for place, scores in _translation_scores(cells):
+        for row in scores:
+            yield place | {
+                **{"condition": f"alpha={row['weight']:g}", "layers": str(row["layer"])},
+                **{"metric": metric, "value": row[metric], "n": row["n"]},
+            }
+
+
+def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
+    """Yield the number of tokens of each language, and of those English has too (Table 3).
+
+    Args:
+        cells: one, with parallel sentences as :mod:`mbert_atlas.encoding.parallel` writes them.
+    """
+    (cell,) = cells
+    sentences = load_arrays(cell.path)
     languages, ids = sentences.meta["languages"], sentences.ragged("input_ids")
     size, count = int(ids.values.max()) + 1, len(sentences.dense("part"))
     sets = {
         code: token_set(ids.take(np.arange(place * count, (place + 1) * count)), size)
         for place, code in enumerate(languages)
     }
-    for code, own in sets.items():
-        for metric, found in (
-            ("n_tokens_in_language", own),
-            ("n_tokens_shared_with_english", own & sets["en"]),
+    for code, tokens in sets.items():
+        for metric, counted in (
+            ("n_tokens_in_language", tokens),
+            ("n_tokens_shared_with_english", tokens & sets["en"]),
         ):
-            for protocol in protocols:
-                place = {"condition": "", "source": "en", "target": code, "layers": ""}
-                yield place | {
-                    **{"metric": metric, "value": int(found.sum()), "n": count},
-                    **{"protocol": protocol, "seed": 0},
+            for protocol in PROTOCOLS:
+                yield {
+                    **{"source": "en", "target": code, "metric": metric, "n": count},
+                    **{"value": int(counted.sum()), "protocol": protocol, "seed": 0},
                 }
 
 
@@ -221,9 +232,9 @@ def samples(
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
     Args:
-        sentences: see :func:`count_token_sets`.
-        tokenizer: of its ids.
-        tables: what ``translate_tokens`` wrote from English, by target language.
+        sentences: parallel sentences, see :func:`count_token_sets`.
+        tokenizer: of their ids.
+        tables: columns of ``schemas.TOKEN_TRANSLATIONS``, from English, by target language.
         shown: sorted numbers of sentences by target language.
         layer: the layer that is shifted.
         weights: of the shift.
@@ -237,62 +248,66 @@ def samples(
     def text(number: int, code: str) -> str:
         return str(tokenizer.decode(ids[languages.index(code) * count + number].tolist()))
 
-    found = []
+    texts = []
     for code, table in tables.items():
-        own = table[(table["layer"] == layer) & (table["protocol"] == "published")]
+        rows = table[(table["layer"] == layer) & (table["protocol"] == "published")]
         # Samples follow each other in the order of the sentences' parts, as `shown` does in each.
         by_weight = {
-            weight: [text for some in rows.sort_values("part")["samples"] for text in some]
-            for weight, rows in own.groupby("weight")
+            weight: [text for some in part.sort_values("part")["samples"] for text in some]
+            for weight, part in rows.groupby("weight")
         }
         for place, number in enumerate(shown[code]):
-            found.append({"direction": f"en-{code}", "what": "input", "text": text(number, "en")})
-            found.append({"direction": "", "what": "translation", "text": text(number, code)})
-            found += [
+            texts.append({"direction": f"en-{code}", "what": "input", "text": text(number, "en")})
+            texts.append({"direction": "", "what": "translation", "text": text(number, code)})
+            texts += [
                 {"direction": "", "what": f"alpha = {weight:g}", "text": by_weight[weight][place]}
                 for weight in weights
             ]
-    return found
+    return texts
 
 
-# ---- shifted transfer
+# Transfer with a shift
 
 
 def measure_shifted(
-    tables: Iterable[tuple[str, int, str, pd.DataFrame]],
-    *,
-    test: str,
-    development: str,
-    chosen_in: str,
+    cells: Sequence[Cell], *, test: str, development: str, chosen_in: str
 ) -> Iterator[Row]:
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
-    ``published`` takes for each language the weight that is best on its own development set;
-    ``corrected`` one for all, the best on those of English and one other language together.
+    ``published`` takes for each language the weight that is best on its own development set,
+    ``corrected`` one for all languages: the best on those of English and one other language.
 
     Args:
-        tables: condition, seed, protocol and what ``classify_shifted`` wrote of a run.
+        cells: predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
         test: the test set.
         development: the development set.
         chosen_in: the other language.
     """
-    for condition, seed, protocol, table in tables:
-        own = table[table["protocol"] == protocol]
-        own = own.assign(value=100 * own["right"] / own["n"])
-        scores, tuned = (
-            own[own["dataset"] == name].pivot(index="weight", columns="language", values="value")
-            for name in (test, development)
-        )
-        n = own[own["dataset"] == test].groupby("language")["n"].first()
-        best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
-        if protocol == "corrected":
-            best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
-        for language in scores.columns:
-            here = {"source": "en", "target": language, "protocol": protocol, "seed": seed}
-            here |= {"metric": "accuracy", "n": int(n[language])}
-            yield here | {"condition": condition, "value": scores[language][0]}
-            if language != "en":
-                shown = {"condition": f"{condition}+mds"}
-                yield here | shown | {"value": scores[language][best[language]]}
-                weight = {"metric": "shift_weight_alpha", "value": best[language]}
-                yield here | shown | weight
+
+    def rows(cell: Cell) -> Iterable[Row]:
+        if "shifted" in cell.paths:
+            return _shifted_accuracies(cell, test, development, chosen_in)
+        return [_accuracy(cell)]
+
+    return with_means((row for cell in cells for row in rows(cell)), "avg_without_en")
+
+
+def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str) -> Iterator[Row]:
+    table = read_parquet(cell.paths["shifted"]).to_pandas()
+    table = table.assign(value=100 * table["right"] / table["n"])
+    scores, tuned = (
+        table[table["dataset"] == name].pivot(index="weight", columns="language", values="value")
+        for name in (test, development)
+    )
+    n = table[table["dataset"] == test].groupby("language")["n"].first()
+    best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
+    if cell.protocol == "corrected":
+        best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
+    for language in scores.columns:
+        row = {"source": "en", "target": language, "protocol": cell.protocol, "seed": cell.seed}
+        row |= {"metric": "accuracy", "n": int(n[language])}
+        yield row | {"condition": cell.condition, "value": scores[language][0]}
+        if language != "en":
+            row |= {"condition": f"{cell.condition}+mds"}
+            yield row | {"value": scores[language][best[language]]}
+            yield row | {"metric": "shift_weight_alpha", "value": best[language]}

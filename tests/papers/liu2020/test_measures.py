@@ -1,7 +1,11 @@
-"""What the tables and figures say, from scores by hand."""
+"""Rows of the tables and figures, from scores by hand."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,39 +13,64 @@ import pandas as pd
 import pytest
 from configs import ROOT, config
 
-from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.arrays import Ragged, TokenStore, save_arrays
+from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.papers.liu2020.figures import shown
+from mbert_atlas.languages import Languages
+from mbert_atlas.papers.liu2020 import measures
+from mbert_atlas.papers.liu2020.figures import curves
 from mbert_atlas.papers.liu2020.measures import (
-    by_weight,
     count_token_sets,
+    measure_accuracy_drop,
+    measure_by_weight,
     measure_retrieval,
     measure_shifted,
     measure_translation,
-    relative_drop,
     samples,
     with_means,
 )
+from mbert_atlas.plan.plan import Plan
+
+Row = dict[str, Any]
 
 
-def test_retrieval_is_of_the_last_layer() -> None:
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """The plan of the paper's own config."""
+    monkeypatch.chdir(ROOT)
+    return Plan(config(papers=["liu2020"]), Languages.read(ROOT / "resources/languages.csv"))
+
+
+def by(rows: Iterable[Row], *keys: str) -> dict[Any, Any]:
+    """Values of rows by some of their columns."""
+    return {tuple(row[key] for key in keys): row["value"] for row in rows}
+
+
+def parquet(folder: Path, frame: pd.DataFrame) -> str:
+    frame.to_parquet(folder / "table.parquet")
+    return str(folder / "table.parquet")
+
+
+def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
     rows = [
         {"layer": layer, "source": source, "mrr": mrr + centred, "n": 10, "centred": centred}
         for layer, source, mrr in [(0, "en", 0.1), (0, "de", 0.2), (1, "en", 0.3), (1, "de", 0.5)]
         for centred in (False, True)
     ]
-    found = list(measure_retrieval([("bert", 1, "de", pd.DataFrame(rows))], PROTOCOLS))
-    values = {(row["protocol"], row["layers"]): row["value"] for row in found}
-    assert values == pytest.approx(
-        {
-            ("published", ""): 50,
-            ("published", "0"): 20,
-            ("published", "1"): 50,
-            ("corrected", ""): 40,
-            ("corrected", "0"): 15,
-            ("corrected", "1"): 40,
-        }
-    )
+    path = parquet(tmp_path, pd.DataFrame(rows))
+    found = list(measure_retrieval([Cell(condition="bert", seed=1, language="de", path=path)]))
+    for target in ("de", "avg"):
+        own = [row for row in found if row["target"] == target]
+        assert by(own, "protocol", "layers") == pytest.approx(
+            {
+                ("published", ""): 50,
+                ("published", "0"): 20,
+                ("published", "1"): 50,
+                ("corrected", ""): 40,
+                ("corrected", "0"): 15,
+                ("corrected", "1"): 40,
+            }
+        )
 
 
 def test_means_leave_english_out() -> None:
@@ -50,19 +79,23 @@ def test_means_leave_english_out() -> None:
         base | {"target": target, "value": value}
         for target, value in [("en", 90.0), ("de", 50.0), ("fr", 60.0)]
     ]
-    found = list(with_means(rows, task="xnli"))
-    assert found[-1] == base | {"target": "avg", "value": 55.0, "n": 10, "task": "xnli"}
+    found = list(with_means(rows))
+    assert found[-1] == base | {"target": "avg", "value": 55.0, "n": 10}
     assert len(found) == 4
 
 
-def test_the_drop_is_relative() -> None:
-    base = {"source": "en", "target": "de", "protocol": "published", "seed": 1}
-    rows = [
-        base | {"condition": name, "value": value}
-        for name, value in [("bert_512_200k", 60.0), ("bert_20_200k", 54.0)]
+def test_the_drop_is_relative(monkeypatch: pytest.MonkeyPatch) -> None:
+    accuracy = {"512": 60.0, "20": 54.0}
+    monkeypatch.setattr(
+        measures, "scores_of", lambda cell: ({"accuracy": accuracy[cell.facts["window"]]}, 5)
+    )
+    cells = [
+        Cell(condition=size, language="de", protocol="published", seed=1, facts={"window": window})
+        for size, window in [("200k", "512"), ("200k", "20"), ("1000k", "20")]
     ]
-    (row,) = relative_drop(rows, "bert_512_200k", "bert_20_200k")
-    assert (row["condition"], row["value"]) == ("200k", pytest.approx(10))
+    found = by(measure_accuracy_drop(cells), "condition", "target", "metric")
+    metric = "accuracy_drop_percent"
+    assert found == pytest.approx({("200k", "de", metric): 10, ("200k", "avg", metric): 10})
 
 
 def translations() -> pd.DataFrame:
@@ -84,17 +117,14 @@ def translations() -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def test_the_best_is_chosen_by_protocol() -> None:
-    settings: Any = {"layers": [1, 2], "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
-    rows = measure_translation({("en", "de"): translations()}, PROTOCOLS, **settings)
-    found = {
-        (row["protocol"], row["condition"], row["layers"], row["metric"]): row["value"]
-        for row in rows
-    }
+def test_the_best_is_chosen_by_protocol(tmp_path: Path) -> None:
+    cell = Cell(source="en", language="de", path=parquet(tmp_path, translations()))
+    settings: Any = {"layers": 2, "best_of": [1.0, 2.0], "score_layer": 2, "rate_layer": 1}
+    rows = list(measure_translation([cell], **settings))
     for protocol, plus, layer in (("published", 0, 1), ("corrected", 1, 2)):
-        own = {key[1:]: value for key, value in found.items() if key[0] == protocol}
+        own = [row for row in rows if row["protocol"] == protocol]
         best = 20 + plus + (5 if layer == 1 else 0)  # of the test set, in which layer 1 has 5 more
-        assert own == pytest.approx(
+        assert by(own, "condition", "layers", "metric") == pytest.approx(
             {
                 ("alpha=2", "2", "bleu1"): 20 + plus,
                 ("best", "", "bleu1"): best,
@@ -106,18 +136,18 @@ def test_the_best_is_chosen_by_protocol() -> None:
         )
 
 
-def test_what_figures_draw() -> None:
-    rows = by_weight(translations(), PROTOCOLS, ["bleu1"], source="en", target="el")
-    frame = pd.DataFrame(list(rows))
-    drawn = shown(frame, "figure8", "published")
-    assert set(drawn["panel"]) == {"by alpha", "by layer"}
-    by_layer = drawn[(drawn["panel"] == "by layer") & (drawn["line"] == "alpha = 2")]
+def test_lines_of_figures(tmp_path: Path) -> None:
+    cell = Cell(source="en", language="el", path=parquet(tmp_path, translations()))
+    frame = pd.DataFrame(list(measure_by_weight([cell], metric="bleu1")))
+    lines = curves(frame[frame["protocol"] == "published"], by_layer=True)
+    assert set(lines["panel"]) == {"by alpha", "by layer"}
+    by_layer = lines[(lines["panel"] == "by layer") & (lines["line"] == "alpha = 2")]
     assert by_layer["value"].tolist() == [25, 20]
-    by_alpha = drawn[(drawn["panel"] == "by alpha") & (drawn["line"] == "layer 1")]
+    by_alpha = lines[(lines["panel"] == "by alpha") & (lines["line"] == "layer 1")]
     assert by_alpha["value"].tolist() == [15, 25]
 
 
-def test_weights_are_chosen_on_development_sets() -> None:
+def test_weights_are_chosen_on_development_sets(tmp_path: Path) -> None:
     right = {  # by dataset and language, of ten examples, with the weights 0, 1 and 2
         ("xnli", "en"): [9, 9, 9],
         ("xnli", "de"): [5, 6, 4],
@@ -128,22 +158,22 @@ def test_weights_are_chosen_on_development_sets() -> None:
     }
     table = pd.DataFrame(
         [
-            {"dataset": dataset, "language": language, "protocol": protocol}
+            {"dataset": dataset, "language": language}
             | {"weight": float(weight), "right": count, "n": 10}
-            for protocol in PROTOCOLS
             for (dataset, language), counts in right.items()
             for weight, count in enumerate(counts)
         ]
     )
-    names = {"test": "xnli", "development": "dev", "chosen_in": "de"}
-    tables = [("upper", 1, protocol, table) for protocol in PROTOCOLS]
-    found = {
-        (row["protocol"], row["condition"], row["target"], row["metric"]): row["value"]
-        for row in measure_shifted(tables, **names)
-    }
+    paths = {"shifted": parquet(tmp_path, table)}
+    cells = [
+        Cell(condition="upper", seed=1, protocol=protocol, paths=paths) for protocol in PROTOCOLS
+    ]
+    rows = list(measure_shifted(cells, test="xnli", development="dev", chosen_in="de"))
+    found = by(rows, "protocol", "condition", "target", "metric")
     assert found["published", "upper", "fr", "accuracy"] == 70
     assert found["published", "upper+mds", "de", "accuracy"] == 40
     assert found["published", "upper+mds", "fr", "accuracy"] == 30
+    assert found["published", "upper+mds", "avg_without_en", "accuracy"] == 35
     assert found["published", "upper+mds", "fr", "shift_weight_alpha"] == 1
     assert found["corrected", "upper+mds", "fr", "accuracy"] == 20
     assert found["corrected", "upper+mds", "fr", "shift_weight_alpha"] == 2
@@ -156,12 +186,12 @@ def sentences() -> TokenStore:
     return TokenStore(arrays, {"languages": ["en", "de"]})
 
 
-def test_token_sets() -> None:
-    found = {
-        (row["target"], row["metric"]): row["value"]
-        for row in count_token_sets(sentences(), ["published"])
-    }
-    assert found == {
+def test_token_sets(tmp_path: Path) -> None:
+    store = sentences()
+    save_arrays(tmp_path / "parallel", store.arrays, store.meta)
+    rows = list(count_token_sets([Cell(path=str(tmp_path / "parallel"))]))
+    assert {row["protocol"] for row in rows} == set(PROTOCOLS)
+    assert by(rows, "target", "metric") == {
         ("en", "n_tokens_in_language"): 3,
         ("en", "n_tokens_shared_with_english"): 3,
         ("de", "n_tokens_in_language"): 3,
@@ -185,55 +215,61 @@ def test_samples_are_laid_out() -> None:
     ]
 
 
-def test_every_reported_number_has_a_measurement() -> None:
-    """Of the paper's config: what the measures give of made-up scores, against what is reported."""
-    paper = config().liu2020
-    shift = paper.translation
-    both = [pair for code in shift.languages for pair in (("en", code), (code, "en"))]
-    grid = pd.DataFrame(
+def function_of(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(import_module(f"mbert_atlas.{module}"), function)
+
+
+def test_named_functions_exist(plan: Plan) -> None:
+    for artifact in plan.papers["liu2020"].artifacts:
+        named = [item.measure for item in artifact.measurements]
+        named += [item.draw for item in artifact.figures if item.draw.startswith("papers.")]
+        assert all(callable(function_of(name)) for name in named)
+
+
+def test_every_reported_number_has_a_measurement(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of made-up scores, by the paper's config, against the reported numbers."""
+    paper = plan.config.liu2020  # type: ignore[attr-defined]
+    translated = pd.DataFrame(
         [
-            {"protocol": "published", "part": part, "layer": layer, "weight": weight}
-            | {"mean_bleu": 1.0, "converted": 1, "counted": 2, "n": 3}
+            {"protocol": protocol, "part": part, "layer": layer, "weight": weight}
+            | {"mean_bleu": 1.0, "corpus_bleu": 1.0, "converted": 1, "counted": 2, "n": 3}
+            for protocol in PROTOCOLS
             for part in (0, 1)
             for layer in range(1, paper.layers + 1)
-            for weight in shift.weights
+            for weight in paper.translation.weights
         ]
     )
-    rows = [
-        row | {"artifact": "table2", "task": "token_translation"}
-        for row in measure_translation(
-            dict.fromkeys(both, grid),
-            ["published"],
-            layers=range(1, paper.layers + 1),
-            best_of=shift.best_of,
-            score_layer=shift.score_layer,
-            rate_layer=shift.rate_layer,
-        )
-    ]
-    codes = ["en", *shift.languages]
-    ids = Ragged.from_rows([[2, 5, 3]] * len(codes), np.int32)
-    store = TokenStore({"input_ids": ids, "part": np.zeros(1)}, {"languages": codes})
-    rows += [
-        row | {"artifact": "table3", "task": "token_set"}
-        for row in count_token_sets(store, ["published"])
-    ]
     shifted = pd.DataFrame(
         [
-            {"dataset": dataset, "language": code, "protocol": "published"}
-            | {"weight": weight, "right": 1, "n": 2}
-            for dataset in ("xnli", "dev")
+            {"dataset": dataset, "language": code, "weight": weight, "right": 1, "n": 2}
+            for dataset in paper.shifted_datasets
             for code in paper.transfer.languages
             for weight in paper.transfer.weights
         ]
     )
-    tables = [("finetune_last_6_layers", 1, "published", shifted)]
-    found = list(measure_shifted(tables, test="xnli", development="dev", chosen_in="de"))
-    found += [
-        row | {"condition": "finetune_all_layers"}
-        for row in found
-        if row["condition"] == "finetune_last_6_layers"
-    ]
-    rows += with_means(found, "avg_without_en", artifact="table4", task="xnli")
+    codes = ["en", *paper.translation.languages]
+    ids = Ragged.from_rows([[2, 5, 3]] * len(codes), np.int32)
+    store: dict[str, Any] = {"input_ids": ids, "part": np.zeros(1)}
+    save_arrays(tmp_path / "table3", store, {"languages": codes})
+    translated.to_parquet(tmp_path / "table2")
+    shifted.to_parquet(tmp_path / "shifted")
+    monkeypatch.setattr(measures, "scores_of", lambda cell: ({"accuracy": 50.0}, 2))
+    rows = []
+    for name in ("table2", "table3", "table4"):
+        item = plan.measurements["liu2020", name]
+        cells = [
+            replace(
+                cell,
+                path=str(tmp_path / name),
+                paths={role: str(tmp_path / role) for role in cell.paths},
+            )
+            for cell in item.cells()
+        ]
+        measured = function_of(item.measure)(cells, **item.options())
+        rows += [row | {"artifact": name, **item.columns} for row in measured]
     keys = ["artifact", "task", "condition", "source", "target", "layers", "metric"]
     planned = {tuple(str(row.get(key, "")) for key in keys) for row in rows}
     reported = pd.read_csv(

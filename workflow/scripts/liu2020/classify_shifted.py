@@ -5,7 +5,7 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.files import write_parquet
-    from mbert_atlas.representations.shifted_classification import classify_shifted
+    from mbert_atlas.papers.liu2020.shifted_classification import classify_shifted
 
     examples = map(Path, snakemake.input.examples)
     table = classify_shifted(

@@ -4,8 +4,8 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.token_translation import translate_tokens
     from mbert_atlas.files import write_parquet
+    from mbert_atlas.papers.liu2020.token_translation import translate_tokens
 
     table = translate_tokens(
         Path(snakemake.input.encoder),

@@ -12,8 +12,6 @@ from sacrebleu.metrics.bleu import BLEU
 from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
 from transformers import BertConfig, BertForPreTraining
 
-from mbert_atlas.analysis.token_overlap import converted, overlap, token_set
-from mbert_atlas.analysis.token_translation import translate_tokens
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.hooks import Hook, hooked, shift
@@ -21,6 +19,8 @@ from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_e
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.parallel import encode_parallel, inner
 from mbert_atlas.errors import DataError
+from mbert_atlas.papers.liu2020.token_overlap import converted, overlap, token_set
+from mbert_atlas.papers.liu2020.token_translation import translate_tokens
 from mbert_atlas.representations.language_means import language_means, mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import NLI_PAIRS

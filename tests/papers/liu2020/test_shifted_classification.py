@@ -16,7 +16,7 @@ from mbert_atlas.encoders.hooks import Hook, hooked, shift
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.representations.shifted_classification import classify_shifted
+from mbert_atlas.papers.liu2020.shifted_classification import classify_shifted
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from accelerate import PartialState
 
-from mbert_atlas.analysis.token_overlap import converted, overlap, token_set
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.hidden_states import require_tokenizer
 from mbert_atlas.encoders.loading import load_masked_model
 from mbert_atlas.encoding.parallel import inner
+from mbert_atlas.papers.liu2020.token_overlap import converted, overlap, token_set
 from mbert_atlas.representations.language_means import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
