@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
+from configs import config
 
 from mbert_atlas import papers
 from mbert_atlas.config.merging import in_order_of
 from mbert_atlas.labels import label, language, listed, places
 from mbert_atlas.languages import Languages
+from mbert_atlas.plan.plan import Plan
 
 ROOT = Path(__file__).parents[2]
 REPORTED = sorted((ROOT / "resources/reported").glob("*.csv"))
@@ -64,12 +65,15 @@ def test_places_follow_the_name_and_not_what_else_is_drawn() -> None:
 
 
 @pytest.mark.parametrize("paper", papers.names())
-def test_titles_leave_languages_and_sizes_to_the_config(paper: str) -> None:
-    titles = import_module(f"mbert_atlas.papers.{paper}.claims").FIGURES.values()
-    languages = [item.name for item in Languages.read(ROOT / "resources/languages.csv")]
+def test_titles_take_names_of_languages_from_the_config(paper: str) -> None:
+    languages = Languages.read(ROOT / "resources/languages.csv")
+    unnamed = [item.model_copy(update={"name": "this language"}) for item in languages]
+    plan = Plan(config(papers=[paper]), Languages(languages.path, unnamed))
+    drawn = [str(item.options().get("title")) for item in plan.figures.values()]
+    titles = [*drawn, *(item.title for item in plan.papers[paper].artifacts)]
+    assert titles
     for title in titles:
-        assert not re.search(r"\d+[kK]\b", title)
-        assert not [name for name in languages if re.search(rf"\b{name}\b", title)]
+        assert not [item.name for item in languages if re.search(rf"\b{item.name}\b", title)]
 
 
 def test_panels_come_in_the_order_of_the_lowest_file() -> None:

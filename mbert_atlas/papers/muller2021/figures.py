@@ -1,38 +1,40 @@
-"""What the figures show by layer."""
+"""Similarities and correlations by layer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
-from mbert_atlas.figures.similarity import by_layer
-from mbert_atlas.papers.muller2021.measures import CORRELATION, PRETRAINED
-
-LAYOUTS: dict[str, dict[str, Any]] = {
-    "figure1": {"lines": "line"},
-    "figure2": {"lines": "condition"},
-    "figure3": {"lines": "task", "panels": "condition", "bars": True},
-    "figure4": {"lines": "condition", "panels": "target"},
-    "figure5": {"lines": "line", "panels": "target"},
-    **{f"figure{n}": {"lines": "condition", "panels": "target"} for n in (6, 7, 8)},
-}
-"""Which column has lines, which panels; see :func:`mbert_atlas.figures.similarity.layer_plot`."""
+from mbert_atlas.analysis.measurements import read_measurements
+from mbert_atlas.cells import Cell
+from mbert_atlas.figures.similarity import by_layer, layer_plot
+from mbert_atlas.papers.muller2021.conditions import PRETRAINED
 
 
-def shown_by_layer(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
-    """Return what a figure draws of its measurements, one row per layer, seed, line and panel.
-
-    ``line`` is the task, or ``pretrained``, which is the same for all tasks.
+def draw_by_layer(cells: Sequence[Cell], *, metric: str, lines: str, **options: Any) -> Figure:
+    """Draw a metric of one protocol by layer.
 
     Args:
-        frame: the measurements of the figure.
-        artifact: its name.
-        protocol: ``published`` or ``corrected``.
+        cells: one cell with the measurements and the protocol.
+        metric: what is drawn.
+        lines: see :func:`mbert_atlas.figures.similarity.layer_plot`; ``line`` has a line per task
+            and one of the pretrained encoder.
+        options: of ``layer_plot``.
     """
-    metric = CORRELATION if artifact == "figure3" else "cka_percent"
-    found = by_layer(frame[frame.protocol == protocol], metric)
-    is_pretrained = found.condition == PRETRAINED
-    found["line"] = found.task.where(~is_pretrained, PRETRAINED)
-    is_again = is_pretrained & found.duplicated(["line", "target", "layers", "seed"])
-    return found[~is_again] if LAYOUTS[artifact]["lines"] == "line" else found
+    (cell,) = cells
+    frame = read_measurements(cell.path)
+    frame = by_layer(frame[frame.protocol == cell.protocol], metric)
+    if lines == "line":
+        frame = one_line_pretrained(frame)
+    return layer_plot(frame, lines=lines, **options)
+
+
+def one_line_pretrained(frame: pd.DataFrame) -> pd.DataFrame:
+    """Add ``line``: the task, or ``pretrained``, which is the same encoder for all tasks."""
+    is_pretrained = frame.condition == PRETRAINED
+    frame = frame.assign(line=frame.task.where(~is_pretrained, PRETRAINED))
+    is_repeated = is_pretrained & frame.duplicated(["line", "target", "layers", "seed"])
+    return frame[~is_repeated]

@@ -1,192 +1,207 @@
-"""What layers that are drawn anew cost, and how similarity and transfer go together."""
+"""Costs of re-initialised layers, and correlations of similarity with transfer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
-from mbert_atlas.analysis.transfer import Cell, scores_of
-from mbert_atlas.files import read_parquet
+from mbert_atlas.analysis.measurements import read_measurements
+from mbert_atlas.analysis.transfer import scores_of
+from mbert_atlas.cells import Cell
+from mbert_atlas.files import read_json, read_parquet
+from mbert_atlas.papers.muller2021.conditions import CKA, CORRELATION, DIFFERENCE, REFERENCE
 from mbert_atlas.schemas import SIMILARITIES
 
-METRICS = {"parsing": "las", "pos": "accuracy", "ner": "entity_f1"}
-"""By task, the score of :mod:`mbert_atlas.analysis.transfer` that the paper reports."""
-REPORTED = {"parsing": "las", "pos": "accuracy", "ner": "f1"}
-REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
-DEPTHS = ("first", "last", "lower", "upper")
-HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
-"""What CKA is under each protocol; the authors' code has another kernel than the paper."""
-CORRELATION = "spearman_cross_lingual_gap_vs_similarity"
-PRETRAINED, FINE_TUNED = "pretrained", "fine_tuned"
+_METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
+"""By task: the score of :mod:`mbert_atlas.analysis.transfer`, and its name in the paper."""
+_DEPTHS = ("first", "last", "lower", "upper")
+_HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
+"""The CKA of each protocol; the authors' code has another kernel than the paper."""
 _SIMILARITY_KEYS = ("task", "condition", "source", "target", "protocol", "seed", "n")
 
 
-def measure_layers(cells: Sequence[tuple[Cell, str]], shown: str) -> Iterator[dict[str, Any]]:
-    """Yield the scores of an encoder as it is, and of those with layers drawn anew.
+def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield scores with and without re-initialised layers, in percent.
 
     Args:
-        cells: predictions, the target as the reported numbers name it in ``condition``; and the
-            layers that were drawn anew, ``ref`` for none.
-        shown: ``difference``, to the reference of the same seed; or ``score``.
-
-    Yields:
-        Rows with ``condition`` :data:`REFERENCE`, or :data:`DIFFERENCE` or :data:`SCORE` with
-        ``layers``; in percent (points).
+        cells: predictions, those of the reference before all others; ``target`` in ``facts`` is
+            the target as the reported numbers name it. The condition is ``ref``; or
+            ``random_init``, the score; or ``random_init_delta``, its difference to the reference of
+            the same seed, in points, left out where that has no such seed.
     """
     references: dict[tuple[Any, ...], float] = {}
-    for cell, layers in cells:
+    for cell in cells:
         scores, n = scores_of(cell)
-        value = scores[METRICS[cell.task]]
-        place = (cell.task, cell.source, cell.condition, cell.protocol, cell.seed)
-        row = {
+        score, metric = _METRICS[cell.task]
+        value, target = scores[score], cell.facts["target"]
+        place = (cell.task, cell.source, target, cell.protocol, cell.seed)
+        if cell.condition == REFERENCE:
+            references[place] = value
+        elif cell.condition == DIFFERENCE:
+            if place not in references:
+                continue
+            value -= references[place]
+        yield {
             "task": cell.task,
             "source": cell.source,
-            "target": cell.condition,
-            "metric": REPORTED[cell.task],
+            "target": target,
+            "condition": cell.condition,
+            "layers": cell.layers,
+            "metric": metric,
             "protocol": cell.protocol,
             "seed": cell.seed,
             "n": n,
+            "value": value,
         }
-        if layers == REFERENCE:
-            references[place] = value
-            yield row | {"condition": REFERENCE, "value": value}
-        elif shown == "score":
-            yield row | {"condition": SCORE, "layers": layers, "value": value}
-        elif place in references:
-            value -= references[place]
-            yield row | {"condition": DIFFERENCE, "layers": layers, "value": value}
 
 
-def mean_over_targets(frames: Sequence[pd.DataFrame], layers: Sequence[str]) -> pd.DataFrame:
-    """Return Table 1: each source in its own language, and its mean over all others (``mean_x``).
+def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[str, Any]]:
+    """Return Table 1: scores in the source language, and means over all others (``mean_x``).
 
-    Beside the sets of layers come :data:`DEPTHS`, so that claims can be asked of encoders of any
-    depth: the lowest and the highest set, and the means over the lower and the upper half of them.
+    In addition to the sets of layers there are depths, so that claims fit encoders of any depth:
+    the lowest and the highest set, and the means over the lower and the upper half of the sets.
 
     Args:
-        frames: the measurements by target (Tables 6 to 8).
+        cells: the measurements by target (Tables 6 to 8).
         layers: the sets of layers, the lowest first.
     """
-    frame = pd.concat(frames)
+    frame = pd.concat([read_measurements(cell.path) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
     same = frame[frame.source == frame.target]
     others = frame[frame.source != frame.target]
     means = others.groupby(keys, sort=False, as_index=False).agg({"value": "mean", "n": "sum"})
     table = pd.concat([same[[*keys, "target", "value", "n"]], means.assign(target="mean_x")])
     half = len(layers) // 2
-    parts = zip(DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
-    deep = [key for key in keys if key != "layers"]
-    found = [table]
-    for name, some in parts:
-        chosen = table[(table.condition == DIFFERENCE) & table.layers.isin(some)]
-        mean = chosen.groupby([*deep, "target"], sort=False, as_index=False)
-        found.append(mean.agg({"value": "mean", "n": "max"}).assign(layers=name))
-    return pd.concat(found, ignore_index=True)
+    sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
+    by = [*(key for key in keys if key != "layers"), "target"]
+    depths = []
+    for depth, some in sets:
+        changes = table[(table.condition == DIFFERENCE) & table.layers.isin(some)]
+        mean = changes.groupby(by, sort=False, as_index=False).agg({"value": "mean", "n": "max"})
+        depths.append(mean.assign(layers=depth))
+    rows: list[Any] = pd.concat([table, *depths], ignore_index=True).to_dict("records")
+    return rows
 
 
-def gaps(frame: pd.DataFrame, source: str, protocol: str) -> dict[int, dict[str, float]]:
-    """Return the cross-lingual gap of each target by seed: what transfer loses (section 4.3).
-
-    That is the score in the source language less that in the target, in points. Rank correlations
-    are the same for the gap relative to the source's score.
+def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield Table 3: hyperparameters by task, the number of trials, and the best score.
 
     Args:
-        frame: measurements by target of one task (Table 6, 7 or 8).
-        source: language of training.
+        cells: task, protocol, and the file with the choice of the grid search.
+    """
+    for cell in cells:
+        choice = read_json(cell.path)
+        values = {key.rpartition(".")[2]: value for key, value in choice["values"].items()}
+        values |= {"n_grid_trials": len(choice["draws"]), "dev_score": choice["score"]}
+        for metric, value in values.items():
+            place = {"task": cell.task, "protocol": cell.protocol}
+            yield {**place, "metric": metric, "value": value}
+
+
+def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int, dict[str, float]]:
+    """Return the cross-lingual gap by seed and target (section 4.3), in points.
+
+    The gap is the score in the source language minus that in the target language. Divided by the
+    source's score it has the same ranks.
+
+    Args:
+        frame: measurements by target (Table 6, 7 or 8).
+        task: as in the table.
+        source: training language.
         protocol: ``published`` or ``corrected``.
     """
-    rows = frame[
-        (frame.condition == REFERENCE) & (frame.source == source) & (frame.protocol == protocol)
-    ]
-    found: dict[int, dict[str, float]] = {}
+    place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
+    rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
+    by_seed: dict[int, dict[str, float]] = {}
     for seed, some in rows.groupby("seed"):
         values: Mapping[str, float] = dict(zip(some.target, some.value, strict=True))
-        found[int(str(seed))] = {
+        by_seed[int(str(seed))] = {
             target: values[source] - value for target, value in values.items() if target != source
         }
-    return found
+    return by_seed
 
 
-def read_similarities(cells: Iterable[Mapping[str, Any]], paths: Iterable[Path]) -> pd.DataFrame:
-    """Read the similarities of several encoders, in percent.
+def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
+    """Read the similarities under several encoders, in percent.
 
     Args:
-        cells: task, condition, protocol and seed of each.
-        paths: what :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote of each.
+        cells: task, condition, protocol, seed, and the file that
+            :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
 
     Returns:
         One row per encoder, protocol, target, layer and measure.
     """
-    frames = [
-        found[found.protocol == cell["protocol"]].assign(**cell)
-        for cell, path in zip(cells, paths, strict=True)
-        for found in [read_parquet(path, SIMILARITIES).to_pandas()]
-    ]
-    frame: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    frames = []
+    for cell in cells:
+        frame = read_parquet(cell.path, SIMILARITIES).to_pandas()
+        place = {"task": cell.task, "condition": cell.condition, "seed": cell.seed}
+        frames.append(frame[frame.protocol == cell.protocol].assign(**place))
+    table: pd.DataFrame = pd.concat(frames, ignore_index=True)
     for column in ("value", "low", "high"):
-        frame[column] *= 100
-    return frame
+        table[column] *= 100
+    return table
 
 
-def measure_similarities(frame: pd.DataFrame, targets: Sequence[str]) -> Iterator[dict[str, Any]]:
+def measure_similarities(
+    cells: Sequence[Cell], *, targets: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
 
-    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its band; every
-    other kernel stands beside it by its own name.
-    Where the layer is ``bottom``, ``top`` or ``maximum``, it is the first, the last or the largest
-    value; ``cka_percent_maximum`` is the largest, in its layer.
+    ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
+    other kernels have their own names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
+    the first, the last or the largest value; ``cka_percent_maximum`` is the largest, in its layer.
 
     Args:
-        frame: see :func:`read_similarities`.
+        cells: see :func:`read_similarities`.
         targets: languages that the figure shows.
     """
+    frame = read_similarities(cells)
     shown = frame[frame.target.isin(targets)]
     for row in shown.to_dict("records"):
-        same = {key: row[key] for key in _SIMILARITY_KEYS} | {"layers": str(row["layer"])}
-        name = str(row["measure"])
-        is_headline = name == HEADLINE[str(row["protocol"])]
-        metric = "cka_percent" if is_headline else f"{name}_percent"
-        yield same | {"metric": metric, "value": row["value"]}
+        place = {key: row[key] for key in _SIMILARITY_KEYS} | {"layers": str(row["layer"])}
+        is_headline = row["measure"] == _HEADLINE[str(row["protocol"])]
+        metric = CKA if is_headline else f"{row['measure']}_percent"
+        yield place | {"metric": metric, "value": row["value"]}
         for end in ("low", "high") if is_headline else ():
-            yield same | {"metric": f"cka_percent_{end}", "value": row[end]}
-    shown = shown[shown.measure == shown.protocol.map(HEADLINE)].sort_values("layer")
+            yield place | {"metric": f"{CKA}_{end}", "value": row[end]}
+    shown = shown[shown.measure == shown.protocol.map(_HEADLINE)].sort_values("layer")
     for key, rows in shown.groupby([*_SIMILARITY_KEYS], sort=False):
-        same = dict(zip(_SIMILARITY_KEYS, key, strict=True))
+        place = dict(zip(_SIMILARITY_KEYS, key, strict=True))
         values = rows.value.to_numpy()
         depths = {"bottom": values[0], "top": values[-1], "maximum": values.max()}
         for layers, value in depths.items():
-            yield same | {"layers": layers, "metric": "cka_percent", "value": value}
+            yield place | {"layers": layers, "metric": CKA, "value": value}
         most = str(rows.layer.iloc[values.argmax()])
-        yield same | {"layers": most, "metric": "cka_percent_maximum", "value": values.max()}
+        yield place | {"layers": most, "metric": f"{CKA}_maximum", "value": values.max()}
 
 
-def correlate_with_gap(
-    similarities: pd.DataFrame, transfer: Mapping[str, pd.DataFrame], by_layer: bool
-) -> Iterator[dict[str, Any]]:
-    """Yield Table 4 (or by layer Figure 3): do languages that are more alike transfer better?
+def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dict[str, Any]]:
+    """Yield Table 4 (or by layer Figure 3): do more similar languages transfer better?
 
-    :data:`CORRELATION` has the printed sign: that of similarity and what transfer keeps.
-    ``spearman_signed`` is that of similarity and gap, as its name says; beside it stands the
-    p-value.
+    The paper prints the correlation of similarity with what transfer keeps;
+    ``spearman_signed``, with its p-value, is that of similarity and gap.
 
     Args:
-        similarities: see :func:`read_similarities`; of the pretrained and fine-tuned encoders.
-        transfer: measurements by target of each task (Tables 6 to 8).
+        cells: see :func:`read_similarities`; in addition the measurements by target of the task
+            (Table 6, 7 or 8) in the role ``transfer``.
         by_layer: correlate in each layer, else the mean over all layers.
     """
-    headline = similarities[similarities.measure == similarities.protocol.map(HEADLINE)]
+    similarities = read_similarities(cells)
+    transfer = {cell.task: cell.paths["transfer"] for cell in cells}
+    tables = {task: read_measurements(path) for task, path in transfer.items()}
+    headline = similarities[similarities.measure == similarities.protocol.map(_HEADLINE)]
     keys = ["task", "condition", "protocol", "seed", "source"]
     for key, some in headline.groupby(keys, sort=False):
         place: dict[str, Any] = dict(zip(keys, key, strict=True))
-        found = gaps(transfer[place["task"]], place["source"], place["protocol"])[place["seed"]]
-        by_target = some[some.target.isin(found)].pivot_table("value", "target", "layer")
+        task, source, protocol = (place[name] for name in ("task", "source", "protocol"))
+        gap = gaps(tables[task], task, source, protocol)[place["seed"]]
+        by_target = some[some.target.isin(gap)].pivot_table("value", "target", "layer")
         columns = by_target.items() if by_layer else [("", by_target.mean(axis=1))]
         for layer, values in columns:
-            rho = spearman(values.to_numpy(), [found[target] for target in values.index])
+            rho = spearman(values.to_numpy(), [gap[target] for target in values.index])
             row = place | {"target": "all", "layers": str(layer), "n": rho.n}
             metrics = {
                 CORRELATION: -rho.rho,

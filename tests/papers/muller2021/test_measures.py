@@ -1,18 +1,21 @@
-"""What layers drawn anew cost, and what similarity has to do with transfer, on numbers by hand."""
+"""Costs of re-initialised layers, and correlations of similarity with transfer, by hand."""
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mbert_atlas.analysis.transfer import Cell
-from mbert_atlas.files import write_parquet
-from mbert_atlas.papers.muller2021.figures import shown_by_layer
+from mbert_atlas.analysis.measurements import write_measurements
+from mbert_atlas.cells import Cell
+from mbert_atlas.figures.similarity import by_layer as rows_by_layer
+from mbert_atlas.files import write_json, write_parquet
+from mbert_atlas.papers.muller2021.conditions import CORRELATION
+from mbert_atlas.papers.muller2021.figures import one_line_pretrained
 from mbert_atlas.papers.muller2021.measures import (
-    CORRELATION,
     correlate_with_gap,
     gaps,
-    mean_over_targets,
+    list_hyperparameters,
     measure_layers,
+    measure_means,
     measure_similarities,
     read_similarities,
 )
@@ -35,27 +38,30 @@ def tagged(path, right):
     return str(path)
 
 
-def cell(path, seed):
-    names = ("pos", "tagging", "test", "en", "ru", "russian", "published", seed, path)
-    return Cell(*names)
-
-
 @pytest.mark.parametrize(
-    ("shown", "condition", "values"),
-    [("difference", "random_init_delta", [-50, -20]), ("score", "random_init", [40, 60])],
+    ("condition", "values"), [("random_init_delta", [-50, -20]), ("random_init", [40, 60])]
 )
-def test_a_loss_is_the_difference_to_the_same_seed(tmp_path, shown, condition, values):
+def test_a_loss_is_the_difference_to_the_same_seed(tmp_path, condition, values):
+    runs = [("", 1, 9), ("", 2, 8), ("1-2", 1, 4), ("1-2", 2, 6)]
     cells = [
-        (cell(tagged(tmp_path / f"{layers}{seed}", right), seed), layers)
-        for layers, seed, right in [("ref", 1, 9), ("ref", 2, 8), ("1-2", 1, 4), ("1-2", 2, 6)]
+        Cell(
+            *("pos", "tagging", "test", "en", "ru", condition if layers else "ref", "published"),
+            seed=seed,
+            path=tagged(tmp_path / f"{layers}{seed}", right),
+            layers=layers,
+            facts={"target": "russian"},
+        )
+        for layers, seed, right in runs
     ]
-    rows = list(measure_layers(cells, shown))
+    rows = list(measure_layers(cells))
     assert [row["value"] for row in rows if row["condition"] == "ref"] == [90, 80]
     lost = [row for row in rows if row["condition"] == condition]
     assert [row["value"] for row in lost] == pytest.approx(values)
     assert {(row["layers"], row["target"], row["metric"], row["n"]) for row in lost} == {
         ("1-2", "russian", "accuracy", 10)
     }
+    if condition == "random_init_delta":  # seed 2 has no reference
+        assert len([row for row in measure_layers(cells[:1] + cells[2:]) if row["layers"]]) == 1
 
 
 def measured(rows):
@@ -69,14 +75,16 @@ def measured(rows):
 LOSSES = {"1-2": -8.0, "3-4": -4.0, "5-6": 0.0, "7-8": 2.0}
 
 
-def test_means_are_over_the_other_languages_and_by_depth():
+def test_means_are_over_the_other_languages_and_by_depth(tmp_path):
     rows = [
         (target, "random_init_delta", layers, value * scale, 1)
         for target, scale in [("en", 0.5), ("ru", 1), ("hi", 3)]
         for layers, value in LOSSES.items()
     ]
     rows += [("en", "ref", "", 90.0, 1), ("ru", "ref", "", 70.0, 1), ("hi", "ref", "", 50.0, 1)]
-    table = mean_over_targets([measured(rows)], list(LOSSES))
+    write_measurements(measured(rows).to_dict("records"), tmp_path / "one.csv")
+    cells = [Cell(path=tmp_path / "one.csv")]
+    table = pd.DataFrame(measure_means(cells, layers=list(LOSSES)))
     value = table.set_index(["target", "condition", "layers"])["value"]
     assert value["mean_x", "ref", ""] == 60
     assert value["mean_x", "random_init_delta", "1-2"] == -16
@@ -84,6 +92,16 @@ def test_means_are_over_the_other_languages_and_by_depth():
     depths = [value["mean_x", "random_init_delta", n] for n in ("first", "last", "lower", "upper")]
     assert depths == [-16, 4, -12, 2]
     assert not table.duplicated(["target", "condition", "layers", "seed"]).any()
+
+
+def test_hyperparameters_are_those_of_the_search(tmp_path):
+    choice = {"values": {"optimisation.batch_size": 16}, "draws": {"a": 1, "b": 2}, "score": 90.5}
+    write_json(choice, tmp_path / "choice.json")
+    cell = Cell(task="pos", protocol="published", path=tmp_path / "choice.json")
+    rows = list(list_hyperparameters([cell]))
+    values = {row.pop("metric"): row.pop("value") for row in rows}
+    assert values == {"batch_size": 16, "n_grid_trials": 2, "dev_score": 90.5}
+    assert rows == [{"task": "pos", "protocol": "published"}] * 3
 
 
 def similar(path, values):
@@ -108,10 +126,14 @@ def similar(path, values):
     return path
 
 
+def encoder(path, task="pos", condition="fine_tuned", protocol="corrected", **paths):
+    cell = {"task": task, "condition": condition, "protocol": protocol, "seed": 1}
+    return Cell(**cell, path=path, paths=paths)
+
+
 def test_similarities_are_percent_with_their_depths(tmp_path):
     path = similar(tmp_path / "one.parquet", {"ru": [0.2, 0.7, 0.4], "hi": [0.1, 0.1, 0.1]})
-    place = {"task": "pos", "condition": "fine_tuned", "protocol": "corrected", "seed": 1}
-    rows = pd.DataFrame(measure_similarities(read_similarities([place], [path]), ["ru"]))
+    rows = pd.DataFrame(measure_similarities([encoder(path)], targets=["ru"]))
     assert set(rows.target) == {"ru"}
     headline = rows[rows.metric == "cka_percent"].set_index("layers")["value"]
     assert headline.to_dict() == pytest.approx(
@@ -120,37 +142,35 @@ def test_similarities_are_percent_with_their_depths(tmp_path):
     assert len(rows[rows.metric == "cka_rbf_percent"]) == 3
     low = rows[rows.metric == "cka_percent_low"].set_index("layers")["value"]
     assert low.to_dict() == pytest.approx({"0": 10, "1": 60, "2": 30})
-    other = place | {"protocol": "published"}  # of another run, where protocols differ
-    assert read_similarities([other, place], [path, path]).protocol.unique() == ["corrected"]
     (most,) = rows[rows.metric == "cka_percent_maximum"].to_dict("records")
     assert (most["layers"], most["value"]) == ("1", pytest.approx(70))
+    other = encoder(path, protocol="published")  # of another run, where protocols differ
+    assert read_similarities([other, encoder(path)]).protocol.unique() == ["corrected"]
 
 
-def test_what_is_more_alike_transfers_better_in_the_printed_sign(tmp_path):
+def test_more_similar_languages_transfer_better_in_the_printed_sign(tmp_path):
     languages = ["ru", "hi", "ar", "zh", "tr"]
     frame = measured([("en", "ref", "", 90.0, 1)])
     targets = measured([(code, "ref", "", 80.0 - 10 * n, 1) for n, code in enumerate(languages)])
     frame = pd.concat([frame, targets])
-    assert gaps(frame, "en", "corrected") == {1: {"ru": 10, "hi": 20, "ar": 30, "zh": 40, "tr": 50}}
-    assert gaps(frame, "en", "published") == {}
+    by_target = {"ru": 10, "hi": 20, "ar": 30, "zh": 40, "tr": 50}
+    assert gaps(frame, "pos", "en", "corrected") == {1: by_target}
+    assert gaps(frame, "pos", "en", "published") == gaps(frame, "ner", "en", "corrected") == {}
     # Layer 1 falls with the gap, layer 0 rises with it; their mean falls.
     values = {code: [0.3 + 0.01 * n, 0.9 - 0.1 * n] for n, code in enumerate(languages)}
     path = similar(tmp_path / "one.parquet", values)
-    place = {"task": "pos", "condition": "pretrained", "protocol": "corrected", "seed": 1}
-    similarities = read_similarities([place], [path])
-    by_layer = pd.DataFrame(correlate_with_gap(similarities, {"pos": frame}, by_layer=True))
-    found = by_layer.set_index(["metric", "layers"])["value"]
-    assert found[CORRELATION, "0"] == pytest.approx(-1)
-    assert found[CORRELATION, "1"] == pytest.approx(1)
-    assert found["spearman_signed", "1"] == pytest.approx(-1)
-    assert found["spearman_p_value", "1"] < 0.05
-    (whole,) = (
-        row
-        for row in correlate_with_gap(similarities, {"pos": frame}, by_layer=False)
-        if row["metric"] == CORRELATION
-    )
-    assert (whole["value"], whole["n"], whole["layers"]) == (pytest.approx(1), 5, "")
-    drawn = shown_by_layer(by_layer, "figure3", "corrected")
+    write_measurements(frame.to_dict("records"), tmp_path / "transfer.csv")
+    cells = [encoder(path, condition="pretrained", transfer=tmp_path / "transfer.csv")]
+    by_layer = pd.DataFrame(correlate_with_gap(cells, by_layer=True))
+    value = by_layer.set_index(["metric", "layers"])["value"]
+    assert value[CORRELATION, "0"] == pytest.approx(-1)
+    assert value[CORRELATION, "1"] == pytest.approx(1)
+    assert value["spearman_signed", "1"] == pytest.approx(-1)
+    assert value["spearman_p_value", "1"] < 0.05
+    whole = correlate_with_gap(cells, by_layer=False)
+    (row,) = (row for row in whole if row["metric"] == CORRELATION)
+    assert (row["value"], row["n"], row["layers"]) == (pytest.approx(1), 5, "")
+    drawn = rows_by_layer(by_layer, CORRELATION)
     assert list(drawn.layers) == [0, 1]
     assert (drawn.low <= drawn.value + 1e-9).all()
 
@@ -158,11 +178,11 @@ def test_what_is_more_alike_transfers_better_in_the_printed_sign(tmp_path):
 def test_the_pretrained_encoder_is_one_line(tmp_path):
     path = similar(tmp_path / "one.parquet", {"ru": [0.2, 0.7]})
     cells = [
-        {"task": task, "condition": condition, "protocol": "corrected", "seed": 1}
+        encoder(path, task, condition)
         for task in ("pos", "ner")
         for condition in ("pretrained", "fine_tuned")
     ]
-    rows = measure_similarities(read_similarities(cells, [path] * 4), ["ru"])
-    drawn = shown_by_layer(pd.DataFrame(rows), "figure1", "corrected")
+    frame = pd.DataFrame(measure_similarities(cells, targets=["ru"]))
+    drawn = one_line_pretrained(rows_by_layer(frame, "cka_percent"))
     assert sorted(set(drawn.line)) == ["ner", "pos", "pretrained"]
     assert len(drawn) == 3 * 2

@@ -1,0 +1,289 @@
+"""Tables 1 to 8 and Figures 1 to 8, and the runs behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.papers.muller2021.conditions import (
+    CKA,
+    CORRELATION,
+    DIFFERENCE,
+    FINE_TUNED,
+    PRETRAINED,
+    REFERENCE,
+    SCORE,
+)
+from mbert_atlas.papers.muller2021.config import LayerTable, Section
+from mbert_atlas.plan.files import Files
+from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.records import (
+    Artifact,
+    Features,
+    Figure,
+    Measurement,
+    PaperPlan,
+    Store,
+    Table,
+)
+
+PAPER, FEATURES = "muller2021", "muller2021/parallel"
+_MEASURES = "papers.muller2021.measures"
+_TITLES = {
+    "table1": "Score changes with layers re-initialised, by task",
+    "table2": "Other domains and languages with layers re-initialised",
+    "table3": "Hyperparameters chosen by the grid search",
+    "table4": "Correlation of similarity (CKA) and cross-lingual gap",
+    "table5": "Scores with layers re-initialised",
+    "table6": "Parsing with layers re-initialised, by target language",
+    "table7": "POS with layers re-initialised, by target language",
+    "table8": "NER with layers re-initialised, by target language",
+    "figure1": "Similarity (CKA) of {source} and {target}, pretrained and fine-tuned",
+    "figure2": "Similarity (CKA) of {source} and {target} with layers re-initialised, NER",
+    "figure3": "Correlation of similarity (CKA) and cross-lingual gap, by layer",
+    "figure4": "Similarity (CKA) of {source} and each target, fine-tuned for NER",
+    "figure5": "Similarity (CKA) of {source} and other languages, pretrained and fine-tuned",
+    "figure6": "Similarity (CKA) with layers re-initialised, parsing",
+    "figure7": "Similarity (CKA) with layers re-initialised, POS",
+    "figure8": "Similarity (CKA) with layers re-initialised, NER",
+}
+_HIGHLIGHTS = ("table7", "figure7")
+_BY_TARGET = ("table6", "table7", "table8")
+_UNCHANGED = {PRETRAINED: "", FINE_TUNED: ""}
+"""Conditions of encoders without re-initialised layers."""
+_CKA_CAPTION = (
+    "Centred kernel alignment (CKA) of parallel sentences, by layer (0: embeddings): an RBF kernel "
+    "over four windows (published), a linear kernel over all sentences (corrected). Bands span the "
+    "intervals of all seeds."
+)
+_CORRELATION_CAPTION = (
+    "Spearman correlation of similarity (CKA) and transfer over target languages, by layer (0: "
+    "embeddings), with the printed sign. Bars span the 95% intervals of all seeds."
+)
+
+
+def plan_paper(plan: Files) -> PaperPlan:
+    """Return the paper's artifacts and the features that they need."""
+    return _Planner(plan).plan_paper()
+
+
+class _Planner:
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self.section: Section = files.config.muller2021  # type: ignore[attr-defined]
+        self.similarity = self.section.similarity
+        self.changed = {f"{SCORE}_{layers}": layers for layers in self.similarity.layers}
+        self.by_target: dict[str, LayerTable] = {
+            name: table for name, table in self.section.tables.items() if name in _BY_TARGET
+        }
+
+    def plan_paper(self) -> PaperPlan:
+        artifacts = [*self.tables(), *self.similarities(), *self.correlations()]
+        return PaperPlan(
+            artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
+            features={FEATURES: self.features()},
+        )
+
+    def features(self) -> Features:
+        similarity = self.similarity
+        return Features(
+            stores={
+                protocol: Store(
+                    folder=self.files.encoded(self.section.model, similarity.dataset, encoding),
+                    languages=[similarity.source, *similarity.languages],
+                )
+                for protocol, encoding in similarity.encodings.items()
+            },
+            pooling="mean",
+            layers="all",
+            similarity={
+                "pivots": [similarity.source],
+                "stores": {protocol: protocol for protocol in similarity.encodings},
+            },
+        )
+
+    def tables(self) -> Iterator[Artifact]:
+        """Yield Tables 1 to 3 and 5 to 8: scores, their means, chosen hyperparameters."""
+        model = {"model": self.section.model}
+        for name, table in self.section.tables.items():
+            cells = partial(layer_cells, self.files, table)
+            measure, resources = f"{_MEASURES}:measure_layers", "measure_layers"
+            yield _table(Measurement(name, measure, cells, columns=model, resources=resources))
+        if self.by_target:
+            names = sorted(self.by_target)
+            sources = [Cell(path=_measurement_path(name)) for name in names]
+            options = partial(dict, layers=self.by_target[names[0]].layers)
+            measure = f"{_MEASURES}:measure_means"
+            yield _table(Measurement("table1", measure, lambda: sources, options))
+        choices = [
+            Cell(
+                task=task,
+                protocol=protocol,
+                path=path("choice", search=search, protocol="published"),
+            )
+            for task, family in self.similarity.runs.items()
+            for search in [f"{family}-{self.similarity.source}"]
+            if search in self.files.runs.searches()
+            for protocol in PROTOCOLS
+        ]
+        if choices:
+            measure = f"{_MEASURES}:list_hyperparameters"
+            columns = {**model, "condition": "hyperparameters"}
+            yield _table(Measurement("table3", measure, lambda: choices, columns=columns))
+
+    def similarities(self) -> Iterator[Artifact]:
+        """Yield the figures of similarity by layer that have any of their tasks."""
+        every, one = list(self.similarity.runs), [self.similarity.figure1]
+        five = self.similarity.figure5
+        tuned = {FINE_TUNED: ""}
+        changed = {**tuned, **self.changed}
+        by_target = {"lines": "condition", "panels": "target"}
+        # Conditions, tasks, target languages, and the columns that lines and panels show.
+        figures: dict[str, tuple[Mapping[str, str], list[str], list[str], dict[str, str]]] = {
+            "figure1": (_UNCHANGED, every, one, {"lines": "line"}),
+            "figure2": (changed, ["ner"], one, {"lines": "condition"}),
+            "figure4": (tuned, ["ner"], self.similarity.languages, by_target),
+            "figure5": (_UNCHANGED, every, five, {"lines": "line", "panels": "target"}),
+            "figure6": (changed, ["parsing"], five, by_target),
+            "figure7": (changed, ["pos"], five, by_target),
+            "figure8": (changed, ["ner"], five, by_target),
+        }
+        for name, (conditions, wanted, targets, layout) in figures.items():
+            if tasks := [task for task in wanted if task in every]:
+                measurement = Measurement(
+                    name,
+                    f"{_MEASURES}:measure_similarities",
+                    cells=partial(self.encoder_cells, conditions, tasks),
+                    options=partial(dict, targets=targets),
+                    columns={"model": self.section.model},
+                )
+                options = {"metric": CKA, "value_label": "CKA (%)", **layout}
+                yield self.figure(measurement, _CKA_CAPTION, options)
+
+    def correlations(self) -> Iterator[Artifact]:
+        """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
+        transfer = {
+            task: _measurement_path(name)
+            for name, table in self.by_target.items()
+            for task in table.tests
+        }
+        if tasks := [task for task in self.similarity.runs if task in transfer]:
+            table, figure = (
+                Measurement(
+                    name,
+                    f"{_MEASURES}:correlate_with_gap",
+                    cells=partial(self.encoder_cells, _UNCHANGED, tasks, transfer),
+                    options=partial(dict, by_layer=by_layer),
+                    columns={"model": self.section.model},
+                )
+                for name, by_layer in [("table4", False), ("figure3", True)]
+            )
+            yield _table(table)
+            layout = {"lines": "task", "panels": "condition", "bars": True}
+            options = {"metric": CORRELATION, "value_label": "rank correlation", **layout}
+            yield self.figure(figure, _CORRELATION_CAPTION, options)
+
+    def encoder_cells(
+        self,
+        conditions: Mapping[str, str],
+        tasks: Sequence[str],
+        transfer: Mapping[str, str] | None = None,
+    ) -> list[Cell]:
+        """Return a cell per encoder, with the similarities of languages under it.
+
+        Args:
+            conditions: re-initialised layers, or none, by condition.
+            tasks: fine-tuning tasks.
+            transfer: measurements of transfer by task, if they are compared.
+        """
+        similarity = self.similarity
+        return [
+            Cell(
+                task=task,
+                condition=condition,
+                protocol=protocol,
+                seed=seed,
+                path=path("similarity", features=FEATURES, model=model),
+                paths={"transfer": transfer[task]} if transfer else {},
+            )
+            for task in tasks
+            for condition, layers in conditions.items()
+            for family in [_family(similarity.runs[task], layers)]
+            for protocol in PROTOCOLS
+            for run in [self.files.runs.get(family, similarity.source, protocol)]
+            for seed in run.seeds[: similarity.seeds if layers else None]
+            for model in [self.section.model if condition == PRETRAINED else f"{run.id}/seed{seed}"]
+        ]
+
+    def figure(
+        self, measurement: Measurement, caption: str, options: Mapping[str, object]
+    ) -> Artifact:
+        """Return an artifact that draws its measurement, one figure per protocol."""
+        name, languages = measurement.name, self.files.language_names()
+        names = {
+            **languages,
+            **{"pos": "POS", "ner": "NER", FINE_TUNED: "fine-tuned"},
+            **{key: f"layers {layers} re-initialised" for key, layers in self.changed.items()},
+        }
+        order = [*_UNCHANGED, *self.similarity.runs, *self.changed]
+        title = _TITLES[name].format(
+            source=languages[self.similarity.source], target=languages[self.similarity.figure1]
+        )
+        figures = [
+            Figure(
+                f"{name}.{protocol}",
+                "papers.muller2021.figures:draw_by_layer",
+                cells=partial(list, [Cell(protocol=protocol, path=_measurement_path(name))]),
+                options=partial(
+                    dict, options, title=f"{title}, {protocol}", names=names, order=order
+                ),
+                protocol=protocol,
+            )
+            for protocol in PROTOCOLS
+        ]
+        shown = name in _HIGHLIGHTS
+        return Artifact(name, title, caption, [measurement], figures, highlight=shown)
+
+
+def layer_cells(files: Files, table: LayerTable) -> list[Cell]:
+    """Return the cells of a table: predictions of runs with and without re-initialised layers."""
+    changed = DIFFERENCE if table.shown == "difference" else SCORE
+    return [
+        Cell(
+            task=task,
+            kind=run.specification["encoding"]["task"],
+            dataset=dataset,
+            source=source,
+            language=language,
+            condition=changed if layers else REFERENCE,
+            protocol=protocol,
+            seed=seed,
+            path=files.predictions(run, seed),
+            layers=layers,
+            facts={"target": target},
+        )
+        for task, test in table.tests.items()
+        for source in table.sources
+        for layers in ["", *table.layers]
+        for protocol in PROTOCOLS
+        for run in [files.runs.get(_family(test.runs, layers), source, protocol)]
+        for seed in run.seeds
+        for target, (dataset, language) in test.places().items()
+    ]
+
+
+def _family(family: str, layers: str) -> str:
+    """Return the family that re-initialises some layers."""
+    return f"{family}-{layers}" if layers else family
+
+
+def _table(measurement: Measurement) -> Artifact:
+    name = measurement.name
+    tables, shown = [Table(name, [name])], name in _HIGHLIGHTS
+    return Artifact(name, _TITLES[name], "", [measurement], [], tables, highlight=shown)
+
+
+def _measurement_path(name: str) -> str:
+    return path("measurement", paper=PAPER, name=name)
