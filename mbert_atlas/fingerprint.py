@@ -1,22 +1,28 @@
 """A fingerprint of the code that a result depends on.
 
 Snakemake reruns a job when its parameters change but does not look into imported modules, and its
-own ``code`` trigger goes by file times, which a fresh clone changes. A fingerprint among the
-parameters does both right. It reads code without running it and follows names: from a script to the
-functions, classes and constants that it uses, to those that they use, and so on.
+``code`` trigger goes by file times, which a fresh clone changes. A fingerprint among the parameters
+does both right. It reads code without running it and follows names from its roots to functions,
+classes and constants, to those that they use, and so on.
 
-- A function, a class (whole, as methods are called by way of objects) or an assignment counts if it
-  is reached. What else a module does on import (calls, loops, ``X[...] = ...``, functions that our
-  own code decorates) counts if the module is imported, be it by others.
-- A module that is handed about as an object counts whole, a package with its files that are no
-  code; so do modules that a string names, or that ``import_module(f"...")`` can mean.
+- A function, a class (whole, as methods are called through objects) or an assignment counts if it
+  is reached. What else a module does on import (calls, loops, ``X[...] = ...``, functions with a
+  decorator of this package) counts if the module is imported.
+- A module that is used as an object counts whole, a package with its files that are not code; so
+  do modules that a string names, or that ``import_module(f"...")`` can mean.
+- All entries of a :class:`mbert_atlas.registry.Registry` count, unless a root selects some of them.
 - Comments, docstrings, formatting, annotations of functions and local variables, ``TYPE_CHECKING``
-  blocks and descriptions of pydantic fields don't count.
+  blocks and descriptions of pydantic fields do not count.
 
-What Python does by itself with subclasses, annotations or names in strings (``__init_subclass__``,
-``get_type_hints``, ``globals()``) can't be followed; a test keeps it out of the package.
+What Python does implicitly with subclasses, annotations or names in strings cannot be followed; a
+test keeps it out of the package. A root is
 
-``python -m mbert_atlas.fingerprint SCRIPT`` prints what the fingerprint of a script is made of.
+- a script, such as ``workflow/scripts/finetune.py``;
+- a definition, such as ``mbert_atlas.tasks.nli:NLI``;
+- or a registry and the keys of the entries that count, separated by commas, such as
+  ``mbert_atlas.tasks:TASKS[nli]``; it only limits what follows from the registry.
+
+``python -m mbert_atlas.fingerprint ROOT...`` prints what the fingerprint of roots consists of.
 """
 
 from __future__ import annotations
@@ -27,10 +33,9 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,83 +43,70 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_json, write_json
 
 _ROOT = Path(__file__).resolve().parents[1]
-_PACKAGE, _OURS = "mbert_atlas", ("mbert_atlas", "workflow")
-# These say how things are told or set up, never what comes out.
-_IGNORED = re.compile(r"mbert_atlas\.(errors|progress)|(workflow\.scripts\.)?atlas_job")
+_PACKAGE, _PACKAGES = "mbert_atlas", ("mbert_atlas", "workflow")
+# These decide what is reported, or how jobs start, never a result.
+_IGNORED = re.compile(r"mbert_atlas\.(errors|progress|registry)|workflow\.scripts\.atlas_job")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def fingerprint(script: Path | str, root: Path = _ROOT) -> str:
-    """Return a hash of a script and of all code that it can reach.
+class Fingerprints:
+    """The fingerprints of roots, computed when they are asked for; reading code takes seconds.
 
     Args:
-        script: path of the Python file to start from.
         root: folder of the packages ``mbert_atlas`` and ``workflow``.
-
-    Returns:
-        Sixteen hexadecimal digits.
-
-    Raises:
-        FileNotFoundError: if there is no such script.
+        cache: JSON file with fingerprints, used while all files of the code have the sizes and
+            times that they had, and rewritten otherwise, if it can be; none: nothing is kept.
     """
-    text = "\n".join(f"{label}={content}" for label, content in _reached(script, root))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __init__(self, root: Path = _ROOT, cache: Path | None = None) -> None:
+        self._code, self._cache = _Code(root), cache
+        self._state = _state(root) if cache else ""
+        self._known: dict[str, str] = {}
+        if cache:
+            with suppress(OSError, AtlasError, ValueError, KeyError, TypeError):
+                stored = read_json(cache)
+                if stored["state"] == self._state:
+                    self._known = dict(stored["fingerprints"])
+
+    def of(self, *roots: str) -> str:
+        """Return a hash of all code that roots reach, 16 hexadecimal digits.
+
+        Raises:
+            LookupError: if there is no such script, definition or entry of a registry.
+        """
+        key = " ".join(roots)
+        if key not in self._known:
+            reached = self._code.reached(roots)
+            text = "\n".join(f"{label}={content}" for label, content in reached)
+            self._known[key] = hashlib.sha256(text.encode()).hexdigest()[:16]
+            if self._cache:
+                with suppress(OSError, AtlasError):
+                    write_json({"state": self._state, "fingerprints": self._known}, self._cache)
+        return self._known[key]
+
+    def explain(self, *roots: str) -> dict[str, str]:
+        """Return what a fingerprint consists of: a hash by ``module:name``, sorted.
+
+        ``module:`` is what a module does on import, ``module:*`` a module that is used as an
+        object.
+        """
+        return {
+            label: hashlib.sha256(content.encode()).hexdigest()[:8]
+            for label, content in self._code.reached(roots)
+        }
 
 
-def fingerprints(folder: Path, kept: Path, root: Path = _ROOT) -> dict[str, str]:
-    """Return the fingerprints of all scripts in a folder; reading all the code takes seconds.
-
-    Args:
-        folder: of scripts, and of folders of them.
-        kept: a JSON file with the result, used while all files of the code have the sizes and
-            times that they had; written again otherwise, if it can be.
-        root: see :func:`fingerprint`.
-
-    Returns:
-        By path below ``folder``, without ``.py``.
-    """
-    stats = {
-        str(path): path.stat()
-        for path in sorted(each for name in _OURS for each in (root / name).rglob("*"))
-        if "__pycache__" not in path.parts
-    }
-    state = [sys.version, *([path, it.st_size, it.st_mtime_ns] for path, it in stats.items())]
-    digest = hashlib.sha256(json.dumps(state).encode()).hexdigest()
-    with suppress(OSError, AtlasError, ValueError, KeyError, TypeError):
-        before = read_json(kept)
-        if before["state"] == digest:
-            return dict(before["fingerprints"])
-    found = {
-        path.relative_to(folder).with_suffix("").as_posix(): fingerprint(path, root)
-        for path in sorted(folder.rglob("*.py"))
-        if not _IGNORED.fullmatch(path.stem)
-    }
-    with suppress(OSError, AtlasError):
-        write_json({"state": digest, "fingerprints": found}, kept)
-    return found
+def fingerprint(roots: Iterable[str], root: Path = _ROOT) -> str:
+    """Return the fingerprint of some roots; see :class:`Fingerprints`."""
+    return Fingerprints(root).of(*roots)
 
 
-def explain(script: Path | str, root: Path = _ROOT) -> list[str]:
-    """Return what a fingerprint is made of, as ``module:name``, sorted.
-
-    ``module:`` is what a module does on import, ``module:*`` a module that is used as an object.
-    """
-    return [label for label, _ in _reached(script, root)]
-
-
-def _reached(script: Path | str, root: Path) -> list[tuple[str, str]]:
-    """Return every label that is reached, with its content, sorted."""
-    code = _code(root, Path(script).parent)
-    if code.module(Path(script).stem) is None:
-        raise FileNotFoundError(script)
-    found: dict[str, str] = {}
-    waiting = [f"{Path(script).stem}:*"]
-    while waiting:
-        label = waiting.pop()
-        if label not in found:
-            found[label], more = code.open(label)
-            waiting.extend(more)
-    return sorted(item for item in found.items() if item[1])
+def _state(root: Path) -> str:
+    """Return a digest of the sizes and times of all files of the code."""
+    paths = sorted(path for name in _PACKAGES for path in (root / name).rglob("*"))
+    stats = [(path, path.stat()) for path in paths if "__pycache__" not in path.parts]
+    state = [sys.version, *([str(path), it.st_size, it.st_mtime_ns] for path, it in stats)]
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()
 
 
 class _Import(NamedTuple):
@@ -123,26 +115,71 @@ class _Import(NamedTuple):
     item: str  # what of the module, or "" for the module itself
 
 
-class _Code:
-    """The code that scripts of one folder can reach, by label; see :func:`explain`."""
+class _Reached(NamedTuple):
+    """The content of a label, the labels that it leads to, and those of a registry's entries."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self._root, self._folder = root, folder
-        self._opened: dict[str, tuple[str, set[str]]] = {}
+    content: str
+    labels: set[str]
+    entries: dict[str, set[str]]
+
+
+class _Code:
+    """The code below a folder, by label; see :meth:`Fingerprints.explain`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._opened: dict[str, _Reached] = {}
         self._modules: dict[str, _Module | None] = {}
 
-    def open(self, label: str) -> tuple[str, set[str]]:
-        """Return the content of a label ("" if it has none), and the labels that it leads to."""
+    def reached(self, roots: Iterable[str]) -> list[tuple[str, str]]:
+        """Return every label that roots reach, with its content, sorted."""
+        waiting: list[str] = []
+        selected: dict[str, list[str]] = {}
+        for root in roots:
+            label, _, keys = root.removesuffix("]").partition("[")
+            label = self._label(label)
+            if root.endswith("]"):
+                selected[label] = [key for key in keys.split(",") if key]
+                if missing := set(selected[label]) - self.open(label).entries.keys():
+                    raise LookupError(f"{label} has no entry {min(missing)!r}")
+            else:
+                waiting.append(label)
+        found: dict[str, str] = {}
+        while waiting:
+            label = waiting.pop()
+            if label not in found:
+                content, labels, entries = self.open(label)
+                waiting += labels
+                for key in selected.get(label, sorted(entries)):
+                    content += f"\n{key}: {sorted(entries[key])}"
+                    waiting += entries[key]
+                found[label] = content
+        return sorted(item for item in found.items() if item[1])
+
+    def _label(self, root: str) -> str:
+        """Return the label of a root."""
+        if root.endswith(".py"):
+            root = f"{'.'.join(Path(root).with_suffix('').parts)}:*"
+        name, _, item = root.partition(":")
+        module = self.module(name)
+        if module is None:
+            raise LookupError(f"there is no module {name} in {self._root}")
+        if item != "*" and item not in module.definitions:
+            raise LookupError(f"{name} defines no {item!r}")
+        return root
+
+    def open(self, label: str) -> _Reached:
+        """Return what a label stands for; nothing, if it is not of this code."""
         if label not in self._opened:
             name, _, item = label.partition(":")
             module = self.module(name)
-            self._opened[label] = self._read(module, item) if module else ("", set())
+            self._opened[label] = self._read(module, item) if module else _Reached("", set(), {})
         return self._opened[label]
 
-    def _read(self, module: _Module, item: str) -> tuple[str, set[str]]:
+    def _read(self, module: _Module, item: str) -> _Reached:
         name = module.name
         bound: list[tuple[str, set[str]]] = []
-        more = {f"{name}:"}
+        more, entries = {f"{name}:"}, dict[str, set[str]]()
         if item == "*":
             more |= {f"{name}:{each}" for each in module.definitions}
             bound = [(each, self._targets(module, each, [])) for each in module.imports if each]
@@ -155,9 +192,12 @@ class _Code:
             more |= self._run(uses.imports)
             bound += [(each, self._targets(module, each, uses.imports)) for each in uses.names]
             bound += [(glob, self._matching(glob)) for glob in uses.modules]
+            for key, reference in uses.entries.items():
+                source, _, target = reference.partition(":")
+                entries[key] = self._find(f"{_PACKAGE}.{source}", target)
         bindings = [f"{each}: {sorted(labels)}" for each, labels in sorted(bound) if labels]
         content = "\n".join(filter(None, texts + bindings))
-        return content, more.union(*(labels for _, labels in bound))
+        return _Reached(content, more.union(*(labels for _, labels in bound)), entries)
 
     def _targets(self, module: _Module, dotted: str, inner: list[_Import]) -> set[str]:
         """Return the labels of a name that is used in a module, ``x`` or ``x.y.z``."""
@@ -174,7 +214,7 @@ class _Code:
         return {f"{label}*" if label.endswith(":") else label for label in found}
 
     def _find(self, name: str, item: str) -> set[str]:
-        """Return the labels of an item of a module; ``module:*`` if it is not known there."""
+        """Return the labels of an item of a module; ``module:*`` if it has no such definition."""
         module = self.module(name)
         if module is None or not item:
             return {f"{name}:{item}"}
@@ -188,11 +228,14 @@ class _Code:
 
     def _run(self, imports: Iterable[_Import]) -> set[str]:
         """Return the labels of the modules that imports execute."""
-        found = {f"{each.module}:{'*' if each.item == '*' else ''}" for each in imports}
-        return found | {f"{each.module}.{each.item}:" for each in imports}
+        return {
+            label
+            for each in imports
+            for label in (f"{each.module}:", f"{each.module}.{each.item}:")
+        }
 
     def _matching(self, glob: str) -> set[str]:
-        """Return the labels of the modules whose name fits a pattern, or else a part of it."""
+        """Return the labels of the modules whose name matches a pattern, or else a part of it."""
         names = {
             ".".join(path.relative_to(self._root).with_suffix("").parts).removesuffix(".__init__")
             for path in (self._root / _PACKAGE).rglob("*.py")
@@ -201,19 +244,16 @@ class _Code:
         return fits or (self._matching(glob.rpartition(".")[0]) if "." in glob else set())
 
     def module(self, name: str) -> _Module | None:
-        """Return a module of ours by name; none for others, and for those that don't count."""
+        """Return a module by name; none if it is not of this code, or does not count."""
         if name not in self._modules:
-            ours = name.partition(".")[0] in _OURS
-            path = (self._root if ours else self._folder).joinpath(*name.split("."))
+            parts = name.split(".")
+            path = self._root.joinpath(*parts)
             files = [path / "__init__.py", path.parent / f"{path.name}.py"]
-            file = next((file for file in files if name and file.is_file()), None)
-            known = file is not None or (ours and path.is_dir())
-            ignored = _IGNORED.fullmatch(name)
-            self._modules[name] = _module(name, file) if known and not ignored else None
+            file = next((file for file in files if file.is_file()), None)
+            counts = parts[0] in _PACKAGES and not _IGNORED.fullmatch(name)
+            exists = counts and (file is not None or path.is_dir())
+            self._modules[name] = _Module(name, file) if exists else None
         return self._modules[name]
-
-
-_code = cache(_Code)
 
 
 class _Module:
@@ -235,18 +275,17 @@ class _Module:
             for bound in names:
                 self._statements[bound].append(statement)
             if not names or "" in names:
-                for found in _uses(self, statement).imports:
+                for found in _Uses(self, statement).imports:
                     self.imports[found.bound].append(found)
         self.definitions = self._statements.keys() - {""}
-        registered = [each for each in body if self._is_registered(each)]
-        self._statements[""] += registered
+        self._statements[""] += [each for each in body if self._is_registered(each)]
 
     def uses(self, item: str) -> list[_Uses]:
         """Return what the statements of a definition use, or those that act on import ("")."""
-        return [_uses(self, statement) for statement in self._statements.get(item, [])]
+        return [_Uses(self, statement) for statement in self._statements.get(item, [])]
 
     def data(self) -> list[str]:
-        """Return digests of the files beside a package that are no code, such as templates."""
+        """Return digests of the files of a package that are not code, such as templates."""
         files = sorted(self.folder.iterdir()) if self.folder else []
         data = [path for path in files if path.is_file() and path.suffix != ".py"]
         return [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in data]
@@ -256,11 +295,8 @@ class _Module:
         nodes = [node for each in decorators for node in ast.walk(each)]
         names = {node.id for node in nodes if isinstance(node, ast.Name)}
         sources = [each.module for name in names for each in self.imports.get(name, [])]
-        ours = [source for source in sources if source.partition(".")[0] in _OURS]
-        return bool(ours or names & self.definitions)
-
-
-_module = cache(_Module)
+        is_ours = any(source.partition(".")[0] in _PACKAGES for source in sources)
+        return is_ours or not names.isdisjoint(self.definitions)
 
 
 def _names_bound(statement: ast.stmt) -> set[str]:
@@ -282,22 +318,16 @@ def _names_bound(statement: ast.stmt) -> set[str]:
 
 
 class _Uses:
-    """What a statement says, without what no result depends on, and what it uses.
-
-    Attributes:
-        text: the statement, independent of its formatting.
-        names: names that it reads, as ``x`` or ``x.y.z``.
-        imports: imports inside of it.
-        modules: patterns for names of modules that it may import by a string.
-    """
+    """What of a statement decides results, and what it uses."""
 
     def __init__(self, module: _Module, statement: ast.stmt) -> None:
-        self.names: set[str] = set()
+        self.names: set[str] = set()  # that it reads, as x or x.y.z
         self.imports: list[_Import] = []
-        self.modules: set[str] = set()
+        self.modules: set[str] = set()  # patterns for names of modules
+        self.entries: Mapping[str, str] = {}  # references of a registry, by key
         self._module, self._parts = module, list[str]()
         self._read(statement, in_class=False)
-        self.text = " ".join(self._parts)
+        self.text = " ".join(self._parts)  # independent of formatting
 
     def _read(self, node: ast.AST, in_class: bool) -> None:
         """Take in a node; ``in_class`` for the statements of a class outside of its methods."""
@@ -319,20 +349,17 @@ class _Uses:
                 in_class = True
             case ast.arg():
                 dropped = {"annotation"}
-            case ast.AnnAssign(annotation=annotation):
-                if in_class:
-                    self._read_quoted(annotation)
-                else:
-                    dropped = {"annotation"}
-            case ast.Global(names=names):
-                self.names.update(names)
+            case ast.AnnAssign():
+                dropped = set() if in_class else {"annotation"}
+            case ast.Call(func=ast.Name("Registry"), args=[_, ast.Dict() as entries]):
+                self.entries, dropped = ast.literal_eval(entries), {"args"}
             case ast.Call(func=ast.Name(called) | ast.Attribute(attr=called)):
                 if called == "Field":
                     node.keywords = [each for each in node.keywords if each.arg != "description"]
-                elif called in ("import_module", "__import__"):
+                elif called == "import_module":
                     self.modules |= {self._pattern(each) for each in node.args[:1]}
             case ast.Import() | ast.ImportFrom():
-                self.imports += _imports(node, self._module)
+                self.imports += _imports(node)
         self._parts.append(type(node).__name__)
         for field in node._fields:
             value = getattr(node, field, None)
@@ -358,15 +385,9 @@ class _Uses:
             self.names.add(".".join([inner.id, *parts]))
         self._parts.append(".".join([inner.id if isinstance(inner, ast.Name) else "", *parts]))
 
-    def _read_quoted(self, annotation: ast.expr) -> None:
-        """Take in the names that stand in strings of an annotation."""
-        for node in ast.walk(annotation):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                self.names.update(re.findall(r"[A-Za-z_][\w.]*", node.value))
-
     def _pattern(self, argument: ast.expr) -> str:
         """Return which modules an argument of ``import_module`` can mean."""
-        if isinstance(argument, ast.Constant) and not str(argument.value).startswith("."):
+        if isinstance(argument, ast.Constant):
             return str(argument.value)
         if not isinstance(argument, ast.JoinedStr):
             return "*"
@@ -374,24 +395,18 @@ class _Uses:
         return re.sub(r"\{[^}]*\}", "*", text)
 
 
-_uses = cache(_Uses)
-
-
-def _imports(node: ast.Import | ast.ImportFrom, module: _Module) -> Iterator[_Import]:
-    if isinstance(node, ast.ImportFrom):
-        package = [*module.name.split("."), *([""] if module.folder else [])]  # "" for __init__
-        above = package[: -node.level] if node.level else []
-        source = ".".join([*above, *([node.module] if node.module else [])])
-        yield from (_Import(each.asname or each.name, source, each.name) for each in node.names)
-        return
+def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[_Import]:
     for each in node.names:
+        if isinstance(node, ast.ImportFrom):
+            yield _Import(each.asname or each.name, str(node.module), each.name)
+            continue
         top = each.name.partition(".")[0]
         yield _Import("", each.name, "")
         yield _Import(each.asname or top, each.name if each.asname else top, "")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m mbert_atlas.fingerprint SCRIPT")
-    for _label, _content in _reached(sys.argv[1], _ROOT):
-        print(hashlib.sha256(_content.encode()).hexdigest()[:8], _label)
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m mbert_atlas.fingerprint ROOT...")
+    for _label, _digest in Fingerprints().explain(*sys.argv[1:]).items():
+        print(_digest, _label)

@@ -1,18 +1,55 @@
-"""Functions and classes by name, imported when they are used."""
+"""Registries: what can be chosen by a name, and the module that defines it."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Iterator, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
+from mbert_atlas.errors import AtlasError
 
-def resolve(name: str) -> Any:
-    """Return what ``module:name`` stands for within ``mbert_atlas``.
 
-    ``resolve("tasks.nli:NLI")`` is ``mbert_atlas.tasks.nli.NLI``.
+def resolve(reference: str) -> Any:
+    """Import and return ``module:name``, the module given below ``mbert_atlas``."""
+    return resolve_name(f"mbert_atlas.{reference}")
 
-    Raises:
-        ModuleNotFoundError, AttributeError: if there is no such module or name.
+
+class Registry(Mapping[str, str]):
+    """A mapping from keys to references ``module:name``, which are imported when they are loaded.
+
+    Write the entries as a literal: :mod:`mbert_atlas.fingerprint` reads them from the source.
+
+    Args:
+        kind: what the entries are, for messages.
+        entries: references by key, see :func:`resolve`.
     """
-    module, _, item = name.partition(":")
-    return getattr(import_module(f"mbert_atlas.{module}"), item)
+
+    def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
+        self._kind, self._entries = kind, dict(entries)
+
+    def __getitem__(self, key: str) -> str:
+        """Return a reference.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        return self._entries[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the keys in their order."""
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        """Return the number of entries."""
+        return len(self._entries)
+
+    def load(self, key: str) -> Any:
+        """Import and return an entry.
+
+        Raises:
+            AtlasError: if there is none; names the keys.
+        """
+        if key not in self._entries:
+            keys = ", ".join(sorted(self._entries))
+            raise AtlasError(f"There is no {self._kind} {key!r}; choose one of {keys}.")
+        return resolve(self._entries[key])

@@ -9,26 +9,24 @@ import pytest
 from tiny_models import make_encoder, make_tokenizer, sentence_table
 
 from mbert_atlas.files import write_parquet
-from mbert_atlas.fingerprint import explain, fingerprint, fingerprints
+from mbert_atlas.fingerprint import Fingerprints, fingerprint
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = "workflow/scripts/paper/job.py"
 TREE = {
     SCRIPT: """
 from workflow.scripts.atlas_job import run
-from beside import helper
 from workflow.scripts.shared import tool
 
 def main(snakemake):
     from mbert_atlas import losses
-    from mbert_atlas.registry import get
+    from mbert_atlas.entries import get
     import mbert_atlas.text.lines as lines
-    helper(tool(), losses.mean(), get("a"), lines.split("x"))
+    tool(), losses.mean(), get("a"), lines.split("x")
 
 run(main, snakemake)
 """,
     "workflow/scripts/atlas_job.py": "def run(main, snakemake): main(snakemake)",
-    "workflow/scripts/paper/beside.py": "def helper(*values): return 1\ndef other(): return 2",
     "workflow/scripts/shared.py": "from mbert_atlas.tools import made as tool",
     "mbert_atlas/__init__.py": "",
     "mbert_atlas/tools.py": "from functools import reduce as fold\ndef made(): return fold",
@@ -73,10 +71,10 @@ def neighbour():
     "mbert_atlas/types_only.py": "import os\nclass Kind: size = 1\nos.environ['A'] = 'b'",
     "mbert_atlas/never.py": "class Never: size = 1\nprint('never')",
     "mbert_atlas/nested.py": "value = 1",
-    "mbert_atlas/registry/__init__.py": """
+    "mbert_atlas/entries/__init__.py": """
 from importlib import import_module
 from jinja2 import PackageLoader
-from mbert_atlas.registry.entries import ENTRIES as KNOWN
+from mbert_atlas.entries.listed import ENTRIES as KNOWN
 MODULE = "mbert_atlas.named"
 def get(name):
     import_module(f"{__name__}.plugins.{name}.claims")
@@ -85,33 +83,31 @@ def register(made):
     KNOWN[made.__name__] = made
     return made
 """,
-    "mbert_atlas/registry/entries.py": """
+    "mbert_atlas/entries/listed.py": """
 from pydantic import BaseModel, Field
 from mbert_atlas.values import Value
-from mbert_atlas.registry.base import Base
+from mbert_atlas.entries.base import Base
 class Entry(Base):
-    value: list["Value"] = Field(1, gt=0, description="words")
+    value: list[Value] = Field(1, gt=0, description="words")
     def run(self): return 1
 ENTRIES = {"a": Entry}
 """,
-    "mbert_atlas/registry/base.py": "class Base:\n    def run(self): return 0",
+    "mbert_atlas/entries/base.py": "class Base:\n    def run(self): return 0",
     "mbert_atlas/values.py": "class Value: size = 1",
-    "mbert_atlas/registry/plugins/one/claims.py": "CLAIM = 1",
-    "mbert_atlas/registry/plugins/one/figures.py": "FIGURE = 1",
+    "mbert_atlas/entries/plugins/one/claims.py": "CLAIM = 1",
+    "mbert_atlas/entries/plugins/one/figures.py": "FIGURE = 1",
     "mbert_atlas/named.py": "VALUE = 1",
     "mbert_atlas/text/__init__.py": "import mbert_atlas.text.extra\n",
     "mbert_atlas/text/extra.py": """
-from mbert_atlas.registry import register
+from mbert_atlas.entries import register
 @register
 def extra(): return 1
 def unused(): return 1
 """,
-    "mbert_atlas/text/lines.py": "from .cut import *\ndef join(x): return x",
-    "mbert_atlas/text/cut.py": "def split(x): return x",
+    "mbert_atlas/text/lines.py": "def split(x): return x\ndef join(x): return [x]",
 }
 COUNTS = {
     "script": (SCRIPT, 'get("a")', 'get("b")'),
-    "file beside the script": ("workflow/scripts/paper/beside.py", "return 1", "return 9"),
     "script in another folder": ("workflow/scripts/shared.py", "made as tool", "mark as tool"),
     "import of another package": ("mbert_atlas/tools.py", "import reduce", "import partial"),
     "constant": ("mbert_atlas/losses.py", "SCALE, UNUSED = 2", "SCALE, UNUSED = 4"),
@@ -123,23 +119,23 @@ COUNTS = {
     "function that is called": ("mbert_atlas/losses.py", "return nested\n", "return nested()\n"),
     "import inside a function": ("mbert_atlas/nested.py", "value = 1", "value = 2"),
     "effect of an import": ("mbert_atlas/types_only.py", "'b'", "'c'"),
-    "entry of a registry": ("mbert_atlas/registry/entries.py", "return 1", "return 2"),
-    "base class": ("mbert_atlas/registry/base.py", "return 0", "return 2"),
+    "entry of a registry": ("mbert_atlas/entries/listed.py", "return 1", "return 2"),
+    "base class": ("mbert_atlas/entries/base.py", "return 0", "return 2"),
     "annotation in a class": ("mbert_atlas/values.py", "size = 1", "size = 2"),
-    "field": ("mbert_atlas/registry/entries.py", "gt=0", "gt=1"),
-    "re-export": ("mbert_atlas/registry/__init__.py", "ENTRIES as KNOWN", "Entry as KNOWN"),
-    "dynamic import": ("mbert_atlas/registry/plugins/one/claims.py", "= 1", "= 2"),
+    "field": ("mbert_atlas/entries/listed.py", "gt=0", "gt=1"),
+    "re-export": ("mbert_atlas/entries/__init__.py", "ENTRIES as KNOWN", "Entry as KNOWN"),
+    "dynamic import": ("mbert_atlas/entries/plugins/one/claims.py", "= 1", "= 2"),
     "string that names a module": ("mbert_atlas/named.py", "VALUE = 1", "VALUE = 2"),
     "decorator that registers": (
         "mbert_atlas/text/extra.py",
         "extra(): return 1",
         "extra(): return 2",
     ),
-    "star import": ("mbert_atlas/text/cut.py", "return x", "return [x]"),
+    "attribute of a module": ("mbert_atlas/text/lines.py", "return x", "return (x,)"),
 }
 DOES_NOT_COUNT = {
     "how jobs are set up": ("workflow/scripts/atlas_job.py", "main(snakemake)", "main(1)"),
-    "neighbour beside the script": ("workflow/scripts/paper/beside.py", "return 2", "return 9"),
+    "neighbour of an attribute": ("mbert_atlas/text/lines.py", "return [x]", "return x"),
     "neighbour": ("mbert_atlas/losses.py", "return 0", "return 9"),
     "neighbour of a decorator": ("mbert_atlas/marks.py", "return 1", "return 9"),
     "neighbour of an effect": ("mbert_atlas/text/extra.py", "unused(): return 1", "unused(): ..."),
@@ -150,9 +146,9 @@ DOES_NOT_COUNT = {
     "annotation of a function": ("mbert_atlas/losses.py", "-> Never", "-> int"),
     "annotation of a variable": ("mbert_atlas/losses.py", "count: Kind", "count: int"),
     "import for types": ("mbert_atlas/never.py", "'never'", "'ever'"),
-    "how errors are told": ("mbert_atlas/errors.py", "pass", "told = 1"),
-    "description of a field": ("mbert_atlas/registry/entries.py", '"words"', '"more words"'),
-    "sibling of a dynamic import": ("mbert_atlas/registry/plugins/one/figures.py", "= 1", "= 2"),
+    "how errors are reported": ("mbert_atlas/errors.py", "pass", "reported = 1"),
+    "description of a field": ("mbert_atlas/entries/listed.py", '"words"', '"more words"'),
+    "sibling of a dynamic import": ("mbert_atlas/entries/plugins/one/figures.py", "= 1", "= 2"),
 }  # fmt: skip
 
 
@@ -166,7 +162,7 @@ def write(root, changed=()):
 @pytest.fixture(scope="module")
 def before(tmp_path_factory):
     root = write(tmp_path_factory.mktemp("before"))
-    return fingerprint(root / SCRIPT, root)
+    return fingerprint([SCRIPT], root)
 
 
 @pytest.mark.parametrize("what", [*COUNTS, *DOES_NOT_COUNT])
@@ -174,7 +170,7 @@ def test_what_counts(before, tmp_path, what):
     path, old, new = {**COUNTS, **DOES_NOT_COUNT}[what]
     assert TREE[path].count(old) == 1
     write(tmp_path, {path: TREE[path].replace(old, new)})
-    assert (fingerprint(tmp_path / SCRIPT, tmp_path) != before) == (what in COUNTS)
+    assert (fingerprint([SCRIPT], tmp_path) != before) == (what in COUNTS)
 
 
 def test_two_imports_that_change_places_count(tmp_path):
@@ -185,13 +181,22 @@ def test_two_imports_that_change_places_count(tmp_path):
         use = f"from mbert_atlas.both import {names}\ndef use(): return a() - b()"
         more = {"mbert_atlas/both.py": functions, "mbert_atlas/use.py": use}
         write(root, {**more, SCRIPT: "from mbert_atlas.use import use\nuse()"})
-        values.add(fingerprint(root / SCRIPT, root))
+        values.add(fingerprint([SCRIPT], root))
     assert len(values) == 2
 
 
-def test_a_script_that_is_not_there(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        fingerprint(write(tmp_path) / "workflow/scripts/another.py", tmp_path)
+@pytest.mark.parametrize(
+    "root",
+    [
+        "workflow/scripts/another.py",
+        "mbert_atlas.another:x",
+        "mbert_atlas.losses:x",
+        "mbert_atlas.losses:SCALE[x]",
+    ],
+)
+def test_a_root_that_does_not_exist(tmp_path, root):
+    with pytest.raises(LookupError):
+        fingerprint([SCRIPT, root], write(tmp_path))
 
 
 def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_path):
@@ -199,14 +204,58 @@ def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_pa
     package = {"mbert_atlas/pages/__init__.py": "x, y = 1, 2", "mbert_atlas/pages/a.html": "<p>"}
     write(tmp_path / "a", {**package, SCRIPT: script})
     write(tmp_path / "b", {**package, SCRIPT: script, "mbert_atlas/pages/a.html": "<br>"})
-    assert "mbert_atlas.pages:y" in explain(tmp_path / "a" / SCRIPT, tmp_path / "a")
-    one, other = (fingerprint(tmp_path / name / SCRIPT, tmp_path / name) for name in "ab")
+    assert "mbert_atlas.pages:y" in Fingerprints(tmp_path / "a").explain(SCRIPT)
+    one, other = (fingerprint([SCRIPT], tmp_path / name) for name in "ab")
     assert one != other
 
 
-def test_every_script_of_the_workflow_has_its_own_fingerprint():
+LOSSES = {
+    "mbert_atlas/kinds.py": """
+from mbert_atlas.registry import Registry
+KINDS = Registry("kind", {"mean": "losses:mean", "value": "nested:value", "kind": "kinds:Kind"})
+class Kind: size = 1
+""",
+    "mbert_atlas/registry.py": "class Registry: pass",
+    SCRIPT: "from mbert_atlas.kinds import KINDS\nprint(KINDS.load(input()))",
+}
+
+
+def test_a_root_selects_entries_of_a_registry(tmp_path):
+    roots = {
+        "all": [SCRIPT],
+        "mean": [SCRIPT, "mbert_atlas.kinds:KINDS[mean]"],
+        "value": [SCRIPT, "mbert_atlas.kinds:KINDS[value]"],
+        "none": [SCRIPT, "mbert_atlas.kinds:KINDS[]"],
+        "class": ["mbert_atlas.kinds:Kind"],
+    }
+
+    def values(name, changed):
+        code = Fingerprints(write(tmp_path / name, LOSSES | changed))
+        return {key: code.of(*some) for key, some in roots.items()}
+
+    before = values("before", {})
+    assert len(set(before.values())) == 5
+    for name, path, old, new, changing in [
+        ("entry", "mbert_atlas/losses.py", "return nested\n", "return 1\n", {"all", "mean"}),
+        ("class", "mbert_atlas/kinds.py", "size = 1", "size = 2", {"all", "class"}),
+        ("another", "mbert_atlas/kinds.py", '{"mean"', '{"x": "values:Value", "mean"', {"all"}),
+        ("moved", "mbert_atlas/kinds.py", "nested:value", "values:Value", {"all", "value"}),
+        ("loading", "mbert_atlas/registry.py", "pass", "size = 1", set()),
+    ]:
+        content = (TREE | LOSSES)[path]
+        assert content.count(old) == 1
+        after = values(name, {path: content.replace(old, new)})
+        assert {key for key in roots if after[key] != before[key]} == changing, name
+
+
+def test_every_script_of_the_workflow_has_a_different_fingerprint():
     scripts = sorted((ROOT / "workflow/scripts").rglob("*.py"))
-    values = {fingerprint(script) for script in scripts if script.name != "atlas_job.py"}
+    code = Fingerprints()
+    values = {
+        code.of(script.relative_to(ROOT).as_posix())
+        for script in scripts
+        if script.name != "atlas_job.py"
+    }
     assert len(values) == len(scripts) - 1
     assert all(len(value) == 16 for value in values)
 
@@ -214,7 +263,7 @@ def test_every_script_of_the_workflow_has_its_own_fingerprint():
 def test_what_an_import_by_a_variable_can_mean_is_all(tmp_path):
     script = "from importlib import import_module\nimport_module(input())"
     write(tmp_path, {SCRIPT: script})
-    assert "mbert_atlas.losses:neighbour" in explain(tmp_path / SCRIPT, tmp_path)
+    assert "mbert_atlas.losses:neighbour" in Fingerprints(tmp_path).explain(SCRIPT)
 
 
 def test_the_package_has_nothing_that_cannot_be_followed():
@@ -252,14 +301,16 @@ def main(folder):
 """
 
 
-@pytest.mark.parametrize("script", [READ, FINETUNE], ids=["read", "train"])
-def test_what_runs_is_what_counts(tmp_path, script):
+@pytest.mark.parametrize(("script", "roots"), [(READ, []), (FINETUNE, [])], ids=["read", "train"])
+def test_what_runs_is_what_counts(tmp_path, script, roots):
     if script == FINETUNE:
         make_encoder(tmp_path, make_tokenizer(tmp_path))
         table = sentence_table([["the", "cat"]] * 4, [["DET", "NOUN"]] * 4)
         write_parquet(table, tmp_path / "sentences.parquet")
-    (tmp_path / "script.py").write_text(script)
-    main = runpy.run_path(str(tmp_path / "script.py"))["main"]
+    (tmp_path / "workflow").mkdir()
+    (tmp_path / "workflow/script.py").write_text(script)
+    (tmp_path / "mbert_atlas").symlink_to(ROOT / "mbert_atlas")
+    main = runpy.run_path(str(tmp_path / "workflow/script.py"))["main"]
     codes = set()
     sys.setprofile(lambda frame, *_: codes.add((frame.f_globals.get("__name__"), frame.f_code)))
     try:
@@ -270,21 +321,23 @@ def test_what_runs_is_what_counts(tmp_path, script):
         f"{module}:{code.co_qualname.partition('.')[0]}"
         for module, code in codes
         if code.co_filename.startswith(str(ROOT / "mbert_atlas"))
-        and module not in ("mbert_atlas.errors", "mbert_atlas.progress")
+        and module.removeprefix("mbert_atlas.") not in ("errors", "progress", "registry")
         and not code.co_qualname.startswith("<")
     }
     assert len(ran) > 10
-    assert ran - set(explain(tmp_path / "script.py")) == set()
+    assert ran - Fingerprints(tmp_path).explain("workflow/script.py", *roots).keys() == set()
 
 
 def test_fingerprints_are_kept_until_a_file_changes(tmp_path):
-    scripts, kept = write(tmp_path) / "workflow/scripts", tmp_path / "kept/fingerprints.json"
-    found = fingerprints(scripts, kept, tmp_path)
-    assert found["paper/job"] == fingerprint(tmp_path / SCRIPT, tmp_path)
-    assert "atlas_job" not in found
-    kept.write_text(kept.read_text().replace(found["paper/job"], "as kept"))
-    assert fingerprints(scripts, kept, tmp_path)["paper/job"] == "as kept"
+    write(tmp_path)
+    cache = tmp_path / "cache/fingerprints.json"
+    before = Fingerprints(tmp_path, cache).of(SCRIPT)
+    assert before == fingerprint([SCRIPT], tmp_path)
+    cache.write_text(cache.read_text().replace(before, "as kept"))
+    assert Fingerprints(tmp_path, cache).of(SCRIPT) == "as kept"
+    assert Fingerprints(tmp_path, cache).of("mbert_atlas.values:Value") != "as kept"
+    assert Fingerprints(tmp_path, cache).of(SCRIPT) == "as kept"
     (tmp_path / "mbert_atlas/tools.py").touch()
-    assert fingerprints(scripts, kept, tmp_path) == found
-    kept.write_text("damaged")
-    assert fingerprints(scripts, kept, tmp_path) == found
+    assert Fingerprints(tmp_path, cache).of(SCRIPT) == before
+    cache.write_text("damaged")
+    assert Fingerprints(tmp_path, cache).of(SCRIPT) == before
