@@ -24,7 +24,7 @@ from mbert_atlas.encoders import shipping
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.fingerprint import fingerprints
+from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan import datasets
 from mbert_atlas.plan.plan import Plan
@@ -79,9 +79,7 @@ class WorkflowPlan(Plan):
         self.not_run = f"{self.results}/not_run.csv"
         self.upstream_files = datasets.upstream_files(config, languages)
         self.draws = {run for search in self.runs.searches() for run in self.runs.draws(search)}
-        self._code = fingerprints(
-            home.resolve() / "workflow/scripts", Path(".snakemake/fingerprints.json")
-        )
+        self._fingerprints = Fingerprints(home.resolve(), Path(".snakemake/fingerprints.json"))
 
     def own_rules(self) -> list[str]:
         """Return the papers with rules of real computation that no other paper has."""
@@ -109,8 +107,10 @@ class WorkflowPlan(Plan):
         return found | ({"gpu": request.gpu} if request.gpu else {})
 
     def code(self, *names: str) -> str:
-        """Return a fingerprint of scripts or functions and the code they reach: a rerun trigger."""
-        return "-".join(self._code.get(name, "") for name in names)
+        """Return a fingerprint of scripts and ``module:function``: a rerun trigger."""
+        return self._fingerprints.of(
+            *(f"mbert_atlas.{n}" if ":" in n else f"workflow/scripts/{n}.py" for n in names)
+        )
 
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:
