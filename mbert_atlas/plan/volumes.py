@@ -1,36 +1,70 @@
-"""How much a job has to do and what its files weigh, before they are there.
+"""How many examples and subwords datasets and token stores hold, and what files weigh.
 
-A file or folder that is there counts as it is, a corpus also where its upstream files lie in the
-downloads or the mirror. Of others the config knows the limits and the sizes of models; how many
-examples a corpus holds, and how long they are in pieces and bytes, is assumed, in
-``resources/prediction/volumes.csv``. Operations are those of the matrices: two for each weight and
-piece forwards, twice as many backwards, and the attention of each piece to its row.
+Files that exist count as they are; upstream files that exist by their bytes. For the rest there are
+limits and sizes in the config, and assumptions in ``resources/prediction/volumes.csv``.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
-from mbert_atlas.config.model import Config
-from mbert_atlas.files import read_json
-from mbert_atlas.languages import Languages
-from mbert_atlas.plan.dataset_volumes import DatasetVolumes, Volume
-from mbert_atlas.plan.runs import Run, RunTable
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import open_text, read_json
+from mbert_atlas.plan import datasets
+from mbert_atlas.plan.paths import parse
+from mbert_atlas.plan.plan import Plan
 
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
-_PIECES_OF_SENTENCE = 25.0
-_BYTES_OF_PIECE = 4.0  # of running text in a compressed table; an int32 in a token store
+_SUBWORDS_OF_SENTENCE = 25.0
+_BYTES_OF_SUBWORD = 4.0  # of running text in a compressed table; an int32 in a token store
+_UNPACKED = {".bz2": 4, ".gz": 3, ".xz": 4, ".zip": 3}  # bytes of text per byte of a packed file
+_COLUMNS = ("corpus", "split", "examples", "subwords", "bytes")
+MINIATURE_WORDS = 120
+"""Concepts of the miniature, all of which its dictionaries have."""
+_MINIATURE_SIZES = {
+    "bitext": "bitext_sentences",
+    "plain_text": "stories",
+    "wikipedia": "wikipedia_pages",
+    "universal_dependencies": "ud",
+}
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A number of examples, and of subwords in all of them."""
+
+    examples: float
+    subwords: float
+
+    def __mul__(self, factor: float) -> Volume:
+        """Return a multiple of the volume."""
+        return Volume(self.examples * factor, self.subwords * factor)
+
+    def __add__(self, other: Volume) -> Volume:
+        """Return the sum of two volumes."""
+        return Volume(self.examples + other.examples, self.subwords + other.subwords)
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Assumptions about a corpus: examples per language; subwords and bytes per example."""
+
+    examples: float
+    subwords: float
+    bytes: float | None  # of its upstream files, unpacked; none: a file holds several languages
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of an encoder; the defaults are BERT-base's with multilingual BERT's vocabulary."""
+    """The size of an encoder; the defaults are multilingual BERT's."""
 
     layers: int = 12
     width: int = 768
@@ -45,375 +79,228 @@ class Shape:
 
     @property
     def bytes(self) -> float:
-        """Size of its weights in single precision."""
+        """Size of the weights in single precision."""
         return 4 * (self.layer_weights + (self.vocabulary + self.positions) * self.width)
 
-    def forwards(self, volume: Volume) -> float:
-        """Return the operations of one pass over some examples."""
-        length = volume.pieces / max(volume.examples, 1)
-        return volume.pieces * (2 * self.layer_weights + 4 * self.layers * self.width * length)
+    def forward(self, volume: Volume) -> float:
+        """Return the operations of one forward pass: two per weight and subword, and attention."""
+        length = volume.subwords / max(volume.examples, 1)
+        return volume.subwords * (2 * self.layer_weights + 4 * self.layers * self.width * length)
 
     def heads(self, volume: Volume) -> float:
-        """Return the operations of the language-model head at every piece."""
-        return 2 * self.width * self.vocabulary * volume.pieces
+        """Return the operations of the language-model head at every subword."""
+        return 2 * self.width * self.vocabulary * volume.subwords
 
 
 class Volumes:
-    """Volumes of what a workflow makes, by the paths of its files."""
+    """Volumes of a plan's datasets, stores and files.
 
-    def __init__(
-        self,
-        config: Config,
-        runs: RunTable,
-        languages: Languages,
-        results: Path | str,
-        corpora: Path | str,
-    ) -> None:
-        """Read what is assumed of the corpora.
+    Args:
+        plan: the plan.
+        table: ``resources/prediction/volumes.csv``.
+        tables_of: paths of the tables that a store is encoded from, by its path.
 
-        Args:
-            config: the config.
-            runs: its runs.
-            languages: the table of languages.
-            results: folder of the run.
-            corpora: ``resources/prediction/volumes.csv``.
+    Raises:
+        DataError: if a row of the table is no volume; names the line.
+    """
 
-        Raises:
-            DataError: if a row of the table is no volume; names the line.
-        """
-        self._config, self._runs, self._results = config, runs, Path(results)
-        self._datasets = DatasetVolumes(config, languages, self._results, corpora)
-        self._known: dict[str, float] = {}
-        self._made_from: dict[str, tuple[list[str], Any]] = {}
-
-    def learn_makers(self, jobs: Iterable[tuple[Iterable[str], Iterable[str], Any]]) -> None:
-        """Take the outputs, inputs and parameters of jobs: some of them make stores."""
-        for outputs, inputs, params in jobs:
-            self._made_from |= dict.fromkeys(outputs, (list(inputs), params))
+    def __init__(self, plan: Plan, table: Path, tables_of: dict[str, list[str]]) -> None:
+        self.plan, self.config = plan, plan.config
+        self._corpora, self._tables_of = _read_corpora(table), tables_of
+        self.count, self.size = cache(self._count), cache(self._size)
 
     def dataset(self, name: str, languages: Iterable[str] | None = None) -> Volume:
-        """Return the volume of a dataset in some of its languages, or in all."""
-        return self._datasets.dataset(name, languages)
+        """Return the volume of a dataset in all or some of its languages."""
+        codes = self.config.datasets[name].languages
+        chosen = codes if languages is None else set(codes) & set(languages)
+        examples = sum(self.count(name, code) for code in chosen)
+        return Volume(examples, examples * self._assumed(name).subwords)
 
     def store(self, path: str) -> Volume:
-        """Return the volume of a token store: what it holds if it is there, else an estimate."""
-        found = [Path(path) / f"{side}.values.npy" for side in ("input_ids", "source_ids")]
-        for values in found:
-            if values.exists():
-                rows = np.load(values.with_name(values.name.replace("values", "offsets")), "r")
+        """Return the volume of a token store."""
+        for side in ("input_ids", "source_ids"):
+            if (offsets := Path(path) / f"{side}.offsets.npy").exists():
+                rows = np.load(offsets, "r")
                 return Volume(len(rows) - 1, float(rows[-1]))
-        parts = self._parts(path)
-        if parts[0] != "tokens" or len(parts) < 3:
-            return Volume(0, 0)
-        if parts[2] == "examples":
-            volume = self.dataset(parts[4])
-            longest = getattr(self._config.encodings[parts[3]], "max_length", None) or 512
-            return Volume(volume.examples, min(volume.pieces, volume.examples * longest))
-        if parts[2] == "pairs":
-            volume = self.dataset(parts[3], [parts[4]])
-            held_out = self._config.alignment.held_out
-            rest = max(volume.examples - held_out, 1)
-            wanted = held_out if parts[5:] == ["heldout"] else rest
-            return volume * (wanted / max(volume.examples, 1))
-        if parts[2] == "pretraining":
-            return self._pretraining_texts(parts[1])
-        return self._store_of_texts(path, parts[2])
-
-    def _store_of_texts(self, path: str, kind: str) -> Volume:
-        """Return the volume of contexts of words, or of sentences that are parallel."""
-        inputs, params = self._made_from.get(path, ([], {}))
-        parts = [self._parts(item) for item in inputs]
-        # data/<dataset>.parquet, or data/<dataset>/<language>.parquet
-        tables = [[Path(name).stem for name in own[1:]] for own in parts if own[0] == "data"]
-        if kind == "contexts" and tables:  # of dictionaries and, last, running texts
-            *words, texts = [self.dataset(name, codes) for name, *codes in tables]
-            most = sum(item.examples for item in words) * params["options"]["contexts"]
-            length = min(
-                self._datasets.assumed(tables[-1][0]).pieces, params["options"]["max_length"]
-            )
-            rows = min(texts.examples, most)
-            return Volume(rows, rows * length)
-        if kind == "parallel" and tables:  # half of a pair
-            limit = params["sizes"]["limit"] or np.inf
-            counts = {
-                name: sum(
-                    min(self._datasets.count(name, code), limit) for code in params["languages"]
+        match self.parse(path):
+            case "examples", parts:
+                volume = self.dataset(parts["dataset"])
+                longest = getattr(self.config.encodings[parts["encoding"]], "max_length", None)
+                return Volume(
+                    volume.examples, min(volume.subwords, volume.examples * (longest or 512))
                 )
-                for (name,) in tables
-            }
-            pieces = sum(
-                rows * self._datasets.assumed(name).pieces / 2 for name, rows in counts.items()
-            )
-            return Volume(sum(counts.values()), pieces)
-        return Volume(10_000, 10_000 * 30)
+            case "pairs", parts:
+                volume = self.dataset(parts["dataset"], [parts["language"]])
+                held_out = min(self.config.alignment.held_out, volume.examples)
+                wanted = held_out if parts["part"] == "heldout" else volume.examples - held_out
+                return volume * (wanted / max(volume.examples, 1))
+            case "pretraining_tokens", parts:
+                return self._pretraining(parts["encoder"])
+            case "contexts", parts:
+                options = self.plan.retrieval[parts["dictionary"]]
+                texts = self.dataset(options["texts"], [parts["language"]])
+                words = self.dataset(parts["dictionary"], [parts["language"]]).examples
+                rows = min(texts.examples, words * options["contexts"])
+                length = min(self._assumed(options["texts"]).subwords, options["max_length"])
+                return Volume(rows, rows * length)
+        tables = [self.parse(table) for table in self._tables_of.get(path, ())]
+        volumes = [self.dataset(found[1]["dataset"]) for found in tables if found]
+        return sum(volumes, Volume(0, 0)) * 0.5  # one side of pairs
 
-    def shape(self, path: str) -> Shape:
-        """Return the size of the encoder in a folder."""
-        parts = self._parts(path)
-        if parts[0] == "runs":
-            return self.encoder(self._runs[parts[1]].base)
-        for name, item in self._config.encoders.items():
-            if parts[:2] == ["encoders", name] or path in (name, item.folder):
-                return self.encoder(name)
-            if item.hub and path.endswith(item.hub.revision):
-                return self.encoder(name)
-        return Shape()
-
-    def encoder(self, name: str) -> Shape:
-        """Return the size of an encoder of the config; of one not yet fetched BERT-base's."""
-        item = self._config.encoders[name]
+    def shape(self, name: str) -> Shape:
+        """Return the size of an encoder, of static vectors, or of a run's (``run/seed1``)."""
+        if name in self.config.static_vectors:
+            return Shape(layers=0, width=self.config.static_vectors[name].dims)
+        if name not in self.config.encoders:
+            return self.shape(self.plan.runs[name.partition("/")[0]].base)
+        item = self.config.encoders[name]
         if item.scratch:
             own = item.scratch.pretraining
-            return Shape(
-                own.layers,
-                own.hidden_size,
-                own.intermediate_size,
-                own.vocabulary_size,
-                own.positions,
-            )
+            inner, words = own.intermediate_size, own.vocabulary_size
+            return Shape(own.layers, own.hidden_size, inner, words, own.positions)
         if item.changed:
-            old, more = self.encoder(item.changed.encoder), item.changed.extension
-            added = more.pieces or more.vocabulary_size
-            return Shape(old.layers, old.width, old.inner, old.vocabulary + added, old.positions)
-        folder = Path(item.folder or ".")
-        if item.hub:
-            folder = next(
-                Path(self._config.downloads).glob(f"hf/**/*{item.hub.revision}"), Path("missing")
-            )
-        if not (folder / "config.json").exists():
+            old, more = self.shape(item.changed.encoder), item.changed.extension
+            words = old.vocabulary + (more.pieces or more.vocabulary_size)
+            return Shape(old.layers, old.width, old.inner, words, old.positions)
+        config = Path(self.plan.resolved(self.plan.encoder(name))) / "config.json"
+        if not config.exists():  # not fetched yet
             return Shape()
-        found = read_json(folder / "config.json")
+        values = read_json(config)
         keys = ("num_hidden_layers", "hidden_size", "intermediate_size", "vocab_size")
-        return Shape(*(int(found[key]) for key in keys if key in found))
+        return Shape(*(int(values[key]) for key in keys if key in values))
 
-    def operations(
-        self, rule: str, wildcards: Mapping[str, str], inputs: Iterable[str], params: Any
-    ) -> float | None:
-        """Return the operations of a job that runs a model; none of one that runs none.
+    def model(self, path: str) -> str:
+        """Return the encoder or run whose model is in a folder, see :meth:`shape`; or nothing."""
+        match self.parse(path):
+            case "model", parts:
+                return parts["run"]
+            case "encoder" | "shipped" | "extended", parts:
+                return parts["encoder"]
+        folders = {
+            self.plan.resolved(self.plan.encoder(name)): name for name in self.config.encoders
+        }
+        return folders.get(path, "")
 
-        Args:
-            rule: name of the rule.
-            wildcards: of the job.
-            inputs: paths of its inputs.
-            params: of the job; `weights` are those of a shift at each of its `layers`, or, in
-                `shift`, at one `layer`.
-        """
-        if rule in ("finetune", "adjust"):
-            run = self._runs[wildcards["run"]]
-            return self._finetuning(run) if rule == "finetune" else self._adjustment(run)
-        if rule == "pretrain":
-            return self._pretraining(wildcards["encoder"])
-        paths, shift = list(inputs), params.get("shift")
-        models = [path for path in paths if self._is_model(path)]
-        volumes = [
-            self.store(path) * (self._share(path, shift["languages"]) if shift else 1)
-            for path in paths
-            if self._parts(path)[0] == "tokens"
-        ]
-        if not models or not volumes:
-            return None
-        total = 0.0
-        for shape in map(self.shape, models):
-            for volume in volumes:
-                once = shape.forwards(volume)
-                total += once
-                if weights := params.get("weights"):  # of the means of both protocols
-                    above = sum(1 - layer / shape.layers for layer in params["layers"])
-                    heads = shape.heads(volume) * len(params["layers"])
-                    total += 2 * len(weights) * (once * above + heads)
-                if shift:
-                    total += len(shift["weights"]) * once * (1 - shift["layer"] / shape.layers)
-        return total
-
-    def kind(self, rule: str, wildcards: Mapping[str, str]) -> str:
-        """Return what jobs of the same speed are called: their rule, and a method if it has two."""
-        if rule == "train_static_vectors":
-            return f"{rule}.{self._config.static_vectors[wildcards['static']].method}"
-        return rule
-
-    def products(self, rule: str, wildcards: Mapping[str, str], params: Any) -> float | None:
-        """Return the operations of a job that runs no model but computes; of another none.
-
-        Args:
-            rule: name of the rule.
-            wildcards: of the job.
-            params: of the job.
-        """
-        if rule == "retrieve_words":  # cosines of all words with all, centred and not
-            words = self.dataset(wildcards["dictionary"], [wildcards["language"]]).examples
-            shape = self.shape_of_name(wildcards["vectors"])
-            return 4 * words**2 * shape.width * (shape.layers + 1)
-        if rule == "train_static_vectors":  # each piece with those of its window, backwards, too
-            own = self._config.static_vectors[wildcards["static"]]
-            texts = self.store(str(self._results / "tokens" / own.encoder / "pretraining"))
-            return 6 * texts.pieces * own.epochs * own.window * own.dims
-        if rule == "classify_with_static_vectors":
-            static = self._config.static_vectors[wildcards["static"]]
-            family: Any = self._config.runs[wildcards["family"]]
-            own, pairs = params["network"], self.dataset(family.train).examples
-            return float(6 * pairs * own["epochs"] * 4 * static.dims * own["hidden_size"])
-        return None
-
-    def size(self, path: str) -> float:
-        """Return the bytes of a file or folder: what it has if it is there, else an estimate."""
-        if path not in self._known:
-            real, downloads = Path(path), Path(self._config.downloads)
-            if downloads in real.parents:
-                real = self._datasets.upstream(real.relative_to(downloads)) or real
-            if real.is_dir():
-                found = sum(item.stat().st_size for item in real.rglob("*") if item.is_file())
-            else:
-                found = real.stat().st_size if real.exists() else 0
-            self._known[path] = float(found) or self._estimate(path)
-        return self._known[path]
-
-    def _estimate(self, path: str) -> float:
-        parts = self._parts(path)
-        if self._is_model(path):
-            return self.shape(path).bytes
-        if parts[0] == "tokens":
-            # Beside the pieces: ids and languages of the examples; words and links of pairs.
-            volume = self.store(path)
-            return volume.pieces * _BYTES_OF_PIECE * (3 if "pairs" in parts else 1) + (
-                volume.examples * 60
-            )
-        if parts[0] == "data" and path.endswith(".parquet"):
-            name = parts[1].removesuffix(".parquet")
-            codes = [parts[2].removesuffix(".parquet")] if len(parts) > 2 else None
-            return self.dataset(name, codes).pieces * _BYTES_OF_PIECE
-        if parts[0] == "words":
-            shape = self.shape_of_name(parts[1])
-            return self.dataset(parts[2]).examples * 4.0 * shape.width * (shape.layers + 1) / 2
-        if parts[0] == "runs" and parts[-1] == "predictions.parquet":
-            run = self._runs[parts[1]]
-            tests = run.specification["evaluate"].items()
-            return sum(self.dataset(name, codes).pieces for name, codes in tests) * 2
-        return _OTHER_BYTES
-
-    def features(self, path: str, stores: Iterable[str], pooling: str, layers: Any) -> float:
-        """Return the bytes of vectors in half precision.
-
-        Args:
-            path: the model whose vectors they are, an encoder's name or the id of a run.
-            stores: token stores that are encoded.
-            pooling: ``mean`` for one vector per example, else one per piece.
-            layers: ``last``, ``all`` or a list of layers.
-        """
-        shape = self.shape_of_name(path)
+    def features(self, model: str, stores: Iterable[str], pooling: str, layers: Any) -> float:
+        """Return the bytes of vectors in half precision, see :class:`plan.records.Features`."""
+        shape = self.shape(model)
         count = (
-            shape.layers + 1 if layers == "all" else len(layers) if isinstance(layers, list) else 1
+            {"all": shape.layers + 1, "last": 1}.get(layers)
+            if isinstance(layers, str)
+            else len(layers)
         )
-        volumes = [self.store(item) for item in stores]
-        rows = sum(item.examples if pooling in ("mean", "cls") else item.pieces for item in volumes)
+        volumes = map(self.store, stores)
+        is_pooled = pooling in ("mean", "cls")
+        rows = sum(item.examples if is_pooled else item.subwords for item in volumes)
         return 2.0 * rows * count * shape.width
 
-    def shape_of_name(self, name: str) -> Shape:
-        """Return the size of an encoder by its name, or by the id of a run that starts from it."""
-        if name in self._config.encoders:
-            return self.encoder(name)
-        if name in self._config.static_vectors:
-            return Shape(layers=0, width=self._config.static_vectors[name].dims)
-        return self.encoder(self._runs[name.split("/")[0]].base)
+    def parse(self, path: str) -> tuple[str, dict[str, str]] | None:
+        """Return kind and wildcards of a path of the run."""
+        return parse(path, self.plan.results, self.config.downloads)
 
-    def _finetuning(self, run: Run) -> float:
-        item, own = run.specification, run.specification["hyperparameters"]
-        shape = self.encoder(run.base)
-        epochs = float(own["optimisation"]["epochs"])
-        train = self._examples(run, item["train"], item.get("train_languages"))
-        one = shape.forwards(train)
-        passes = 1.0 if own["trained_layers"] == "none" else 3.0
-        if own.get("confusion"):
-            passes *= 2
-        if own.get("language_subspace"):
-            passes += 1  # the encoder that pieces are held to
-        total = one * passes * epochs
-        if own.get("replay"):
-            steps = train.examples / float(own["optimisation"]["batch_size"]) * epochs
-            pairs = self.dataset(item["replay"]["bitext"], [item["replay"]["language"]])
-            drawn = pairs * (own["replay"]["sentences"] / max(pairs.examples, 1) * steps * 2)
-            total += shape.forwards(drawn) * 3.5  # the original encodes the English side
-        if own.get("selection"):
-            total += one * float(own["selection"]["fraction"]) * epochs
-        return total + sum(
-            shape.forwards(self._examples(run, name, codes))
-            for name, codes in item["evaluate"].items()
-        )
+    def _size(self, path: str) -> float:
+        """Return the bytes of a file or folder."""
+        real, downloads = Path(path), Path(self.config.downloads)
+        if downloads in real.parents:
+            real = self._upstream(str(real.relative_to(downloads))) or real
+        if real.is_dir():
+            return float(sum(item.stat().st_size for item in real.rglob("*") if item.is_file()))
+        return float(real.stat().st_size) if real.exists() else self._estimated_size(path)
 
-    def _examples(self, run: Run, dataset: str, languages: Iterable[str] | None) -> Volume:
-        scratch = self._config.encoders[run.base].scratch
-        tokenizer = (scratch.tokenizer_of if scratch else None) or run.base
-        encoding: Any = self._config.runs[run.family]
-        path = self._results / "tokens" / tokenizer / "examples" / encoding.encoding / dataset
-        share = 1.0 if languages is None else self._share(str(path), languages)
-        return self.store(str(path)) * share
+    def _estimated_size(self, path: str) -> float:
+        if model := self.model(path):
+            return self.shape(model).bytes
+        match self.parse(path):
+            case "table" | "language_table", parts:
+                codes = [parts["language"]] if "language" in parts else None
+                return self.dataset(parts["dataset"], codes).subwords * _BYTES_OF_SUBWORD
+            case "words", parts:
+                shape = self.shape(parts["encoder"])
+                words = self.dataset(parts["dictionary"]).examples / 2
+                return words * 4.0 * shape.width * (shape.layers + 1)
+            case "predictions", parts if parts["run"] in self.plan.runs.ids():
+                tests = self.plan.runs[parts["run"]].specification["evaluate"].items()
+                return sum(self.dataset(name, codes).subwords for name, codes in tests) * 2
+            case kind, _ if kind in ("examples", "pairs", "pretraining_tokens", "contexts"):
+                volume = self.store(path)  # with ids and languages of examples, words of pairs
+                sides = 3 if kind == "pairs" else 1
+                return volume.subwords * _BYTES_OF_SUBWORD * sides + volume.examples * 60
+        return _OTHER_BYTES
 
-    def _share(self, path: str, languages: Iterable[str]) -> float:
-        """Return the share of some languages in a store of examples."""
-        known = self._config.datasets[self._parts(path)[4]].languages
-        return len(set(languages) & set(known)) / len(known)
+    def _count(self, name: str, code: str) -> float:
+        """Return the number of examples of a dataset in a language."""
+        item: Any = self.config.datasets[name]
+        table = Path(self.plan.resolved(self.plan.table(name, code)))
+        if table.exists():
+            languages = 1 if item.by_language else len(item.languages)
+            return pq.read_metadata(table).num_rows / languages
+        return min(self._expected(name, code), float(getattr(item, "limit", None) or np.inf))
 
-    def _adjustment(self, run: Run) -> float:
-        item, own = run.specification, run.specification["hyperparameters"]
-        folder = self._results / "tokens" / run.base / "pairs" / item["bitext"]
-        pairs = self.store(str(folder / str(run.language) / "train"))
-        share = min(own["sentences"], pairs.examples) / max(pairs.examples, 1)
-        drawn = pairs * (share * 2 * own["optimisation"]["epochs"])  # two sides
-        return self.encoder(run.base).forwards(drawn) * 3.5
+    def _expected(self, name: str, code: str) -> float:
+        item, assumed = self.config.datasets[name], self._assumed(name)
+        if item.parent:
+            return min(self.count(item.parent, code), assumed.examples)
+        if self.config.miniature:
+            if item.corpus == "dictionary":
+                return MINIATURE_WORDS
+            key = _MINIATURE_SIZES.get(item.corpus, item.corpus)
+            part = "train" if getattr(item, "split", None) == "train" else "test"
+            sizes = self.config.miniature.sizes.model_dump()
+            return float(sizes.get(key, sizes.get(f"{key}_{part}", assumed.examples)))
+        if assumed.bytes:
+            sources = datasets.sources(name, item, code, self.plan.languages)
+            files = [self._upstream(path) for one in sources for path in [one.path, *one.partners]]
+            sizes = [file.stat().st_size * _UNPACKED.get(file.suffix, 1) for file in files if file]
+            if sizes and len(sizes) == len(files):
+                return sum(sizes) / assumed.bytes
+        return assumed.examples
 
-    def _pretraining(self, name: str) -> float:
-        item, shape = self._config.encoders[name], self.encoder(name)
-        change, scratch = item.changed, item.scratch
-        own: Any = change.training if change else scratch.pretraining if scratch else None
-        texts = self.store(str(self._results / "tokens" / name / "pretraining"))
-        if budget := getattr(own, "pieces", None):
-            seen = texts * (budget / max(texts.pieces, 1))
-        else:
-            seen = texts * own.optimisation.epochs
-        return 3 * (shape.forwards(seen) + shape.heads(seen * own.masking_probability))
+    def _assumed(self, name: str) -> Assumed:
+        item: Any = self.config.datasets[name]
+        split = getattr(item, "split", None) or ""
+        if item.parent and not split:
+            split = getattr(self.config.datasets[item.parent], "split", None) or ""
+        split = {"validation": "dev"}.get(split, split)
+        return self._corpora.get((item.corpus, split), Assumed(1000, 30, None))
 
-    def _pretraining_texts(self, name: str) -> Volume:
-        item = self._config.encoders[name]
-        scratch, changed = item.scratch, item.changed
-        if changed:
-            texts, own = changed.texts, changed.training
-        elif scratch:
-            texts, own = scratch.texts, scratch.pretraining
-        else:
-            return Volume(0, 0)
-        languages = changed.languages if changed else scratch.languages if scratch else None
-        examples = pieces = 0.0
-        codes = {
-            code
-            for text in texts
-            for code in self._config.datasets[text].languages
-            if languages is None or code in languages
-        }
-        for code in codes:
-            volumes = [
-                self.dataset(text, [code])
-                for text in texts
-                if code in self._config.datasets[text].languages
-            ]
-            count = sum(item.examples for item in volumes)
-            long = sum(item.pieces for item in volumes)
-            share = min(1.0, (own.texts_per_language or count) / max(count, 1))
-            if sentences := getattr(own, "sentences_per_language", None):
-                share = min(share, sentences * _PIECES_OF_SENTENCE / max(long, 1))
-            examples += count * share
-            pieces += long * share
-        return Volume(examples, min(pieces, examples * own.max_length))
+    def _upstream(self, path: str) -> Path | None:
+        """Return an upstream file in the downloads or in the mirror, if it exists."""
+        folders = [folder for folder in (self.config.downloads, self.config.mirror) if folder]
+        places = [Path(folder) / f"{path}{end}" for folder in folders for end in ("", ".xz")]
+        return next((place for place in places if place.is_file()), None)
 
-    def _is_model(self, path: str) -> bool:
-        parts = self._parts(path)
-        return bool(
-            (parts[0] == "encoders" and parts[-1] in ("model", "shipped", "extended"))
-            or (parts[0] == "runs" and parts[-1] == "model")
-            or re.search(r"(^|/)hf/", path)
-        )
+    def _pretraining(self, name: str) -> Volume:
+        own, total = self.plan.pretraining(name), Volume(0, 0)
+        by_language: dict[str, Volume] = {}
+        for path in self.plan.pretraining_texts(name):
+            parsed = self.parse(self.plan.resolved(path))
+            if parsed:
+                code = parsed[1]["language"]
+                volume = self.dataset(parsed[1]["dataset"], [code])
+                by_language[code] = by_language.get(code, Volume(0, 0)) + volume
+        for volume in by_language.values():
+            texts = own.get("texts_per_language") or volume.examples
+            sentences = own.get("sentences_per_language") or np.inf
+            subwords = sentences * _SUBWORDS_OF_SENTENCE
+            total += volume * min(
+                1.0, texts / max(volume.examples, 1), subwords / max(volume.subwords, 1)
+            )
+        return Volume(total.examples, min(total.subwords, total.examples * own["max_length"]))
 
-    def _parts(self, path: str) -> list[str]:
-        """Return the parts of a path below the run's folder; one empty part for another path."""
-        place = Path(path)
-        if self._results in place.parents:
-            return list(place.relative_to(self._results).parts)
-        return [""]
+
+def _read_corpora(path: Path) -> dict[tuple[str, str], Assumed]:
+    with open_text(path) as stream:
+        table = csv.DictReader(stream)
+        try:
+            return {
+                (row["corpus"], row["split"]): Assumed(
+                    float(row["examples"]),
+                    float(row["subwords"]),
+                    float(row["bytes"]) if row["bytes"] else None,
+                )
+                for row in table
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            place, columns = f"line {table.line_num}", ", ".join(_COLUMNS)
+            fix = f"give it the columns {columns}"
+            raise DataError(path, place, f"not a volume ({error})", fix) from None

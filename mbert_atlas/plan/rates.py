@@ -1,4 +1,4 @@
-"""How long jobs take: a start and a time for each unit of work, fitted to what was measured."""
+"""How long jobs take: a start and a time for each unit of work, fitted to measured jobs."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, open_text
 
 _COLUMNS = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs", "most_work")
+Rates = Mapping[tuple[str, str], "Rate"]
+"""By rule and device (``cpu`` or ``gpu``)."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,8 @@ class Rate:
     Attributes:
         start: seconds before any work: imports, mostly.
         per_unit: seconds for each unit of work.
-        cores: CPU seconds for each second.
-        jobs: how many readings stand behind it.
+        cores: CPU seconds per second.
+        jobs: number of measured jobs.
         most_work: the largest work among them.
     """
 
@@ -48,16 +50,15 @@ def fit(
     usual_start: float,
     before: Rate | None = None,
 ) -> Rate:
-    """Fit a rate to readings; predictions of all of them add up to what was read.
+    """Fit a rate to measured jobs; the estimates of all of them add up to the measured total.
 
     Args:
         work: units of each job.
         seconds: time of each job.
-        cpu: its CPU seconds, NaN where there is no reading.
-        usual_start: seconds that imports take. Readings of much the same work do not tell its
-            share in the time: what is beyond that start is then taken for work, and so it is if
-            times do not grow with the work, which is then too little to be seen.
-        before: a rate from elsewhere, whose shares such readings take instead.
+        cpu: its CPU seconds, NaN where they were not measured.
+        usual_start: seconds that imports take. Jobs of about the same work, or whose times do not
+            grow with it, don't tell start from speed: the time beyond this start counts as work.
+        before: a rate from another run, whose proportions such jobs take instead.
     """
     units, times, used = (np.asarray(values, float) for values in (work, seconds, cpu))
     read = ~np.isnan(used)
@@ -67,7 +68,7 @@ def fit(
     if before:
         start, per_unit = before.start, before.per_unit
     if len(set(units)) > 2 and units.max() > 1.5 * units.min():
-        # Relative errors count: a job of seconds must not vanish beside one of hours.
+        # Relative errors count: a job of seconds must not vanish next to one of hours.
         scale = units.max()
         columns = np.stack([np.ones_like(units), units / scale], axis=1) / times[:, None]
         (constant, slope), _ = nnls(columns, np.ones_like(times))
@@ -79,7 +80,7 @@ def fit(
 
 
 def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
-    """Read rates by rule and device (``cpu`` or ``gpu``).
+    """Read rates.
 
     Raises:
         DataError: if a column is missing or a value is no number; names the line.
@@ -98,31 +99,16 @@ def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
                 for row in table
             }
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(
-                path,
-                f"line {table.line_num}",
-                f"not a rate ({error})",
-                f"write the columns {', '.join(_COLUMNS)} anew",
-            ) from None
+            fix = f"write the columns {', '.join(_COLUMNS)}"
+            place = f"line {table.line_num}"
+            raise DataError(path, place, f"not a rate ({error})", fix) from None
 
 
-def write_rates(rates: Mapping[tuple[str, str], Rate], path: Path | str) -> None:
+def write_rates(rates: Rates, path: Path | str) -> None:
     """Write rates as CSV, sorted by rule, atomically."""
-    with (
-        atomic_path(path) as temporary,
-        open(temporary, "w", encoding="utf-8", newline="") as stream,
-    ):
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(_COLUMNS)
         for (rule, device), rate in sorted(rates.items()):
             numbers = (f"{value:.4g}" for value in (rate.start, rate.per_unit, rate.cores))
             table.writerow([rule, device, *numbers, rate.jobs, f"{rate.most_work:.4g}"])
-
-
-def hours(seconds: float) -> str:
-    """Return a time as people say it: ``40 s``, ``12 min``, ``7.5 h``, ``12.3 days``."""
-    for unit, length, least in (("days", 86400, 2), ("h", 3600, 2), ("min", 60, 2)):
-        if seconds >= least * length:
-            value = seconds / length
-            return f"{value:.1f} {unit}" if value < 100 and unit != "min" else f"{value:.0f} {unit}"
-    return f"{math.ceil(seconds)} s"
