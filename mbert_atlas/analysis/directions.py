@@ -1,4 +1,4 @@
-"""The directions that tell languages apart, from moments on disk to bases on disk."""
+"""Directions that identify languages, from moments on disk to bases on disk."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from mbert_atlas.progress import track
 def find_directions(
     parts: Sequence[Path], output: Path, languages: Sequence[str] | None = None
 ) -> None:
-    """Find DensRay's and LDA's directions of every layer, from what ``collect_vectors`` wrote.
+    """Find DensRay's and LDA's directions of every layer.
 
     Args:
-        parts: token stores, each of other languages.
+        parts: folders of :func:`mbert_atlas.representations.language_vectors.collect_vectors`, each
+            of different languages.
         output: token store to write: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
             dims)``, a direction per column), ``densray_values`` and ``lda_values`` (float64,
             ``(layers, dims)``), ``densray_rank`` and ``lda_rank`` (int64, ``(layers,)``), ``means``
             (float64, ``(n, layers, dims)``), and ``languages`` in the meta data.
-        languages: those that count; none: all. The covariance within languages is of all languages
-            of the parts.
+        languages: whose means are used; none: all. The covariance within languages is that of all
+            languages of the parts.
 
     Raises:
         AtlasError: if a language is in two parts or in none.
@@ -56,7 +57,7 @@ def find_directions(
 
 
 def read_moments(part: Path) -> Moments:
-    """Return the moments that ``collect_vectors`` wrote."""
+    """Read the moments of a part."""
     stored = load_arrays(part)
     counts, means, scatter = (stored.dense(name) for name in ("counts", "means", "scatter"))
     return Moments(list(stored.meta["languages"]), counts, means, scatter)

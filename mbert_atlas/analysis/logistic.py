@@ -144,7 +144,7 @@ def fit_windows(
     return layout.spread(points, every), converged.numpy()
 
 
-def right_answers(
+def count_correct(
     no: Tensor, yes: Tensor, weights: Tensor, windows: Sequence[slice]
 ) -> npt.NDArray[np.int64]:
     """Count what regressions tell right.

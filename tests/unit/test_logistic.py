@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from mbert_atlas.analysis.logistic import Sample, fit_windows, right_answers
+from mbert_atlas.analysis.logistic import Sample, fit_windows, count_correct
 
 
 def toy(gap: float, count: int = 3000, dims: int = 30) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +43,7 @@ def test_accuracies_are_those_of_scikit_learn() -> None:
         for start in (0, 1)
     )
     weights, _ = fit_windows(*train, WINDOWS)
-    right = right_answers(test[0].vectors, test[1].vectors, weights, WINDOWS)
+    right = count_correct(test[0].vectors, test[1].vectors, weights, WINDOWS)
     for number, window in enumerate(WINDOWS):
         theirs = LogisticRegression(max_iter=10_000).fit(vectors[::2, window], gold[::2])
         expected = theirs.score(vectors[1::2, window], gold[1::2])

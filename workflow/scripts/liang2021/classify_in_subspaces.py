@@ -4,8 +4,8 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.subspace_classification import classify_in_subspaces
     from mbert_atlas.files import write_parquet
+    from mbert_atlas.papers.liang2021.classifiers import classify_in_subspaces
 
     params = snakemake.params
     scores = classify_in_subspaces(

@@ -4,9 +4,9 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.analysis.language_probes import probe_languages
     from mbert_atlas.corpora.typology import features_of
     from mbert_atlas.files import read_parquet, write_parquet
+    from mbert_atlas.papers.liang2021.probes import probe_languages
 
     params = snakemake.params
     table = probe_languages(

@@ -14,10 +14,10 @@ from seqeval.metrics import f1_score as seqeval_f1
 from sklearn.linear_model import LogisticRegression
 from tiny_models import TAGS, make_encoder, make_tokenizer, sentence_table
 
-from mbert_atlas.analysis.subspace_classification import classify_in_subspaces, orthonormal
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
+from mbert_atlas.papers.liang2021.classifiers import classify_in_subspaces, orthonormal
 from mbert_atlas.representations.extraction import extract_features
 from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import TAGGED_SENTENCES
@@ -233,8 +233,8 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, directions: Path) -> None:
         with pytest.raises(DataError, match=message):
             scores(tmp_path, changes.pop("firsts", [2]), **changes)
 
-    refuses("12 directions cannot go; choose numbers from 0 to 11", firsts=[12])
-    refuses("12 directions cannot go", firsts=[-1])
+    refuses("cannot remove so many of 12 directions; choose numbers from 0 to 11", firsts=[12])
+    refuses("cannot remove so many of 12 directions", firsts=[-1])
     refuses("only layers \\[1\\] were kept", layer=0)
     save_arrays(tmp_path / "small", {"lda_basis": np.stack([np.eye(4)] * 2)}, {})
     refuses("2 layers of 4 dimensions", methods=["lda"], directions=tmp_path / "small")

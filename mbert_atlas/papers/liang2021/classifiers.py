@@ -1,8 +1,8 @@
-"""Linear classifiers of words that do not see the first directions (Liang et al. 2021, Figure 4).
+"""Linear classifiers of words without the first directions (Figure 4; sections 4.3 and 5.2).
 
-The encoder is frozen and its vectors are cached. A classifier sees the columns [x:] of a projected
-space; Figure 4 (sections 4.3 and 5.2) shows how much F1 it lost. Vectors are not standardised, and
-every subspace gets orthonormal coordinates, so that the penalty of all classifiers means the same.
+The encoder is frozen. A classifier sees the columns [x:] of a projected space. Vectors are not
+standardised, and every subspace has orthonormal coordinates, so that the penalty of all classifiers
+is the same.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ _logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
 Basis = npt.NDArray[np.float64]
 Place = tuple[str, int]
-"""A method, and how many of its directions go."""
+"""A method, and the number of its directions that are removed."""
 
 _TOLERANCE = 1e-5
-"""Of the mean loss's gradient. With scikit-learn's 1e-4 it matters by a tenth of a point where a
-classifier starts."""
+"""Of the mean loss's gradient. At scikit-learn's 1e-4 the starting point matters by 0.1 points."""
 _ITERATIONS = 1000
 _VECTORS_AT_A_TIME = 8192
 
@@ -53,62 +52,58 @@ def classify_in_subspaces(
 ) -> pa.Table:
     """Train classifiers of words without the first directions and score them in every language.
 
-    Multinomial logistic regression, L2 penalty with C = 1 and free intercepts, as scikit-learn's.
+    Multinomial logistic regression, L2 penalty with C = 1 and free intercepts.
 
     Args:
         train: features of words, see :func:`mbert_atlas.representations.extraction`.
-        test: features of other words, with the same labels or more behind them.
+        test: features of other words; their labels begin with those of training.
         directions: folder with ``<method>_basis`` (float64, ``(layers, dims, dims)``), a direction
             per column.
         methods: such as ``densray`` and ``lda``.
-        firsts: how many directions go. The whole space, 0, is always there.
+        firsts: numbers of removed directions; 0, the whole space, is added.
         layer: number of the hidden state.
-        maximum_vectors: most words that train; each seed draws its own.
-        seeds: of the draws. Where nothing is drawn all have one result.
+        maximum_vectors: most training words; each seed samples its own.
+        seeds: of the samples. Without sampling all seeds have the same result.
 
     Returns:
         Columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language and
-        seed, which is seqeval's F1 of all spans; of bare tags, equal ones next to each other are
-        one span.
+        seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span.
 
     Raises:
-        DataError: if vectors are not of words or do not fit each other or the directions, nothing
-            would be left of the space, or the words that train have one label.
+        DataError: if vectors are not of words or do not fit each other or the directions, no
+            direction would remain, or the training words have one label.
     """
-    learnt, tested = read_features(train, layer), read_features(test, layer)
-    _require_alike(learnt, tested)
-    dims = learnt.vectors.shape[1]
+    trained, tested = read_features(train, layer), read_features(test, layer)
+    _require_compatible(trained, tested)
+    dims = trained.vectors.shape[1]
     bases = {name: orthonormal(_basis(directions, name, layer, dims)) for name in methods}
     firsts = sorted({0, *firsts})
     if firsts[0] < 0 or firsts[-1] >= dims:
         raise DataError(
             directions,
             f"firsts {firsts}",
-            f"so many of {dims} directions cannot go",
+            f"cannot remove so many of {dims} directions",
             f"choose numbers from 0 to {dims - 1}",
         )
-    drawn = [_drawn(learnt, maximum_vectors, seed) for seed in seeds]
-    if len(drawn[0]) == len(learnt.labels):
-        drawn = drawn[:1]
-    found = [_scores(learnt, tested, rows, bases, firsts) for rows in drawn]
+    samples = [_sample(trained, maximum_vectors, seed) for seed in seeds]
+    if len(samples[0]) == len(trained.labels):
+        samples = samples[:1]
+    scores = [_scores(trained, tested, sample, bases, firsts) for sample in samples]
     rows = [
         {**row, "seed": seed}
         for number, seed in enumerate(seeds)
-        for row in found[number % len(found)]
+        for row in scores[number % len(scores)]
     ]
     return pa.Table.from_pylist(rows, schema=SUBSPACE_SCORES)
 
 
 def orthonormal(basis: Basis) -> Basis:
-    """Return an orthonormal basis whose last columns span what the last of another span.
-
-    That holds for every number of columns, so that [x:] is the same space in both.
+    """Return an orthonormal basis whose columns [x:] span the same space as another's, for every x.
 
     Args:
-        basis: float64, shape ``(dims, dims)``, of full rank; one that is orthonormal comes back but
-            for signs.
+        basis: float64, shape ``(dims, dims)``, of full rank.
     """
-    # Gram-Schmidt from the last column on, as QR of the columns in reverse:
+    # Gram-Schmidt from the last column backwards, as QR of the reversed columns:
     # [0, 0, 2], [0, 3, 1], [1, 1, 1]     basis = [[1, 0, 0],    gives [[1, 0, 0],
     # give [0, 0, 1], then [0, 1, 0],              [1, 3, 0],           [0, 1, 0],
     # then [1, 0, 0]                               [1, 1, 2]]           [0, 0, 1]]
@@ -124,17 +119,17 @@ def fit_nested(
 ) -> Iterator[tuple[list[Place], npt.NDArray[np.int64], Floats, Floats]]:
     """Fit a classifier of the whole space, then of each method's subspaces, larger ones first.
 
-    Each starts from the one before it, less what it does not see.
+    Each starts from the weights of the one before it.
 
     Args:
         vectors: float32, shape ``(n, dims)``.
-        labels: numbers, shape ``(n,)``, two different ones at least.
+        labels: numbers, shape ``(n,)``, at least two different ones.
         bases: orthonormal, by method.
-        firsts: how many columns go, rising, beginning with 0.
+        firsts: numbers of removed columns, ascending, beginning with 0.
 
     Yields:
-        What the classifier is of; its labels, shape ``(k,)``; its weights for vectors as they are,
-        float32, shape ``(k, dims)``; and its intercepts, shape ``(k,)``.
+        The subspaces that share the classifier; its labels, shape ``(k,)``; its weights for
+        unprojected vectors, float32, shape ``(k, dims)``; and its intercepts, shape ``(k,)``.
     """
     model = LogisticRegression(tol=_TOLERANCE, max_iter=_ITERATIONS, warm_start=True)
     _fit(model, vectors, labels, "the whole space")
@@ -163,7 +158,7 @@ def _fit(
 def _weights(
     model: LogisticRegression, basis: Basis
 ) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-    """Return labels, weights for vectors as they are, and intercepts, a row for each label."""
+    """Return labels, weights for unprojected vectors, and intercepts, a row for each label."""
     weights, intercepts = model.coef_ @ basis.T, model.intercept_
     if len(weights) == 1:  # one row for both labels
         weights = np.concatenate([-weights, weights])
@@ -178,24 +173,24 @@ def _scores(
     bases: Mapping[str, Basis],
     firsts: Sequence[int],
 ) -> list[dict[str, object]]:
-    """Return the scores of one draw of words."""
+    """Return the scores of one sample of training words."""
     labels, _ = train.classes("label")
     gold, names = test.classes("label")
-    known = labels.values[rows]
-    if len(np.unique(known)) < 2:
+    codes = labels.values[rows]
+    if len(np.unique(codes)) < 2:
         raise DataError(
             train.path, "array labels", f"{len(rows)} words have one label", "take more words"
         )
-    fits = list(fit_nested(_as_float32(train.vectors[rows]), known, bases, firsts))
-    predicted = _predicted(test, [fit[1:] for fit in fits])
+    fits = list(fit_nested(_as_float32(train.vectors[rows]), codes, bases, firsts))
+    predictions = _predict(test, [fit[1:] for fit in fits])
     scorer, of_word = SpanScorer(names.tolist()), test.languages()
-    found: list[dict[str, object]] = []
+    scores: list[dict[str, object]] = []
     for language in np.unique(test.language).tolist():
         words, lengths = of_word == language, gold.lengths[test.language == language]
-        for (places, *_), codes in zip(fits, predicted, strict=True):
-            value = 100 * scorer.f1(gold.values[words], codes[words], lengths)["micro"]
+        for (places, *_), predicted in zip(fits, predictions, strict=True):
+            value = 100 * scorer.f1(gold.values[words], predicted[words], lengths)["micro"]
             for method, first in places:
-                found.append(
+                scores.append(
                     {
                         "method": method,
                         "first": first,
@@ -205,28 +200,28 @@ def _scores(
                         "n": int(words.sum()),
                     }
                 )
-    return found
+    return scores
 
 
-def _predicted(
+def _predict(
     test: Features, fits: Sequence[tuple[npt.NDArray[np.int64], Floats, Floats]]
 ) -> npt.NDArray[np.int16]:
-    """Return what each classifier takes each word for, shape ``(classifiers, words)``."""
-    found = np.empty((len(fits), len(test.labels)), dtype=np.int16)
+    """Return the predictions of each classifier, shape ``(classifiers, words)``."""
+    predictions = np.empty((len(fits), len(test.labels)), dtype=np.int16)
     for start in track(range(0, len(test.labels), _VECTORS_AT_A_TIME), "classifying words"):
         place = slice(start, start + _VECTORS_AT_A_TIME)
         block = _as_float32(test.vectors[place])
         for number, (classes, weights, intercepts) in enumerate(fits):
-            found[number, place] = classes[(block @ weights.T + intercepts).argmax(axis=1)]
-    return found
+            predictions[number, place] = classes[(block @ weights.T + intercepts).argmax(axis=1)]
+    return predictions
 
 
 def _as_float32(vectors: Vectors) -> Floats:
-    found: Floats = torch.from_numpy(np.array(vectors)).float().numpy()  # NumPy's cast is slow
-    return found
+    floats: Floats = torch.from_numpy(np.array(vectors)).float().numpy()  # NumPy's cast is slow
+    return floats
 
 
-def _drawn(train: Features, maximum: int, seed: int) -> npt.NDArray[np.int64]:
+def _sample(train: Features, maximum: int, seed: int) -> npt.NDArray[np.int64]:
     count = len(train.labels)
     if count <= maximum:
         return np.arange(count)
@@ -243,11 +238,11 @@ def _basis(directions: Path, method: str, layer: int, dims: int) -> Basis:
             f"of {dims}",
             "take the directions of this encoder",
         )
-    own: Basis = basis[layer]
-    return own
+    of_layer: Basis = basis[layer]
+    return of_layer
 
 
-def _require_alike(train: Features, test: Features) -> None:
+def _require_compatible(train: Features, test: Features) -> None:
     for features in (train, test):
         if features.unit != "word":
             raise DataError(
