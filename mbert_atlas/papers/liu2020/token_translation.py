@@ -62,11 +62,8 @@ def translate_tokens(
         ids.take(np.arange(len(parts)) + len(parts) * stored.meta["languages"].index(code))
         for code in (source, target)
     )
-    size, references, tokenizer = (
-        model.config.vocab_size,
-        inner(translations),
-        open_tokenizer(encoder),
-    )
+    size, tokenizer = int(model.config.vocab_size), open_tokenizer(encoder)
+    references = inner(translations)
     sets = [token_set(side, size) for side in (texts, translations)]
     rows: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
