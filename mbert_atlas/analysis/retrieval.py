@@ -1,4 +1,4 @@
-"""Word retrieval: at which rank is a word's translation among the vectors of another language?"""
+"""Word retrieval: ranks of translations by cosine similarity of word vectors."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Numbers = npt.NDArray[np.integer[Any]]
 Ranks = npt.NDArray[np.float64]
 
 _EQUAL = 1e-6
-"""Cosines that differ by less are equal: float32 rounds the same one differently by place."""
+"""Cosines that differ by less are ties: float32 rounds the same one differently by place."""
 
 
 def unit_vectors(vectors: Vectors, *, centred: bool) -> Vectors:
-    """Return vectors, shape ``(n, dims)``, with length 1; their mean is taken off before or not.
+    """Return vectors, shape ``(n, dims)``, normalised to length 1, optionally after centring.
 
-    A vector of zeros stays one.
+    A zero vector stays zero.
     """
     if centred:
         vectors = vectors - vectors.mean(0, dtype=np.float64)
@@ -46,26 +46,26 @@ def translation_ranks(
     """Return the rank of each word's best translation by cosine, in both directions.
 
     All words of the other side are candidates (Liu et al. 2020, Eq. 1). The rank is 1, plus 1 for
-    each candidate that is more similar than the best translation, plus 1/2 for each other one that
-    is as similar: words with the same vector get the mean of their ranks.
+    each candidate more similar than the best translation, plus 1/2 for each tie: words with the
+    same vector get the mean of their ranks.
 
     Args:
         source_vectors: of different words, shape ``(n, dims)``.
         target_vectors: of different words, shape ``(m, dims)``.
-        pairs: source and target word of each pair, int, shape ``(p, 2)``; each word is in one at
-            least.
-        centred: take the mean of each side off.
-        block: source words that are compared at once; no more than ``(block, m)`` cosines are held.
+        pairs: source and target word of each pair, int, shape ``(p, 2)``; each word is in at
+            least one.
+        centred: subtract the mean of each side.
+        block: source words compared at once; at most ``(block, m)`` cosines are in memory.
 
     Returns:
         Float64, shapes ``(n,)`` and ``(m,)``.
     """
     # Cosines of source words (rows) with targets; the pairs are (0, 0), (0, 2) and (1, 1):
-    #     .9 .7 .8    best .9: nothing above it, one (itself) as similar: rank 1
+    #     .9 .7 .8    best .9: none above it, rank 1
     #     .5 .4 .6    best .4: two above it, rank 3
-    # A rank is 1 + above + (level - 1) / 2, and with at_least = above + level, level >= 1,
-    # (1 + above + at_least) / 2: (1 + 0 + 1) / 2 = 1 and (1 + 2 + 3) / 2 = 3. The columns are done
-    # with the same cosines: .9 is first of .9 .5, .4 second of .7 .4, .8 first of .8 .6.
+    # A rank is 1 + above + (ties - 1) / 2 with the best itself among the ties, and with at_least =
+    # above + ties (1 + above + at_least) / 2: (1 + 0 + 1) / 2 = 1 and (1 + 2 + 3) / 2 = 3. Columns
+    # use the same cosines: .9 is first of .9 .5, .4 second of .7 .4, .8 first of .8 .6.
     one, other = (
         np.ascontiguousarray(unit_vectors(side, centred=centred), dtype=np.float32)
         for side in (source_vectors, target_vectors)
@@ -88,21 +88,6 @@ def translation_ranks(
     return (1 + ahead[0]) / 2, (1 + ahead[1]) / 2
 
 
-def mean_reciprocal_rank(
-    source_vectors: Vectors, target_vectors: Vectors, pairs: Numbers, **options: Any
-) -> tuple[float, float]:
-    """Return the mean of 1 / rank of source words, and of target words (Liu et al. 2020, Eq. 2).
-
-    Args:
-        source_vectors: as all that follow, see :func:`translation_ranks`.
-        target_vectors: of different words.
-        pairs: source and target word of each pair.
-        options: handed to it.
-    """
-    forth, back = translation_ranks(source_vectors, target_vectors, pairs, **options)
-    return float((1 / forth).mean()), float((1 / back).mean())
-
-
 def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -> None:
     """Score the vectors of a dictionary's words, by layer, in both directions, centred and not.
 
@@ -111,55 +96,54 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         english: token store with the vectors of the English words, as
             :mod:`mbert_atlas.representations.word_vectors` writes them; may have more words.
         other: that of the other language.
-        output: Parquet file with the columns of ``schemas.RETRIEVALS``. A word counts once, however
-            many translations it has; the best one counts. Each language is centred by the mean of
-            those of its words that the dictionary has. Precision at 1 is the share of ranks 1.
+        output: Parquet file with the columns of ``schemas.RETRIEVALS``. A word counts once; the
+            best of its translations counts. Each language is centred by the mean of its words in
+            the dictionary. Precision at 1 is the fraction of ranks 1.
 
     Raises:
         DataError: if a word has no vector.
     """
     table = read_parquet(dictionary, DICTIONARY)
-    stores = {"source": load_arrays(english), "target": load_arrays(other)}
+    stores = load_arrays(english), load_arrays(other)
     places = [
         _places(path, store, table.column(side).to_pylist())
-        for path, (side, store) in zip((english, other), stores.items(), strict=True)
+        for path, store, side in zip((english, other), stores, ("source", "target"), strict=True)
     ]
     # Rows of the stores, each once, and the pairs as places among them.
-    rows, members = zip(*(np.unique(own, return_inverse=True) for own in places), strict=True)
+    rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
     pairs = np.stack(members, axis=1)
-    languages = [store.meta["language"] for store in stores.values()]
-    alone = [
-        float((store.dense("contexts")[own] == 0).mean())
-        for store, own in zip(stores.values(), rows, strict=True)
+    languages = [store.meta["language"] for store in stores]
+    without_context = [
+        float((store.dense("contexts")[words] == 0).mean())
+        for store, words in zip(stores, rows, strict=True)
     ]
-    found = []
-    for layer in track(range(len(stores["source"].dense("vectors"))), "layers"):
-        one, two = (
-            store.dense("vectors")[layer, own]
-            for store, own in zip(stores.values(), rows, strict=True)
-        )
+    scores = []
+    for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
+        vectors = [
+            store.dense("vectors")[layer, words] for store, words in zip(stores, rows, strict=True)
+        ]
         for centred in (False, True):
-            for here, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
-                found.append(
+            for side, ranks in enumerate(translation_ranks(*vectors, pairs, centred=centred)):
+                scores.append(
                     {
                         "layer": layer,
-                        "source": languages[here],
-                        "target": languages[1 - here],
+                        "source": languages[side],
+                        "target": languages[1 - side],
                         "centred": centred,
                         "mrr": float((1 / ranks).mean()),
                         "precision_at_1": float((ranks == 1).mean()),
                         "n": len(ranks),
-                        "candidates": len(rows[1 - here]),
-                        "without_context": alone[here],
+                        "candidates": len(rows[1 - side]),
+                        "without_context": without_context[side],
                     }
                 )
-    write_parquet(pa.Table.from_pylist(found, RETRIEVALS), output)
+    write_parquet(pa.Table.from_pylist(scores, RETRIEVALS), output)
 
 
 def _places(path: Path, store: TokenStore, words: list[str]) -> npt.NDArray[np.int64]:
     """Return the place of each word in a store of word vectors."""
-    known = {word: place for place, word in enumerate(store.dense("words").tolist())}
+    places = {word: place for place, word in enumerate(store.dense("words").tolist())}
     for word in words:
-        if word not in known:
+        if word not in places:
             raise DataError(path, f"word {word!r}", "it has no vector", "remake the vectors")
-    return np.array([known[word] for word in words], dtype=np.int64)
+    return np.array([places[word] for word in words], dtype=np.int64)

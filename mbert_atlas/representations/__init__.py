@@ -1,1 +1,1 @@
-"""Hidden states on disk, one vector per text or per word."""
+"""Hidden states on disk: a vector per text, word or token, and statistics of them."""

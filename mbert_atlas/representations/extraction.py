@@ -1,7 +1,7 @@
 """Hidden states of a token store on disk: texts, words or tokens of any layers in one pass.
 
-What is written is a token store with the dense array ``vectors`` of shape ``(layers, n, dims)``,
-memory-mapped when opened; ``meta.json`` says which layers they are and how they were pooled.
+The output is a token store with the dense array ``vectors`` of shape ``(layers, n, dims)``,
+memory-mapped when opened; ``meta.json`` records layers and pooling.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mbert_atlas.representations.reading import Unit
 Pooling = Literal["cls", "pooler", "first", "last", "mean"]
 Layers = Literal["all", "last"] | Sequence[int]
 Spans = tuple[IntArray, IntArray, IntArray]
-"""Row of each span, its first piece, and one past its last."""
+"""Row of each span, its first token, and one past its last."""
 
 
 def extract_features(
@@ -49,17 +49,17 @@ def extract_features(
     dtype: Literal["float16", "float32"] = "float16",
     token_budget: int | None = None,
 ) -> None:
-    """Write the vectors of texts, words or tokens, by default those that a classifier sees.
+    """Write the vectors of texts, words or tokens, by default the input of a classifier.
 
     Args:
         encoder: encoder folder; runs in fp32, as distances and probes are sensitive to rounding.
         store: token store, see :func:`mbert_atlas.encoding.encode`.
         output: folder to write; :func:`mbert_atlas.representations.reading.read_features` opens it.
-        pooling: first, last or mean of the pieces of a word or of those of a text between [CLS] and
-            [SEP]; or of a text the state of [CLS] or the pooler's output. Tokens are single pieces.
-        unit: whole texts; words; or tokens, which are the labelled pieces where pieces have labels,
-            else all but [CLS] and the last. None: what has labels.
-        layers: which hidden states, 0 for the embeddings.
+        pooling: first, last or mean of the subwords of a word, or of those of a text between [CLS]
+            and [SEP]; of a text also the state of [CLS] or the pooler's output.
+        unit: whole texts; words; or tokens: the labelled ones where tokens have labels, else all
+            but [CLS] and the last. None: the unit that has labels.
+        layers: hidden states, 0 for the embeddings.
         splits: keep only examples of these, where the store has splits; none for all.
         languages: keep only examples in these; none for all.
         hooks: changes of hidden states.
@@ -67,8 +67,8 @@ def extract_features(
         token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
-        DataError: if nothing is left, a text has no piece, or encoder and request do not fit.
-        AtlasError: if words are to be pooled as only texts can be, or a hook's layer is none.
+        DataError: if nothing is left, a text has no token, or the encoder lacks what is requested.
+        AtlasError: if words are pooled in a way that suits texts only, or a hook's layer is none.
     """
     stored = load_arrays(store)
     require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
@@ -83,7 +83,7 @@ def extract_features(
         "pooling": None if unit == "token" else pooling,
         "layers": numbers,
     }
-    with _writing(output, dtype, shape, arrays, meta) as vectors, hooked(model, hooks):
+    with writing_vectors(output, dtype, shape, arrays, meta) as vectors, hooked(model, hooks):
         span_vectors(
             model,
             stored.ragged("input_ids"),
@@ -98,14 +98,22 @@ def extract_features(
 
 
 @contextmanager
-def _writing(
+def writing_vectors(
     output: Path,
     dtype: str,
     shape: tuple[int, ...],
     arrays: Mapping[str, npt.NDArray[Any]],
     meta: Mapping[str, Any],
 ) -> Iterator[npt.NDArray[np.floating[Any]]]:
-    """Yield the vectors to fill; the folder gets its name once the block has ended well."""
+    """Yield the vectors of a token store to fill; the store is written when the block succeeds.
+
+    Args:
+        output: the store's folder.
+        dtype: of the vectors.
+        shape: of the vectors.
+        arrays: the other arrays, complete at the end of the block.
+        meta: the store's meta data.
+    """
     with atomic_directory(output) as folder:
         vectors = create_array(folder / "vectors.npy", dtype, shape)
         yield vectors
@@ -117,24 +125,17 @@ def _writing(
 
 def _layer_numbers(encoder: Path, model: Any, layers: Layers, pooler: bool) -> list[int]:
     count = number_of_layers(model)
-    words = {"all": list(range(count)), "last": [count - 1]}
-    numbers = words[layers] if isinstance(layers, str) else [int(layer) for layer in layers]
-    if not numbers or not set(numbers) <= set(words["all"]):
-        raise DataError(
-            encoder,
-            f"layers {numbers}",
-            f"the encoder has hidden states 0 to {count - 1}",
-            "ask for some of these",
-        )
+    named = {"all": list(range(count)), "last": [count - 1]}
+    numbers = named[layers] if isinstance(layers, str) else [int(layer) for layer in layers]
+    where = f"layers {numbers}"
+    if not numbers or not set(numbers) <= set(named["all"]):
+        problem = f"the encoder has hidden states 0 to {count - 1}"
+        raise DataError(encoder, where, problem, "choose some of these")
     if pooler and getattr(model, "pooler", None) is None:
         raise DataError(encoder, "", "the encoder has no pooler", "pool by cls or mean")
-    if pooler and numbers != words["last"]:
-        raise DataError(
-            encoder,
-            f"layers {numbers}",
-            "the pooler belongs to the last layer only",
-            "ask for the last layer or pool by cls or mean",
-        )
+    if pooler and numbers != named["last"]:
+        problem = "the pooler belongs to the last layer only"
+        raise DataError(encoder, where, problem, "choose the last layer, or pool by cls or mean")
     return numbers
 
 
@@ -146,7 +147,7 @@ def _select(
     splits: Collection[str] | None,
     languages: Collection[str] | None,
 ) -> tuple[Spans, dict[str, npt.NDArray[Any]]]:
-    """Return the spans that are pooled, and what is written beside it."""
+    """Return the spans that are pooled, and the other arrays of the output."""
     ids = stored.ragged("input_ids")
     by_example = _by_example(stored)
     wanted = np.ones(len(ids), dtype=bool)
@@ -158,21 +159,21 @@ def _select(
     kept = wanted[row]
     row, begin, end = row[kept], begin[kept], end[kept]
     if len(row) == 0:
-        found_in = "" if splits is None else f" of the splits {', '.join(sorted(splits))}"
+        where = "" if splits is None else f" of the splits {', '.join(sorted(splits))}"
         if languages is not None:
-            found_in += f" in the languages {', '.join(sorted(languages))}"
-        raise DataError(path, "", f"there is no {unit}{found_in}", "encode other examples")
+            where += f" in the languages {', '.join(sorted(languages))}"
+        raise DataError(path, "", f"there is no {unit}{where}", "encode other examples")
     if unit == "text" and (ids.lengths[row] < 3).any():
         empty = int(row[np.argmax(ids.lengths[row] < 3)])
-        raise DataError(path, f"row {empty}", "the text has no piece", "leave out empty texts")
+        raise DataError(path, f"row {empty}", "the text has no token", "leave out empty texts")
     examples, example = np.unique(row, return_inverse=True)
     arrays = {name: values[examples] for name, values in by_example.items()}
-    labels, found = stored.arrays.get("labels"), np.full(len(row), NO_LABEL)
+    labels, of_spans = stored.arrays.get("labels"), np.full(len(row), NO_LABEL)
     if isinstance(labels, Ragged) and unit != "text":
-        found = labels.values[begin]
+        of_spans = labels.values[begin]
     elif isinstance(labels, np.ndarray) and labels.ndim == 1:
-        found = labels[row]
-    arrays |= {"example": example.astype(np.int32), "labels": found.astype(np.int32)}
+        of_spans = labels[row]
+    arrays |= {"example": example.astype(np.int32), "labels": of_spans.astype(np.int32)}
     if unit == "word":
         arrays["word"] = stored.ragged("words").values[begin].astype(np.int32)
     return (row, begin - ids.offsets[row], end - ids.offsets[row]), arrays
@@ -180,15 +181,15 @@ def _select(
 
 def _by_example(stored: TokenStore) -> dict[str, npt.NDArray[Any]]:
     names = [name for name in ("example_id", "language", "split") if name in stored.arrays]
-    found = {name: stored.dense(name) for name in names}
-    if "languages" in stored.meta:  # texts to pretrain on: numbers into this list
-        found["language"] = np.array(stored.meta["languages"])[found["language"]]
+    columns = {name: stored.dense(name) for name in names}
+    if "languages" in stored.meta:  # pretraining texts: numbers into this list
+        columns["language"] = np.array(stored.meta["languages"])[columns["language"]]
     rows = np.arange(len(stored.ragged("input_ids")))
-    return {"example_id": rows.astype(np.str_)} | found
+    return {"example_id": rows.astype(np.str_)} | columns
 
 
 def _spans(stored: TokenStore, unit: Unit, pooling: Pooling) -> Spans:
-    """List all texts, words or tokens; places are counted on through all rows."""
+    """List all texts, words or tokens; tokens are numbered through all rows."""
     # input_ids   [CLS] a ##b c [SEP] | [CLS] d [SEP]    text: 1-4, 6-7; cls: 0-4, 5-7
     # words        -1   0  0  1  -1   |  -1   0  -1      word: 1-3, 3-4, 6-7
     # labels      -100  2 -100 1 -100 | -100  0 -100     token: 1-2, 3-4, 6-7
@@ -214,7 +215,7 @@ def _spans(stored: TokenStore, unit: Unit, pooling: Pooling) -> Spans:
 
 
 def _segment_starts(stored: TokenStore, model: Any) -> IntArray | None:
-    """Return where second texts begin, if the encoder tells first texts from second ones."""
+    """Return where second texts begin, if the encoder has token types for first and second ones."""
     if "segment_start" not in stored.arrays or getattr(model.config, "type_vocab_size", 1) < 2:
         return None
     wanted = stored.meta["options"].get("segment_ids", True)

@@ -1,4 +1,4 @@
-"""What all texts of a language have in common: mean hidden states (Liu et al. 2020, 4.1.1)."""
+"""Mean hidden states of the texts of a language (Liu et al. 2020, section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from mbert_atlas.encoders.hidden_states import (
     require_tokenizer,
 )
 from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
-from mbert_atlas.randomness import generator
+from mbert_atlas.representations.language_vectors import shuffled_rows
 
 MEANS: dict[Protocol, str] = {"published": "means_of_texts", "corrected": "means_of_tokens"}
-"""What a protocol calls the mean of a language."""
+"""Array with a protocol's means."""
 
 
 def language_means(
@@ -41,13 +40,12 @@ def language_means(
         encoder: encoder folder; runs in fp32.
         store: token store of texts with ``language`` of each.
         output: token store to write: ``means_of_texts``, the mean over texts of their means over
-            all positions, special pieces included (as the authors' later code takes it), and
+            all positions, special tokens included (as in the authors' later code), and
             ``means_of_tokens``, the mean over all tokens but these; both float64, ``(n, layers,
-            dims)``; ``texts``, how many there were, int64, ``(n,)``; and ``languages`` in the meta
-            data.
-        languages: which, in the order of the rows.
-        texts: of each language, drawn by the seed; fewer where there are fewer.
-        seed: see above.
+            dims)``; ``texts``, their number, int64, ``(n,)``; and ``languages`` in the meta data.
+        languages: in the order of the rows.
+        texts: most texts of each language.
+        seed: decides which texts.
         token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
@@ -57,14 +55,11 @@ def language_means(
     require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
     model = load_encoder(encoder).to(PartialState().device)
     layers = list(range(number_of_layers(model)))
-    ids, of_text = stored.ragged("input_ids"), stored.dense("language")
-    found: dict[str, list[np.ndarray]] = {name: [] for name in MEANS.values()}
+    ids = stored.ragged("input_ids")
+    means: dict[str, list[np.ndarray]] = {name: [] for name in MEANS.values()}
     counts = []
     for code in track(languages, "languages"):
-        rows = np.flatnonzero(of_text == code)
-        if len(rows) == 0:
-            raise DataError(store, f"language {code}", "there is no text", "encode some or drop it")
-        rows = generator(seed, "texts", code).permutation(rows)[:texts]
+        rows = shuffled_rows(store, stored, code, seed)[:texts]
         shape = (len(layers), model.config.hidden_size)
         of_texts, of_tokens = (
             torch.zeros(shape, dtype=torch.float64, device=model.device) for _ in range(2)
@@ -81,20 +76,21 @@ def language_means(
                 of_tokens[layer] += torch.einsum("bt,btd->d", inside, state.double())
         counts.append(len(rows))
         tokens = int((ids.lengths[rows] - 2).sum())
-        found["means_of_texts"].append((of_texts / len(rows)).cpu().numpy())
-        found["means_of_tokens"].append((of_tokens / max(tokens, 1)).cpu().numpy())
-    arrays = {name: np.stack(means) for name, means in found.items()}
+        means["means_of_texts"].append((of_texts / len(rows)).cpu().numpy())
+        means["means_of_tokens"].append((of_tokens / max(tokens, 1)).cpu().numpy())
+    arrays = {name: np.stack(rows) for name, rows in means.items()}
     save_arrays(output, {**arrays, "texts": np.array(counts)}, {"languages": list(languages)})
 
 
 def mean_difference(means: TokenStore, protocol: Protocol, source: str, target: str) -> np.ndarray:
-    """Return the mean of a language less that of another, float32, shape ``(layers, dims)``.
+    """Return the mean of a language minus that of another, float32, shape ``(layers, dims)``.
 
     Args:
-        means: what :func:`language_means` wrote.
-        protocol: whose means.
-        source: the language that is taken off.
-        target: the one that is added.
+        means: output of :func:`language_means`.
+        protocol: decides which means.
+        source: the language that is subtracted.
+        target: the language that it is subtracted from.
     """
-    own, languages = means.dense(MEANS[protocol]), means.meta["languages"]
-    return np.asarray(own[languages.index(target)] - own[languages.index(source)], dtype=np.float32)
+    vectors, languages = means.dense(MEANS[protocol]), means.meta["languages"]
+    difference = vectors[languages.index(target)] - vectors[languages.index(source)]
+    return np.asarray(difference, dtype=np.float32)

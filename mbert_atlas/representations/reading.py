@@ -1,4 +1,4 @@
-"""Open the vectors that were extracted, without torch."""
+"""Read extracted vectors, without torch."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ class Features:
 
     Attributes:
         path: the folder.
-        vectors: shape ``(m, dims)``; those of one example follow each other.
-        example: int32, shape ``(m,)``: the example that each vector belongs to, rising.
-        labels: int32, shape ``(m,)``: the label of each, a place in ``label_names``; -100 where it
-            has none.
+        vectors: shape ``(m, dims)``; those of one example are contiguous.
+        example: int32, shape ``(m,)``, ascending: the example that each vector belongs to.
+        labels: int32, shape ``(m,)``: the label of each, a place in ``label_names``; -100 for none.
         label_names: names of the labels.
         example_id: strings, shape ``(n,)``.
         language: strings, shape ``(n,)``.
         split: strings, shape ``(n,)``; none where the examples have no splits.
-        word: int32, shape ``(m,)``: which word of its example each vector is; none for other units.
-        unit: what a vector is of.
+        word: int32, shape ``(m,)``: word of its example that each vector is; none for other units.
+        unit: unit of a vector.
     """
 
     path: Path
@@ -62,7 +61,7 @@ class Features:
         """Return the class of each vector by example, a place in the names, int64; and the names.
 
         Args:
-            column: languages, by name; or the labels of the task, in its order.
+            column: languages, sorted by name; or the labels of the task, in its order.
 
         Raises:
             DataError: if a vector has no label.
@@ -78,20 +77,18 @@ class Features:
         return replace(self.by_example, values=codes), np.array(self.label_names)
 
     def examples(self, split: str) -> npt.NDArray[np.int64]:
-        """Return the examples of a split, rising.
+        """Return the examples of a split, ascending.
 
         Raises:
             DataError: if it has none.
         """
-        found = np.flatnonzero(self.split == split) if self.split is not None else np.empty(0, int)
-        if len(found) == 0:
-            raise DataError(
-                self.path, f"split {split}", "it has no examples", "take data that have them"
-            )
-        return found
+        rows = np.flatnonzero(self.split == split) if self.split is not None else np.empty(0, int)
+        if len(rows) == 0:
+            raise DataError(self.path, f"split {split}", "it has no examples", "use data with some")
+        return rows
 
     def rows(self, split: str) -> npt.NDArray[np.int64]:
-        """Return which vectors belong to a split, rising.
+        """Return the vectors of a split, ascending.
 
         Raises:
             DataError: if it has no examples.
@@ -102,21 +99,20 @@ class Features:
 
 
 def read_features(path: Path, layer: int = -1) -> Features:
-    """Open what :func:`mbert_atlas.representations.extraction.extract_features` wrote.
+    """Open the output of :func:`mbert_atlas.representations.extraction.extract_features`.
 
     Args:
         path: the folder.
-        layer: number of the hidden state, 0 for the embeddings; -1 for the last one kept.
+        layer: hidden state, 0 for the embeddings; -1 for the last stored one.
 
     Raises:
-        DataError: if that layer was not kept, or an array is missing or damaged.
+        DataError: if that layer is not stored, or an array is missing or damaged.
     """
     stored = load_arrays(path)
     layers = list(stored.meta["layers"])
     if layer != -1 and layer not in layers:
-        raise DataError(
-            path, f"layer {layer}", f"only layers {layers} were kept", "extract it as well"
-        )
+        problem = f"only layers {layers} are stored"
+        raise DataError(path, f"layer {layer}", problem, "extract it as well")
 
     def array(name: str) -> npt.NDArray[Any] | None:
         return stored.dense(name) if name in stored.arrays else None

@@ -1,7 +1,7 @@
-"""Unsupervised token translation: shift hidden states to another language and read what is said.
+"""Unsupervised token translation: tokens predicted from shifted hidden states.
 
 Liu et al. (2020), section 4.2: a weighted difference of language means is added at every position
-of a hidden state, and the language-model head says which token stands there; nothing is masked.
+of a hidden state, and the language-model head predicts the token there; nothing is masked.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def predict_shifted(
 
     Args:
         model: an encoder with its language-model head, in evaluation mode.
-        rows: token ids with a special piece at both ends.
-        shifts: what is added at each hidden state, float32, shape ``(layers, dims)``.
-        layers: which states.
-        weights: multiples of it.
+        rows: token ids with a special token at both ends.
+        shifts: vector added at each hidden state, float32, shape ``(layers, dims)``.
+        layers: states that are shifted, each by itself.
+        weights: factors of the vector.
         token_budget: most padded tokens in a batch of all weights; none: what suits the device.
         precision: of the passes; logits are compared in it.
 
@@ -53,7 +53,7 @@ def predict_shifted(
     added = torch.from_numpy(shifts).to(device)
     factors = torch.tensor(list(weights), device=device)
     inside = inner(rows)
-    found = {
+    predicted = {
         (layer, weight): np.empty(len(inside.values), dtype=np.int32)
         for layer in layers
         for weight in weights
@@ -64,9 +64,9 @@ def predict_shifted(
         padded = torch.from_numpy(rows.padded(batch, padding_id(model))).to(device)
         lengths = torch.from_numpy(rows.lengths[batch]).to(device)[:, None]
         columns = torch.arange(padded.shape[1], device=device)
-        wanted = (columns > 0) & (columns < lengths - 1)
+        is_inside = (columns > 0) & (columns < lengths - 1)
         places = inside.offsets[batch][:, None] + np.arange(padded.shape[1]) - 1
-        places = places[wanted.cpu().numpy()]
+        places = places[is_inside.cpu().numpy()]
         with torch.inference_mode(), autocast(precision, device):
             inputs = {"input_ids": padded, "attention_mask": (columns < lengths).long()}
             below = remember(model.base_model, inputs, layers)
@@ -74,9 +74,9 @@ def predict_shifted(
                 steps = factors[:, None, None, None] * added[layer]
                 states = last_states(model.base_model, below, layer, below.states[layer] + steps)
                 for weight, state in zip(weights, states, strict=True):
-                    tokens = _most_probable(model, state[wanted])
-                    found[layer, weight][places] = tokens.cpu().numpy()
-    return {key: Ragged(values, inside.offsets) for key, values in found.items()}
+                    tokens = _most_probable(model, state[is_inside])
+                    predicted[layer, weight][places] = tokens.cpu().numpy()
+    return {key: Ragged(values, inside.offsets) for key, values in predicted.items()}
 
 
 def _most_probable(model: Any, states: torch.Tensor) -> torch.Tensor:

@@ -1,13 +1,13 @@
-"""Where the words of a dictionary stand in running text: rows of token ids, and the words in them.
+"""Contexts of a dictionary's words in running text: rows of token ids, and the words in them.
 
-A vector of a word type needs contexts to average over (Liu et al. 2020, section 3.1.1).
+The vector of a word type averages over its contexts (Liu et al. 2020, section 3.1.1).
 """
 
 from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -28,6 +28,8 @@ _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
 Places = dict[int, tuple[int, int]]
 """By word its first character in a text and one past its last."""
+Occurrence = tuple[int, int, int]
+"""A word, its first token in a row, and one past its last."""
 
 
 def find_word_contexts(
@@ -43,19 +45,18 @@ def find_word_contexts(
     searched: int | None = None,
     seed: int = 0,
 ) -> None:
-    """Find places of words in texts, and encode what is around them.
+    """Find words in texts, and encode their contexts.
 
-    Words are compared in lower case, as MUSE has them, and found as whole units of
-    :func:`mbert_atlas.corpora.words.unit_pattern`, where a word such as "well-known" is several
-    that follow each other, so "well" is found in it. In Chinese, Japanese and Thai, which leave no
-    blanks, units are characters, and a word is found inside any longer one. Texts are taken in an
-    order that the seed draws; the first ``contexts`` that have a word are its contexts, each by the
-    word's first place in it.
+    Words are compared in lower case, as in MUSE, and matched as whole units of
+    :func:`mbert_atlas.corpora.words.unit_pattern`: "well-known" is three units in a row, so "well"
+    is found in it. Chinese, Japanese and Thai have no blanks: units are characters, and a word is
+    found inside longer ones. A word's contexts are the first ``contexts`` texts that contain it, in
+    an order drawn by the seed, each with the word's first place in it.
 
-    The store has ``input_ids`` (ragged int32, ``[CLS] pieces [SEP]``), ``words`` (strings, each
-    once), ``contexts`` (int64, how many each word has); and of each occurrence ``word`` and ``row``
-    (int32, which ones), ``start`` and ``end`` (int32, its pieces in the row). A word without a
-    context has one occurrence: itself between the special pieces.
+    The store has ``input_ids`` (ragged int32, ``[CLS] tokens [SEP]``), ``words`` (strings, each
+    once), ``contexts`` (int64, contexts of each word); and of each occurrence ``word`` and ``row``
+    (int32, places in these), ``start`` and ``end`` (int32, its tokens in the row). A word without a
+    context has one occurrence: itself between the special tokens.
 
     Args:
         dictionaries: tables with the columns of ``schemas.DICTIONARY``.
@@ -65,73 +66,76 @@ def find_word_contexts(
         tokenizer_dir: folder of the encoder's tokenizer.
         output: the store's folder.
         contexts: most contexts of a word.
-        max_length: longest row, special pieces included; a longer text gives windows of it, each
-            half over the next, and a word stands in the one whose middle is nearest.
-        searched: most texts looked through; none: all.
+        max_length: longest row, special tokens included. Longer texts are cut into windows that
+            overlap by half; a word belongs to the window whose middle is nearest.
+        searched: most texts searched; none: all.
         seed: decides the order of the texts.
 
     Raises:
         DataError: if there is no text.
     """
-    tokenizer = open_tokenizer(tokenizer_dir)
+    tokenizer, words = open_tokenizer(tokenizer_dir), words_of(dictionaries, side)
     unknown, first, last = (
-        special_id(tokenizer, piece, tokenizer_dir) for piece in ("[UNK]", "[CLS]", "[SEP]")
+        special_id(tokenizer, token, tokenizer_dir) for token in ("[UNK]", "[CLS]", "[SEP]")
     )
-    words, room = words_of(dictionaries, side), max_length - 2
-    finder = _Finder(words, language)
-    counts = np.zeros(len(words), dtype=np.int64)
-    rows, occurrences = list[npt.NDArray[np.int32]](), array("i")
-
-    def add(ids: Sequence[int], found: Sequence[tuple[int, int, int]]) -> None:
-        """Keep a row, given without special pieces, and the words in it with their pieces."""
-        for word, start, end in found:
-            occurrences.extend((word, len(rows), 1 + start, 1 + end))
-        rows.append(np.array([first, *ids, last], dtype=np.int32))
-
-    seen = 0
+    rows, finder = _Rows(first, last), _Finder(words, language)
+    counts, room, read = np.zeros(len(words), dtype=np.int64), max_length - 2, 0
     order = islice(shuffled_texts(texts, seed, language), searched)
     for chunk in track(_chunks(order), f"texts in {language} by {_TEXTS_AT_A_TIME}"):
-        seen += len(chunk)
-        is_wanted = counts < contexts
-        wanted = [finder.places(text, is_wanted) for text in chunk]
-        having = [number for number, places in enumerate(wanted) if places]
-        for number, encoding in zip(
-            having,
-            tokenizer.encode_batch([chunk[number] for number in having], add_special_tokens=False),
-            strict=True,
-        ):
-            left = {word: at for word, at in wanted[number].items() if counts[word] < contexts}
-            for start, found in windows(encoding, left, room).items():
-                add(encoding.ids[start : start + room], found)
-                counts[[word for word, *_ in found]] += 1
-    if not seen:
+        read += len(chunk)
+        wanted = counts < contexts
+        places = [(text, found) for text in chunk if (found := finder.places(text, wanted))]
+        encodings = tokenizer.encode_batch([text for text, _ in places], add_special_tokens=False)
+        for (_, found), encoding in zip(places, encodings, strict=True):
+            left = {word: at for word, at in found.items() if counts[word] < contexts}
+            for start, inside in windows(encoding, left, room).items():
+                rows.add(encoding.ids[start : start + room], inside)
+                counts[[word for word, *_ in inside]] += 1
+    if not read:
         raise DataError(texts, "column text", "there is no text", "check its sources")
     alone = np.flatnonzero(counts == 0)
     _logger.info("%s: %d of %d words without a context", language, len(alone), len(words))
-    for word, encoding in zip(
-        alone.tolist(),
-        tokenizer.encode_batch([words[word] for word in alone], add_special_tokens=False),
-        strict=True,
-    ):
+    encodings = tokenizer.encode_batch([words[word] for word in alone], add_special_tokens=False)
+    for word, encoding in zip(alone.tolist(), encodings, strict=True):
         ids = encoding.ids[:room] or [unknown]
-        add(ids, [(word, 0, len(ids))])
-    columns = np.frombuffer(occurrences, dtype=np.int32).reshape(-1, 4).T
-    save_arrays(
-        output,
-        {
-            "input_ids": Ragged.from_rows(rows, np.int32),
-            "words": np.array(words, dtype=np.str_),
-            "contexts": counts,
+        rows.add(ids, [(word, 0, len(ids))])
+    meta = {
+        "language": language,
+        "texts": read,
+        "without_context": len(alone),
+        "options": {"contexts": contexts, "max_length": max_length, "seed": seed},
+        "tokenizer": tokenizer_digest(tokenizer_dir),
+    }
+    arrays = {"words": np.array(words, dtype=np.str_), "contexts": counts, **rows.arrays()}
+    save_arrays(output, arrays, meta)
+
+
+class _Rows:
+    """Rows of token ids and the words in them.
+
+    Args:
+        first: id of the special token before each row.
+        last: id of the one after it.
+    """
+
+    def __init__(self, first: int, last: int) -> None:
+        self._first, self._last = first, last
+        self._rows = list[npt.NDArray[np.int32]]()
+        self._occurrences = array("i")
+
+    def add(self, ids: Sequence[int], words: Sequence[Occurrence]) -> None:
+        """Keep a row, given without special tokens, and the words in it."""
+        for word, start, end in words:
+            self._occurrences.extend((word, len(self._rows), 1 + start, 1 + end))
+        self._rows.append(np.array([self._first, *ids, self._last], dtype=np.int32))
+
+    def arrays(self) -> dict[str, Ragged | npt.NDArray[np.int32]]:
+        """Return ``input_ids``, and ``word``, ``row``, ``start`` and ``end`` of occurrences."""
+        columns = np.frombuffer(self._occurrences, dtype=np.int32).reshape(-1, 4).T
+        return {
+            "input_ids": Ragged.from_rows(self._rows, np.int32),
             **dict(zip(("word", "row", "start", "end"), columns, strict=True)),
-        },
-        {
-            "language": language,
-            "texts": seen,
-            "without_context": len(alone),
-            "options": {"contexts": contexts, "max_length": max_length, "seed": seed},
-            "tokenizer": tokenizer_digest(tokenizer_dir),
-        },
-    )
+        }
 
 
 class _Finder:
@@ -152,7 +156,7 @@ class _Finder:
         # unit (well) and of three (well-known), so "well" and "well - known" are looked up.
         spans = [match.span() for match in self._pattern.finditer(text)]
         units = [text[start:end].lower() for start, end in spans]
-        found: Places = {}
+        places: Places = {}
         for place, unit in enumerate(units):
             for size in self._sizes.get(unit, ()):
                 if place + size > len(units):
@@ -160,35 +164,33 @@ class _Finder:
                 for number in self._numbers.get(tuple(units[place : place + size]), ()):
                     if wanted[number]:
                         end = spans[place + size - 1][1]
-                        found.setdefault(number, (spans[place][0], end))
-        return found
+                        places.setdefault(number, (spans[place][0], end))
+        return places
 
 
-def windows(
-    encoding: Encoding, places: Mapping[int, tuple[int, int]], room: int
-) -> dict[int, list[tuple[int, int, int]]]:
+def windows(encoding: Encoding, places: Places, room: int) -> dict[int, list[Occurrence]]:
     """Cut a text into windows around words.
 
     Args:
-        encoding: the text without special pieces.
-        places: first character of each word, and one past its last.
-        room: pieces in a window.
+        encoding: the text without special tokens.
+        places: characters of each word.
+        room: tokens in a window.
 
     Returns:
-        By first piece of a window the words in it, each with its first piece there and one past its
-        last. Words that have no piece are left out; pieces beyond the window are cut off.
+        By first token of a window the words in it. Words without a token are left out; tokens
+        beyond the window are cut off.
     """
-    # 20 pieces, room for 8: windows begin at 0, 4, 8 and 12. A word at pieces 9 and 10 would have
+    # 20 tokens, room for 8: windows begin at 0, 4, 8 and 12. A word at tokens 9 and 10 would have
     # its middle 10 in the middle of a window from 6 to 14; 6 / 4 is rounded to 2: it begins at 8.
-    latest, found = max(0, len(encoding) - room), dict[int, list[tuple[int, int, int]]]()
+    latest, words = max(0, len(encoding) - room), dict[int, list[Occurrence]]()
     for word, (begin, end) in places.items():
         start, final = encoding.char_to_token(begin), encoding.char_to_token(end - 1)
         if start is None or final is None:
             continue
         stop, step = final + 1, max(1, room // 2)
         window = min(max(0, round(((start + stop) / 2 - room / 2) / step)) * step, latest)
-        found.setdefault(window, []).append((word, start - window, min(stop - window, room)))
-    return found
+        words.setdefault(window, []).append((word, start - window, min(stop - window, room)))
+    return words
 
 
 def _chunks(texts: Iterator[str]) -> Iterator[list[str]]:

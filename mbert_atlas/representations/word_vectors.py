@@ -1,7 +1,7 @@
-"""One vector for each word type: the mean over its contexts.
+"""One vector per word type: the mean over its contexts.
 
-What is written is a token store with ``vectors`` (float32, ``(layers, words, dims)``), ``contexts``
-(int64, ``(words,)``: in how many contexts a word was found) and ``words`` (strings).
+The output is a token store with ``vectors`` (float32, ``(layers, words, dims)``), ``contexts``
+(int64, ``(words,)``: number of contexts of a word) and ``words`` (strings).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def word_vectors(
 ) -> None:
     """Encode the contexts of words, each row once; write the mean vector of each word, all layers.
 
-    The vector of an occurrence is the mean over its pieces, that of a word the mean over its
-    occurrences (Liu et al. 2020, section 3.1.1). Only sums are held, on the device, as float32.
+    The vector of an occurrence is the mean over its subwords, that of a word the mean over its
+    occurrences (Liu et al. 2020, section 3.1.1). Only sums stay in memory, as float32.
 
     Args:
         encoder: encoder folder; runs in fp32.
-        store: what :func:`mbert_atlas.representations.word_contexts.find_word_contexts` wrote.
+        store: output of :func:`mbert_atlas.representations.word_contexts.find_word_contexts`.
         output: the store's folder, see the module.
         token_budget: most padded tokens in a batch; none: what suits the device.
 
@@ -56,9 +56,9 @@ def word_vectors(
         token_budget=token_budget,
         description=f"words in {stored.meta['language']}",
     ):
-        owner = torch.from_numpy(word[spans].astype(np.int64)).to(device)
+        words_of_spans = torch.from_numpy(word[spans].astype(np.int64)).to(device)
         for total, vectors in zip(sums, pooled, strict=True):
-            total.index_add_(0, owner, vectors)
+            total.index_add_(0, words_of_spans, vectors)
     counts = torch.from_numpy(np.bincount(word, minlength=len(words))).to(device)
     sums /= counts[:, None]
     arrays = {"contexts": stored.dense("contexts"), "words": words}

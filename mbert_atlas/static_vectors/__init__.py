@@ -1,1 +1,1 @@
-"""Static vectors of word pieces: how they are learnt, and sentence pairs classified by them."""
+"""Static vectors of subwords: training, and sentence pairs classified by them."""

@@ -1,6 +1,6 @@
-"""Natural language inference by static vectors of word pieces, which stay as they are.
+"""Natural language inference by frozen static vectors of subwords.
 
-Were they trained, those of English pieces alone would move, and with them away from the others'.
+Training them on English would move English vectors only, away from those of other languages.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import torch
 from accelerate import PartialState
@@ -41,7 +42,7 @@ def classify_with_static_vectors(
 ) -> None:
     """Train a network of one hidden layer on mean vectors of premises and hypotheses; predict.
 
-    It sees [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
+    Its input is [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
     training over its batch, in prediction by the average over all batches.
 
     Args:
@@ -51,82 +52,86 @@ def classify_with_static_vectors(
         evaluate: encoded pairs to predict, by name.
         output: predictions, columns of ``schemas.CLASS_PREDICTIONS``.
         seed: decides initial weights, dropout and order.
-        languages: which languages of each set are predicted.
+        languages: languages of each set that are predicted.
 
     Raises:
         DataError: if pairs were encoded by another tokenizer.
     """
     stored = load_arrays(vectors)
     table = stored.dense("vectors")
-    stores = {name: _open(path, stored, vectors) for name, path in evaluate.items()}
-    learnt = _open(train, stored, vectors)
-    sides = mean_vectors(learnt, table)
-    labels: list[str] = learnt.meta["labels"]
-    device = PartialState().device
+    training = _open(train, stored, vectors)
+    tests = {name: _open(path, stored, vectors) for name, path in evaluate.items()}
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "network"))
-        dims = table.shape[1]
-        network = nn.Sequential(
-            nn.BatchNorm1d(4 * dims, affine=False, momentum=None),
-            nn.Dropout(spec.dropout),
-            nn.Linear(4 * dims, spec.hidden_size),
-            nn.ReLU(),
-            nn.Dropout(spec.dropout),
-            nn.Linear(spec.hidden_size, len(labels)),
-        ).to(device)
-        _train(network, sides, learnt.dense("labels").astype(np.int64), spec, seed)
+        network = _network(table.shape[1], len(training.meta["labels"]), spec)
+        labels = training.dense("labels").astype(np.int64)
+        _train(network, mean_vectors(training, table), labels, spec, seed)
     network.eval()
-    found = []
-    for name, store in stores.items():
+    task = tasks.get(_TASK)
+    predictions = []
+    for name, store in tests.items():
         rows = np.flatnonzero(np.isin(store.dense("language"), languages[name]))
-        sides = mean_vectors(store, table)
-        with torch.inference_mode():
-            parts = [
-                network(features(*(side[part] for side in sides)).to(device)).softmax(-1).cpu()
-                for part in np.array_split(rows, max(1, len(rows) // _ROWS))
-            ]
-        outputs = Ragged(torch.cat(parts).numpy(), np.arange(len(rows) + 1))
-        task = tasks.get(_TASK)
-        found.append(task.decode(task.examples(store, rows), outputs, store.meta["labels"], name))
-    write_parquet(pa.concat_tables(found), output)
+        outputs = _probabilities(network, mean_vectors(store, table), rows)
+        examples = task.examples(store, rows)
+        predictions.append(task.decode(examples, outputs, store.meta["labels"], name))
+    write_parquet(pa.concat_tables(predictions), output)
 
 
 def _open(path: Path, vectors: TokenStore, origin: Path) -> TokenStore:
     store = open_store(path, _TASK)
     if store.meta["tokenizer"] != vectors.meta["tokenizer"]:
-        raise DataError(
-            path,
-            "meta.json, key tokenizer",
-            f"the pairs were not encoded by the tokenizer of {origin}",
-            "encode them anew",
-        )
+        problem = f"the pairs were not encoded by the tokenizer of {origin}"
+        raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
     return store
 
 
+def _network(dims: int, classes: int, spec: PairClassifier) -> nn.Module:
+    return nn.Sequential(
+        nn.BatchNorm1d(4 * dims, affine=False, momentum=None),
+        nn.Dropout(spec.dropout),
+        nn.Linear(4 * dims, spec.hidden_size),
+        nn.ReLU(),
+        nn.Dropout(spec.dropout),
+        nn.Linear(spec.hidden_size, classes),
+    ).to(PartialState().device)
+
+
+@torch.inference_mode()
+def _probabilities(
+    network: nn.Module, sides: tuple[np.ndarray, np.ndarray], rows: npt.NDArray[np.int64]
+) -> Ragged:
+    device = PartialState().device
+    parts = [
+        network(features(*(side[part] for side in sides)).to(device)).softmax(-1).cpu()
+        for part in np.array_split(rows, max(1, len(rows) // _ROWS))
+    ]
+    return Ragged(torch.cat(parts).numpy(), np.arange(len(rows) + 1))
+
+
 def mean_vectors(store: TokenStore, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean vectors of the pieces of each premise and of each hypothesis.
+    """Return the mean subword vector of each premise and of each hypothesis.
 
     Args:
         store: encoded pairs, [CLS] premise [SEP] hypothesis [SEP].
-        table: vectors of pieces, float32, ``(vocabulary, dims)``; special ones are zeros.
+        table: vectors of subwords, float32, ``(vocabulary, dims)``; special ones are zeros.
 
     Returns:
         Float32, both of shape ``(n, dims)``.
     """
-    # Row i of a matrix with 1 / count at the pieces of text i, times the table, is its mean.
+    # Row i of a matrix with 1 / count at the subwords of text i, times the table, is its mean.
     ids, start = store.ragged("input_ids"), store.dense("segment_start")
-    owner = np.repeat(np.arange(len(ids)), ids.lengths)
-    place = np.arange(len(owner)) - ids.offsets[:-1][owner]
-    known = np.asarray(table.any(axis=1))[ids.values]
-    found = []
-    for side in (place < start[owner], place >= start[owner]):
-        chosen = np.flatnonzero(side & known)
-        counts = np.bincount(owner[chosen], minlength=len(ids))
-        shares = (1 / np.maximum(counts, 1))[owner[chosen]].astype(np.float32)
+    text = np.repeat(np.arange(len(ids)), ids.lengths)
+    place = np.arange(len(text)) - ids.offsets[:-1][text]
+    has_vector = np.asarray(table.any(axis=1))[ids.values]
+    means = []
+    for side in (place < start[text], place >= start[text]):
+        chosen = np.flatnonzero(side & has_vector)
+        counts = np.bincount(text[chosen], minlength=len(ids))
+        weights = (1 / np.maximum(counts, 1))[text[chosen]].astype(np.float32)
         shape = (len(ids), len(table))
-        matrix = csr_array((shares, (owner[chosen], ids.values[chosen])), shape=shape)
-        found.append(np.asarray(matrix @ table, dtype=np.float32))
-    return found[0], found[1]
+        matrix = csr_array((weights, (text[chosen], ids.values[chosen])), shape=shape)
+        means.append(np.asarray(matrix @ table, dtype=np.float32))
+    return means[0], means[1]
 
 
 def features(premises: np.ndarray, hypotheses: np.ndarray) -> torch.Tensor:

@@ -18,17 +18,17 @@ from mbert_atlas.randomness import derive_seed
 
 _logger = logging.getLogger(__name__)
 _EXPONENT = 0.75
-_PIECES_AT_A_TIME = 2**21
+_TOKENS_AT_A_TIME = 2**21
 Keys = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 
 
 class Counts:
-    """How often pieces occur together, the nearer the more: sums of 1 / distance.
+    """Co-occurrence counts of subwords, each weighted by 1 / distance.
 
     Attributes:
-        keys: the smaller piece times the vocabulary plus the larger one, int64, sorted, shape
-            ``(n,)``.
+        keys: the smaller id times the size of the vocabulary plus the larger one, int64, sorted,
+            shape ``(n,)``.
         values: float32, shape ``(n,)``.
     """
 
@@ -37,15 +37,15 @@ class Counts:
 
     def add(self, keys: Keys, values: Values) -> None:
         """Add values to keys, each of which may come several times."""
-        # Only what comes is sorted. Of 2 and 5, both at place 1 of 1 5 7, the 5 is there and grows,
-        # and the 2 is put before it.
+        # Only new keys are sorted. Of 2 and 5, both at place 1 of 1 5 7, the 5 exists and grows;
+        # the 2 is inserted before it.
         keys, values = _summed(keys, values)
         places = np.searchsorted(self.keys, keys)
-        known = places < len(self.keys)
-        known[known] = self.keys[places[known]] == keys[known]
-        self.values[places[known]] += values[known]
-        self.keys = np.insert(self.keys, places[~known], keys[~known])
-        self.values = np.insert(self.values, places[~known], values[~known])
+        exists = places < len(self.keys)
+        exists[exists] = self.keys[places[exists]] == keys[exists]
+        self.values[places[exists]] += values[exists]
+        self.keys = np.insert(self.keys, places[~exists], keys[~exists])
+        self.values = np.insert(self.values, places[~exists], values[~exists])
 
 
 def _summed(keys: Keys, values: Values) -> tuple[Keys, Values]:
@@ -57,26 +57,25 @@ def _summed(keys: Keys, values: Values) -> tuple[Keys, Values]:
 
 
 def count_neighbours(
-    rows: Ragged, size: int, window: int, pieces_at_a_time: int = _PIECES_AT_A_TIME
+    rows: Ragged, size: int, window: int, tokens_at_a_time: int = _TOKENS_AT_A_TIME
 ) -> tuple[Keys, Values]:
-    """Count pairs of pieces of a row that are at most ``window`` places apart, whichever is first.
+    """Count pairs of subwords at most ``window`` tokens apart in a row, in either order.
 
-    Memory is some twice that of the result, 12 bytes for each distinct pair, and that of one part.
+    Memory: about twice that of the result, 12 bytes per distinct pair, and that of one part.
 
     Args:
-        rows: ids with a special piece at both ends, which is left out.
+        rows: ids with a special token at both ends, which is left out.
         size: of the vocabulary.
         window: largest distance.
-        pieces_at_a_time: in one part.
+        tokens_at_a_time: in one part.
 
     Returns:
-        Keys, the smaller piece times the vocabulary plus the larger one, int64, sorted; and their
-        counts X_ij = X_ji, float32.
+        Keys as in :class:`Counts`, and their counts X_ij = X_ji, float32.
     """
     # A row a b c with window 2: at distance 1 the pairs ab and bc count 1, at distance 2 ac counts
-    # 1/2; ba, cb and ca count as much and are left out. Each a of a a is beside the other: 2.
+    # 1/2; ba, cb and ca have the same counts and are left out. In a a each is next to the other: 2.
     counts = Counts()
-    bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], pieces_at_a_time))
+    bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], tokens_at_a_time))
     bounds = np.unique([*bounds, len(rows)])
     for start, stop in track(list(pairwise(bounds)), "counting pairs"):
         part = rows.take(np.arange(start, stop))
@@ -95,7 +94,7 @@ def count_neighbours(
 
 
 def both_directions(keys: Keys, values: Values, size: int) -> tuple[npt.NDArray[np.int32], Values]:
-    """Return what Eq. 8 goes over: every i j with its count, and j i with the same.
+    """Return the pairs that Eq. 8 sums over: every i j with its count, and j i with the same.
 
     Args:
         keys: see :func:`count_neighbours`.
@@ -113,46 +112,48 @@ def both_directions(keys: Keys, values: Values, size: int) -> tuple[npt.NDArray[
 
 
 def glove(
-    rows: Ragged, size: int, spec: StaticVectors, piece_counts: npt.NDArray[np.int64]
+    rows: Ragged, size: int, spec: StaticVectors, token_counts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float32]:
-    """Learn vectors of pieces by weighted least squares of the logarithms of counts, by AdaGrad.
+    """Learn subword vectors by weighted least squares on logarithms of counts, with AdaGrad.
 
-    A piece's vector is w + u, see :func:`loss`. It runs on a GPU if there is one; 12 bytes a count
-    lie there.
+    A subword's vector is w + u, see :func:`loss`. Uses a GPU if there is one, with 12 bytes per
+    count.
 
     Args:
-        rows: ids with a special piece at both ends, which is left out.
+        rows: ids with a special token at both ends, which is left out.
         size: of the vocabulary.
         spec: hyperparameters.
-        piece_counts: how often each piece occurs, shape ``(size,)``.
+        token_counts: occurrences of each subword, shape ``(size,)``.
 
     Returns:
-        Float32, shape ``(size, dims)``; zeros where a piece is too rare.
+        Float32, shape ``(size, dims)``; zeros where a subword is too rare.
     """
     keys, values = count_neighbours(rows, size, spec.window)
-    common = piece_counts >= spec.minimum_count
+    common = token_counts >= spec.minimum_count
     kept = common[keys // size] & common[keys % size]
-    pairs, found = both_directions(keys[kept], values[kept], size)
     device = PartialState().device
-    seen, counts = torch.from_numpy(pairs).to(device), torch.from_numpy(found).to(device)
+    pairs, counts = (
+        torch.from_numpy(array).to(device)
+        for array in both_directions(keys[kept], values[kept], size)
+    )
     model = Factors(size, spec.dims, spec.seed).to(device)
-    # The squares begin at 1, as in the authors' program: early steps are no longer than the rate.
+    # Accumulators start at 1, as in the authors' program: early steps are at most the rate.
     optimiser = torch.optim.Adagrad(
         model.parameters(), lr=spec.learning_rate, initial_accumulator_value=1.0
     )
     order = torch.Generator().manual_seed(derive_seed(spec.seed, "order"))
     for epoch in range(spec.epochs):
-        shuffled = torch.randperm(len(seen), generator=order)
+        shuffled = torch.randperm(len(pairs), generator=order)
         total = torch.zeros((), dtype=torch.float64, device=device)
         title = f"GloVe, pass {epoch + 1} of {spec.epochs}"
         for batch in track(torch.split(shuffled, spec.batch_size), title):
             batch = batch.to(device)
-            error = loss(model(seen[batch].long()), counts[batch], spec.largest_weight_at)
+            error = loss(model(pairs[batch].long()), counts[batch], spec.largest_weight_at)
             torch.autograd.backward(error)
             optimiser.step()
             optimiser.zero_grad()
             total += error.detach()
-        _logger.info("%s: mean loss %.4f", title, total / len(seen))
+        _logger.info("%s: mean loss %.4f", title, total / len(pairs))
     vectors = (model.words.weight + model.contexts.weight)[:, :-1].detach().cpu().numpy()
     vectors[~common] = 0
     return np.asarray(vectors, dtype=np.float32)
@@ -162,7 +163,7 @@ def loss(products: torch.Tensor, counts: torch.Tensor, largest_weight_at: float)
     """Return J = sum_ij min(1, (X_ij / x_max)^.75) (w_i u_j + b_i + c_j - log X_ij)^2 (Eq. 8).
 
     Args:
-        products: what :class:`Factors` gives for some pairs, float32, shape ``(n,)``.
+        products: output of :class:`Factors` for some pairs, float32, shape ``(n,)``.
         counts: X of these pairs, float32, shape ``(n,)``.
         largest_weight_at: x_max.
     """
@@ -171,7 +172,7 @@ def loss(products: torch.Tensor, counts: torch.Tensor, largest_weight_at: float)
 
 
 class Factors(nn.Module):
-    """Vectors w and u of pieces with their biases in the last column."""
+    """Vectors w and u of subwords with their biases in the last column."""
 
     def __init__(self, size: int, dims: int, seed: int) -> None:
         super().__init__()

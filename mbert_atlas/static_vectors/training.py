@@ -8,39 +8,33 @@ import numpy as np
 
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.config.static_vectors import StaticVectors
-from mbert_atlas.errors import DataError
+from mbert_atlas.encoders.hidden_states import require_tokenizer
 from mbert_atlas.static_vectors.glove import glove
 from mbert_atlas.static_vectors.word2vec import skip_gram
-from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
+from mbert_atlas.tokenizer import open_tokenizer
 
 
 def train_static_vectors(
     spec: StaticVectors, tokenizer_dir: Path, store: Path, output: Path, *, threads: int = 1
 ) -> None:
-    """Learn vectors of all pieces and write them as a token store.
+    """Learn vectors of all subwords and write them as a token store.
 
     Args:
         spec: method and hyperparameters.
         tokenizer_dir: folder of the tokenizer, for the size of the vocabulary.
         store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote.
         output: the store to write: ``vectors`` (float32, ``(vocabulary, dims)``), zeros where a
-            piece is too rare, and ``counts`` of all pieces (int64, ``(vocabulary,)``).
+            subword is too rare, and ``counts`` of all subwords (int64, ``(vocabulary,)``).
         threads: of word2vec, see :func:`mbert_atlas.static_vectors.word2vec.skip_gram`.
 
     Raises:
         DataError: if the texts were encoded by another tokenizer.
     """
     encoded = load_arrays(store)
-    if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
-        raise DataError(
-            store,
-            "meta.json, key tokenizer",
-            f"the texts were not encoded by the tokenizer of {tokenizer_dir}",
-            "encode them anew",
-        )
+    require_tokenizer(store, encoded.meta["tokenizer"], tokenizer_dir)
     rows, size = encoded.ragged("input_ids"), open_tokenizer(tokenizer_dir).get_vocab_size()
     counts = np.bincount(rows.values, minlength=size)
-    # The first and last piece of each row are special ones, of which there are no vectors.
+    # The first and last token of each row are special; these have no vectors.
     ends = np.concatenate([rows.values[rows.offsets[:-1]], rows.values[rows.offsets[1:] - 1]])
     counts -= np.bincount(ends, minlength=size)
     if spec.method == "word2vec":

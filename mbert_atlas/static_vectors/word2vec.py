@@ -1,4 +1,4 @@
-"""Skip-gram with negative samples (Mikolov et al. 2013), by gensim."""
+"""Skip-gram with negative sampling (Mikolov et al. 2013), by gensim."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mbert_atlas.progress import track
 def skip_gram(
     rows: Ragged, size: int, spec: StaticVectors, threads: int = 1
 ) -> npt.NDArray[np.float32]:
-    """Learn vectors of pieces from rows of their ids.
+    """Learn subword vectors from rows of ids.
 
     Args:
-        rows: ids with a special piece at both ends, which is left out.
+        rows: ids with a special token at both ends, which is left out.
         size: of the vocabulary.
         spec: hyperparameters.
-        threads: with one the same seed gives the same bytes; with more, threads overwrite each
-            other's steps, and every run gives slightly different vectors.
+        threads: with one, a seed determines every byte; with more, threads overwrite each other's
+            steps, and vectors differ slightly between runs.
 
     Returns:
-        Float32, shape ``(size, dims)``; zeros where a piece is too rare.
+        Float32, shape ``(size, dims)``; zeros where a subword is too rare.
     """
     model: Any = Word2Vec(
         _Sentences(rows),
@@ -49,7 +49,7 @@ def skip_gram(
 
 
 class _Sentences:
-    """Rows as lists of words, which gensim goes through once an epoch."""
+    """Rows as lists of words, iterated by gensim once per epoch."""
 
     def __init__(self, rows: Ragged) -> None:
         self._rows, self._passes = rows, 0

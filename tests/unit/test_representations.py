@@ -200,7 +200,7 @@ def test_layers_types_and_hooks(encoder: Path, stores: dict[str, Path], tmp_path
     np.testing.assert_array_equal(plain[0], shifted[0])
     np.testing.assert_allclose(plain[1] + added, shifted[1], rtol=1e-2, atol=1e-2)
     assert np.abs(plain[3] - shifted[3]).max() > 0.1
-    with pytest.raises(DataError, match=r"only layers \[3\] were kept"):
+    with pytest.raises(DataError, match=r"only layers \[3\] are stored"):
         read_features(tmp_path / "last", layer=1)
 
 
@@ -260,7 +260,7 @@ def test_refusals(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> Non
     refuses("there is no token", _copy(token, tmp_path / "unlabelled", labels=unlabelled))
     short = [[CLS, SEP] if row in (2, 4) else ids[row] for row in range(len(ids))]
     bare = _copy(text, tmp_path / "bare", input_ids=Ragged.from_rows(short, np.int32))
-    refuses("row 4: the text has no piece", bare, splits=["train"])
+    refuses("row 4: the text has no token", bare, splits=["train"])
     refuses("not made with the tokenizer of", _copy(text, tmp_path / "other", {"tokenizer": "0"}))
     assert not (tmp_path / "out").exists()
 

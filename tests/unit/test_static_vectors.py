@@ -35,8 +35,8 @@ def random_rows(count: int = 60) -> Ragged:
     return Ragged.from_rows([[2, *random.integers(5, SIZE, n), 3] for n in lengths], np.int32)
 
 
-@pytest.mark.parametrize("pieces_at_a_time", [40, 10_000])
-def test_counts_are_those_of_a_loop(pieces_at_a_time: int) -> None:
+@pytest.mark.parametrize("tokens_at_a_time", [40, 10_000])
+def test_counts_are_those_of_a_loop(tokens_at_a_time: int) -> None:
     rows, window = random_rows(), 3
     expected: Counter[tuple[int, int]] = Counter()
     for row in range(len(rows)):
@@ -45,7 +45,7 @@ def test_counts_are_those_of_a_loop(pieces_at_a_time: int) -> None:
             for other, second in enumerate(pieces):
                 if 0 < abs(one - other) <= window:
                     expected[first, second] += 1 / abs(one - other)
-    keys, values = count_neighbours(rows, SIZE, window, pieces_at_a_time)
+    keys, values = count_neighbours(rows, SIZE, window, tokens_at_a_time)
     assert keys.tolist() == sorted(one * SIZE + two for one, two in expected if one <= two)
     pairs, counts = both_directions(keys, values, SIZE)
     assert sorted(map(tuple, pairs.tolist())) == sorted(expected)
@@ -114,7 +114,7 @@ def test_planted_synonyms_are_neighbours(synonyms: Path, method: str, options: d
 def test_texts_of_another_tokenizer_are_refused(synonyms: Path) -> None:
     (synonyms / "texts/meta.json").write_text('{"arrays": ["input_ids"], "tokenizer": "other"}')
     spec = StaticVectors(encoder="tiny", method="glove")
-    with pytest.raises(DataError, match="were not encoded by the tokenizer of"):
+    with pytest.raises(DataError, match="not made with the tokenizer of"):
         train_static_vectors(spec, synonyms / "tokenizer", synonyms / "texts", synonyms / "vectors")
 
 

@@ -1,4 +1,4 @@
-"""Vectors of word types: means over pieces, then over contexts; of static vectors as well."""
+"""Vectors of word types: means over subwords, then over contexts; of static vectors, too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def dictionary(tmp_path: Path) -> Path:
     return path
 
 
-def test_means_over_pieces_and_contexts(tmp_path: Path, dictionary: Path) -> None:
+def test_means_over_subwords_and_contexts(tmp_path: Path, dictionary: Path) -> None:
     encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
     write_parquet(pa.table({"text": TEXTS}), tmp_path / "texts.parquet")
     find_word_contexts(
@@ -69,7 +69,7 @@ def test_means_over_pieces_and_contexts(tmp_path: Path, dictionary: Path) -> Non
         word_vectors(encoder=encoder, store=store, output=output)
 
 
-def test_static_vectors_of_pieces(tmp_path: Path, dictionary: Path) -> None:
+def test_static_vectors_of_subwords(tmp_path: Path, dictionary: Path) -> None:
     folder = make_tokenizer(tmp_path)
     tokenizer = open_tokenizer(folder)
     table = np.random.default_rng(0).normal(size=(tokenizer.get_vocab_size(), 6))
@@ -89,5 +89,5 @@ def test_static_vectors_of_pieces(tmp_path: Path, dictionary: Path) -> None:
     static_word_vectors(side="target", **options)
     assert (load_arrays(tmp_path / "words").dense("vectors")[0] == table[1]).all()  # all [UNK]
     save_arrays(tmp_path / "static", {"vectors": table}, {"tokenizer": "other"})
-    with pytest.raises(DataError, match="the vectors are not of pieces of the tokenizer"):
+    with pytest.raises(DataError, match="the vectors were not trained with the tokenizer"):
         static_word_vectors(side="source", **options)

@@ -1,7 +1,7 @@
 """A fine-tuned classifier on shifted hidden states, for every weight of the shift at once.
 
-Liu et al. (2020), section 4.3: with the lower layers as they were before fine-tuning, texts of
-another language are moved to that of training before the upper layers see them.
+Section 4.3: texts of another language are shifted to the training language before the fine-tuned
+upper layers process them.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ def classify_shifted(
     languages: Sequence[str],
     target: str,
 ) -> pa.Table:
-    """Predict examples with each weight and count the right ones.
+    """Predict examples with each weight and count the correct ones.
 
     Args:
-        model_dir: what fine-tuning wrote, a task with one label per text.
+        model_dir: a fine-tuned model of a task with one label per text.
         examples: encoded examples by name of the dataset.
-        means: see :func:`mbert_atlas.representations.language_means.language_means`.
+        means: output of :func:`mbert_atlas.representations.language_means.language_means`.
         task: the task's name.
-        protocol: whose means.
+        protocol: decides which means.
         layer: the hidden state that is shifted.
-        weights: multiples of the difference of means; 0 is the model as it is.
-        languages: which examples.
-        target: the language that they are shifted to.
+        weights: factors of the difference of means; 0 leaves the model unchanged.
+        languages: languages of the examples.
+        target: the language to shift to.
 
     Returns:
         Columns of ``schemas.SHIFTED_SCORES``.
@@ -62,34 +62,32 @@ def classify_shifted(
     model, labels = tasks.load_model(model_dir)
     device = PartialState().device
     model.to(device).eval()
-    kind, found = tasks.get(task), load_arrays(means)
-    rows: list[dict[str, Any]] = []
+    stored_means = load_arrays(means)
+    table: list[dict[str, Any]] = []
     for name, path in examples.items():
         store = open_examples(path, task, model_dir)
-        of_example = store.dense("language")
         for code in languages:
-            own = np.flatnonzero(of_example == code)
-            if len(own) == 0:
+            rows = np.flatnonzero(store.dense("language") == code)
+            if len(rows) == 0:
                 raise AtlasError(
                     f"{path}: no examples in {code}; add the language to {name} or drop it."
                 )
-            shown = kind.examples(store, own)
-            vector = mean_difference(found, protocol, code, target)[layer]
+            vector = mean_difference(stored_means, protocol, code, target)[layer]
             predicted = loop.predict(
                 model,
-                shown,
+                tasks.get(task).examples(store, rows),
                 partial(shifted_classes, layer=layer, vector=vector, weights=weights),
                 description=f"{name}, {code}, shifted",
                 token_budget=fitting_tokens(device) // len(weights),
             ).values
-            gold = np.array(store.meta["labels"])[store.dense("labels")[own]]
+            gold = np.array(store.meta["labels"])[store.dense("labels")[rows]]
             right = np.array(labels)[predicted] == gold[:, None]
-            rows += [
+            table += [
                 {"dataset": name, "language": code, "protocol": protocol, "layer": layer}
-                | {"weight": weight, "right": int(counted), "n": len(own)}
-                for weight, counted in zip(weights, right.sum(axis=0), strict=True)
+                | {"weight": weight, "right": int(count), "n": len(rows)}
+                for weight, count in zip(weights, right.sum(axis=0), strict=True)
             ]
-    return pa.Table.from_pylist(rows, schema=SHIFTED_SCORES)
+    return pa.Table.from_pylist(table, schema=SHIFTED_SCORES)
 
 
 def shifted_classes(
@@ -105,8 +103,8 @@ def shifted_classes(
         model: an encoder with a head that classifies texts by the pooler.
         batch: its inputs.
         layer: the hidden state that is shifted, at every position.
-        vector: what is added, float32, shape ``(dims,)``.
-        weights: what it is multiplied by.
+        vector: added to the state, float32, shape ``(dims,)``.
+        weights: factors of the vector.
     """
     below = remember(model.encoder, model.inputs(batch), [layer])
     state = below.states[layer]

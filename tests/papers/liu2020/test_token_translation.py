@@ -1,4 +1,4 @@
-"""BLEU-1 and convert rate, language means, and what shifted hidden states say."""
+"""BLEU-1 and convert rate, language means, and predictions from shifted hidden states."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_e
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.parallel import encode_parallel, inner
 from mbert_atlas.errors import DataError
-from mbert_atlas.papers.liu2020.token_overlap import converted, overlap, token_set
+from mbert_atlas.papers.liu2020.token_overlap import bleu1, converted, token_set
 from mbert_atlas.papers.liu2020.token_translation import translate_tokens
 from mbert_atlas.representations.language_means import language_means, mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
@@ -34,12 +34,9 @@ def rows(*found: list[int]) -> Ragged:
 
 def test_bleu_by_hand() -> None:
     # Of 5 5 7 the reference 5 7 7 9 has one 5 and one 7; of 8 the reference 8 8 has it once.
-    same = overlap(rows([5, 5, 7], [8]), rows([5, 7, 7, 9], [8, 8]), 10)
-    assert same.matches.tolist() == [2, 1]
-    assert same.mean_bleu() == pytest.approx(
-        100 * (np.exp(1 - 4 / 3) * 2 / 3 + np.exp(1 - 2 / 1)) / 2
-    )
-    assert same.corpus_bleu() == pytest.approx(100 * np.exp(1 - 6 / 4) * 3 / 4)
+    bleu = bleu1(rows([5, 5, 7], [8]), rows([5, 7, 7, 9], [8, 8]), 10)
+    assert bleu.mean == pytest.approx(100 * (np.exp(1 - 4 / 3) * 2 / 3 + np.exp(1 - 2 / 1)) / 2)
+    assert bleu.corpus == pytest.approx(100 * np.exp(1 - 6 / 4) * 3 / 4)
 
 
 def test_bleu_is_that_of_sacrebleu() -> None:
@@ -47,15 +44,15 @@ def test_bleu_is_that_of_sacrebleu() -> None:
     sides = [
         rows(*(random.integers(0, 9, n).tolist() for n in random.integers(1, 8, 40))) for _ in "ab"
     ]
-    same = overlap(*sides, 9)
+    bleu = bleu1(*sides, 9)
     texts = [
         [" ".join(map(str, row)) for row in map(side.__getitem__, range(40))] for side in sides
     ]
     judge = BLEU(max_ngram_order=1, tokenize="none", smooth_method="none", force=True)
-    assert same.corpus_bleu() == pytest.approx(judge.corpus_score(texts[0], [texts[1]]).score)
+    assert bleu.corpus == pytest.approx(judge.corpus_score(texts[0], [texts[1]]).score)
     each = BLEU(max_ngram_order=1, tokenize="none", smooth_method="none", effective_order=True)
     scores = [each.sentence_score(one, [two]).score for one, two in zip(*texts, strict=True)]
-    assert same.mean_bleu() == pytest.approx(np.mean(scores))
+    assert bleu.mean == pytest.approx(np.mean(scores))
 
 
 def test_convert_rate_by_hand() -> None:
