@@ -1,12 +1,12 @@
 """How much faster is CKA of languages by layer than the straightforward way? Ratios of one run.
 
 Arithmetic alone: pairs x layers of cached vectors, one product X X' per language and layer, against
-n x n kernels with products by an explicit centring matrix, anew for each of the three sums of every
-pair and layer. The straightforward way is timed on some pairs and layers, and scaled up; both give
-the same values. Here the bands are included, which the straightforward way lacks.
+n x n kernels with products by an explicit centring matrix, computed for each of the three sums of
+every pair and layer. The straightforward way is timed on some pairs and layers, and scaled up; both
+give the same values. Here the intervals are included, which the straightforward way lacks.
 
 The whole, encoding included: a random BERT reads every sentence of all languages in one pass over
-batches of similar length, for all layers; against one sentence at a time, anew for every layer,
+batches of similar length, for all layers; against one sentence at a time, again for every layer,
 timed on some sentences of one layer and scaled up. The last line adds the arithmetic of as many
 layers as this BERT has.
 
@@ -30,7 +30,7 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel
 
-from mbert_atlas.analysis.similarity import Kernel, compare, kernel_cka, kernels, linear_cka
+from mbert_atlas.analysis.similarity import Kernel, compare, kernels
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.encoders.hidden_states import span_vectors
 
@@ -69,8 +69,6 @@ def main() -> None:
     for name, values in expected.items():
         measured = [estimates[f"cka_{name}"].value for estimates in by_measure]
         assert np.allclose(measured[: options.timed], values, atol=1e-8)
-    assert np.isclose(linear_cka(vectors[0], vectors[1]), expected["linear"][0], atol=1e-8)
-    assert np.isclose(kernel_cka(vectors[0], vectors[1]), expected["rbf"][0], atol=1e-8)
     line("here, linear", linear * layers, slow_seconds["linear"])
     both = sum(slow_seconds.values())
     line("here, all four measures", every * layers, both)

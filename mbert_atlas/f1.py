@@ -1,4 +1,4 @@
-"""F1 of items, from a confusion matrix, and seqeval's F1 of spans; shares from 0 to 1."""
+"""F1 of items from a confusion matrix, and seqeval's F1 of spans, all from 0 to 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Labels = Sequence[str] | Sequence[int] | npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often each gold label met each predicted one.
+    """A confusion matrix.
 
     Attributes:
         counts: int64, shape ``(labels, labels)``; rows are gold, columns predicted.
@@ -24,36 +24,36 @@ class Confusion:
 
     @classmethod
     def of(cls, gold: Labels, prediction: Labels, labels: Labels | None = None) -> Confusion:
-        """Count two label sequences of equal length; ``labels``: all of them, none: as met."""
-        # Here, as scikit-learn would cost every training job a second.
+        """Count two label sequences of equal length; ``labels`` defaults to those that occur."""
+        # Imported here, as scikit-learn would cost every training job a second.
         from sklearn.metrics import confusion_matrix
 
         return cls(confusion_matrix(gold, prediction, labels=labels))
 
     # Gold a a b and predicted a b b give the counts [[1, 1], [0, 1]]: accuracy 2/3, and F1 of a is
-    # 2 * 1 / (2 + 1), twice its place on the diagonal over the sums of its row and its column.
+    # 2 * 1 / (2 + 1), twice its diagonal cell over the sums of its row and its column.
 
     def accuracy(self) -> float:
-        """Return the share of items that are right, 0 to 1."""
+        """Return the accuracy."""
         return float(np.trace(self.counts) / self.counts.sum())
 
     def macro_f1(self, classes: Literal["present", "union"]) -> float:
-        """Return the mean F1 over classes, 0 to 1.
+        """Return the mean F1 over classes.
 
         Args:
-            classes: ``present`` takes the classes of the gold labels; ``union``, as scikit-learn
-                does by default, also those that are only predicted, each of which counts 0.
+            classes: ``present`` takes the classes of the gold labels; ``union``, scikit-learn's
+                default, also those that are only predicted, with an F1 of 0.
         """
         gold, predicted = self.counts.sum(1), self.counts.sum(0)
         kept = gold > 0 if classes == "present" else gold + predicted > 0
         return float((2 * np.diag(self.counts)[kept] / (gold + predicted)[kept]).mean())
 
     def micro_f1(self, outside: int | None = None) -> float:
-        """Return the F1 over all items, 0 to 1; without ``outside`` it equals the accuracy.
+        """Return the F1 over all items; without ``outside`` it equals the accuracy.
 
         Args:
-            outside: place of a label that is no class (``O`` of entities); right answers of it
-                don't count.
+            outside: index of a label that is no class (``O`` of NER); its true positives don't
+                count.
         """
         kept = np.arange(len(self.counts)) != outside
         gold, predicted = self.counts.sum(1)[kept].sum(), self.counts.sum(0)[kept].sum()
@@ -61,22 +61,21 @@ class Confusion:
 
 
 class SpanScorer:
-    """Seqeval 1.2.2's F1 over exactly matching spans, for whole data sets at once.
+    """Seqeval 1.2.2's F1 over exactly matching spans, for whole datasets at once.
 
-    The code of Tanti et al. (2021) scores tags without a B-/I- prefix this way. Seqeval then takes
-    the first letter for the prefix and the rest for the type, and a maximal run of equal types for
-    one span, so the value is not a token score; it is here to compare with what the paper reports.
-    On tags with prefixes it is the usual entity F1.
+    Of tags with B-/I- prefixes it is the usual entity F1. The code of Tanti et al. (2021) applies
+    it to tags without prefixes: seqeval takes the first letter for the prefix, the rest for the
+    type, and a maximal run of equal types for one span.
 
-    Where spans begin and end depends on pairs of neighbouring tags only. Seqeval's own rules fill
-    a table of all pairs, and the data are looked up in it.
+    Where spans begin and end depends on pairs of neighbouring tags only, so that seqeval's rules
+    are evaluated once for all pairs of tags.
 
     Args:
         labels: all tags that occur.
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
-        # Here for the same reason as above.
+        # Imported here for the same reason as above.
         from seqeval.metrics.sequence_labeling import end_of_chunk, start_of_chunk
 
         parts = [(label[0], label[1:].split("-", maxsplit=1)[-1] or "_") for label in labels]
@@ -91,29 +90,30 @@ class SpanScorer:
     def f1(
         self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> dict[str, float]:
-        """Return ``macro`` (mean over span types) and ``micro`` F1, 0 to 1.
+        """Return ``macro`` (mean over span types) and ``micro`` F1.
 
         Args:
-            gold: tags of all sentences in a row, as numbers of ``labels``, shape ``(words,)``.
-            prediction: the same for the predicted tags.
+            gold: tags of all sentences, concatenated, as indices of ``labels``, shape ``(words,)``.
+            prediction: predicted tags.
             lengths: words of each sentence, shape ``(sentences,)``.
         """
         spans = [self._spans(codes, lengths) for codes in (gold, prediction)]
         right = np.isin(spans[0][0], spans[1][0])
         totals = [np.bincount(types, minlength=self._type_count) for _, types in spans]
         hits = np.bincount(spans[0][1][right], minlength=self._type_count)
-        found = totals[0] + totals[1]
-        if not found.any():
+        spans_of_type = totals[0] + totals[1]
+        kept = spans_of_type > 0
+        if not kept.any():
             return {"macro": 0.0, "micro": 0.0}
         return {
-            "macro": float((2 * hits[found > 0] / found[found > 0]).mean()),
-            "micro": float(2 * hits.sum() / found.sum()),
+            "macro": float((2 * hits[kept] / spans_of_type[kept]).mean()),
+            "micro": float(2 * hits.sum() / spans_of_type.sum()),
         }
 
     def counts(
         self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> npt.NDArray[np.int64]:
-        """Count spans by sentence: right, gold and predicted ones; arguments as :meth:`f1`.
+        """Count correct, gold and predicted spans by sentence; arguments as :meth:`f1`.
 
         Returns:
             int64, shape ``(sentences, 3)``; micro F1 is twice the first sum over the others'.
@@ -121,7 +121,7 @@ class SpanScorer:
         spans = [self._spans(codes, lengths)[0] for codes in (gold, prediction)]
         right = spans[0][np.isin(spans[0], spans[1])]
         places = int(lengths.sum()) + len(lengths)
-        past = np.cumsum(lengths + 1)  # one past each sentence, the place after its end included
+        past = np.cumsum(lengths + 1)  # one past each sentence, with the place after its end
         sentences = [
             np.searchsorted(past, keys // places % places, side="right") for keys in (right, *spans)
         ]
@@ -131,7 +131,7 @@ class SpanScorer:
     def _spans(
         self, codes: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Return one number per span that tells it from all others, and its type."""
+        """Return a unique key of each span, and its type."""
         # With one place outside after each sentence, the sentences "B-PER I-PER" and "O" are
         #     tags    B-PER I-PER out O   out    and     before  out B-PER I-PER out O
         # A span ends before place 2, where I-PER meets out, and begins at the last start, 0.

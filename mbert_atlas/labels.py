@@ -1,4 +1,4 @@
-"""What tasks, encoders, metrics, conditions and languages are called, on pages and in figures."""
+"""Labels of tasks, encoders, metrics, conditions and languages, on pages and in figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _WORDS = {
     "embert": "extended mBERT",
     "f1": "F1",
     "glove": "GloVe",
-    "google": "Google's",
     "l": "L",
     "las": "LAS",
     "lda": "LDA",
@@ -44,42 +43,41 @@ _WORDS = {
 _PHRASES = {
     "adjusted_continual": "adjusted, continual",
     "cka_percent": "CKA (%)",
-    "embert_hi": "mBERT with more Hindi pieces",
+    "embert_hi": "mBERT with added Hindi subwords",
     "english_dev": "English, dev",
     "english_test": "English, test",
     "fine_tuned": "fine-tuned",
     "gain_over_original": "gain over the original",
+    "google_bert": "mBERT",
     "l_dar": "L-DAR",
     "mean_x": "mean of the others",
     "mlqa:qa": "MLQA",
-    "mlqa_translated_squad": "MLQA, tuned on translated SQuAD",
+    "mlqa_translated_squad": "MLQA, fine-tuned on translated SQuAD",
     "n_pages": "articles",
     "question_english_paragraph_target": "questions in English, paragraphs in the target language",
     "question_target_paragraph_english": "questions in the target language, paragraphs in English",
-    "random_init": "drawn anew",
-    "random_init_delta": "drawn anew, difference",
-    "ref": "as it is",
+    "random_init": "re-initialised",
+    "random_init_delta": "re-initialised, difference",
+    "ref": "reference",
     "squad_en": "SQuAD, English",
-    "token_f1": "F1 of tokens",
+    "token_f1": "token F1",
     "tydiqa:qa": "TyDi QA",
-    "xnli_mixed": "XNLI, one side in English",
+    "xnli_mixed": "mixed-language XNLI",
     "xquad:qa": "XQuAD",
 }
 _BETWEEN_WORDS = re.compile(r"_|(?<=[a-z])-(?=[a-z])")
 
 
 def label(name: str, names: Mapping[str, str] | None = None) -> str:
-    """Return what readers call an identifier.
-
-    ``mlqa:qa_mixed`` is ``MLQA: mixed``; words without a usual spelling stay as they are.
+    """Return the label of an identifier, such as ``MLQA: mixed`` for ``mlqa:qa_mixed``.
 
     Args:
-        name: of a task, an encoder, a metric or a condition.
-        names: names that this place has of its own, which come first.
+        name: task, encoder, metric or condition.
+        names: labels that override the usual ones.
     """
-    found = {**_PHRASES, **(names or {})}
-    if name in found:
-        return found[name]
+    phrases = {**_PHRASES, **(names or {})}
+    if name in phrases:
+        return phrases[name]
     for start in (":qa_", ":"):
         head, between, rest = name.partition(start)
         if between:
@@ -88,7 +86,7 @@ def label(name: str, names: Mapping[str, str] | None = None) -> str:
 
 
 def language(codes: str, names: Mapping[str, str]) -> str:
-    """Return ``en+de`` as ``English + German``; what is no language code becomes a label."""
+    """Return ``en+de`` as ``English + German``; anything but a language code becomes a label."""
     return " + ".join(label(code, names) for code in codes.split("+"))
 
 
@@ -98,10 +96,10 @@ def listed(words: Sequence[str]) -> str:
 
 
 def places(names: Collection[str], order: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name, which decides its colour, dash and marker.
+    """Return the rank of each name, which decides its colour, dash and marker.
 
-    A name of ``order`` has its place there, whatever else is drawn, so that it looks the same in
-    every figure with the same order. Other names come behind, sorted.
+    A name of ``order`` has its rank there, whatever else is drawn, so that it looks the same in
+    every figure with the same order. Other names follow, sorted.
     """
-    known = dict.fromkeys([*order, *sorted(set(names) - set(order))])
-    return {name: place for place, name in enumerate(known) if name in names}
+    ranked = dict.fromkeys([*order, *sorted(set(names) - set(order))])
+    return {name: rank for rank, name in enumerate(ranked) if name in names}

@@ -1,7 +1,7 @@
-"""Scores of extracted answers: exact match and token F1, as SQuAD v1.1 and as MLQA define them.
+"""Scores of extracted answers: exact match and token F1, as SQuAD v1.1 and MLQA define them.
 
-Both compare normalised texts. SQuAD's normalisation is made for English; MLQA's knows the articles
-of its languages and takes each Chinese character for a token. Scores are shares from 0 to 1.
+Both compare normalised texts. SQuAD's normalisation is for English; MLQA's removes the articles of
+its languages and splits Chinese into characters. Scores are from 0 to 1.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _CHINESE_CHARACTER = re.compile("([\u4e00-\u9fa5])")
 
 @dataclass(frozen=True)
 class AnswerScores:
-    """Scores of each prediction, float64, shape ``(n,)``, in the order of the table, 0 to 1.
+    """Scores of each prediction, float64, shape ``(n,)``, 0 to 1.
 
     Attributes:
         exact_match: 1 if the normalised texts are equal for one of the gold answers.
-        f1: of the tokens that prediction and gold answer share, the best over the gold answers;
-            0 if they share none, also if neither has one.
+        f1: token F1, the maximum over the gold answers; 0 if no token is shared, even if both are
+            empty.
     """
 
     exact_match: Floats
@@ -59,20 +59,20 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
 
     SQuAD (evaluate-v1.1.py) removes ASCII punctuation and English articles, whatever the language.
     MLQA (mlqa_evaluation_v1.py) removes all Unicode punctuation and the articles of the answer's
-    language; the Arabic one is removed wherever its two letters stand, also inside a word, and
-    leaves a space. MLQA splits Chinese at each character of U+4E00 to U+9FA5.
+    language; the Arabic one is replaced by a space also inside words. MLQA splits Chinese at each
+    character of U+4E00 to U+9FA5.
 
     Args:
         text: the answer.
-        language: its code; counts for MLQA only.
-        normalisation: which.
+        language: its code, which SQuAD ignores.
+        normalisation: ``squad`` or ``mlqa``.
 
     Raises:
-        AtlasError: if MLQA's normalisation does not know the language.
+        AtlasError: if MLQA has no normalisation of the language.
     """
     if normalisation == "mlqa" and language not in _ARTICLES:
         raise AtlasError(
-            f"MLQA's normalisation knows the languages {', '.join(sorted(_ARTICLES))}, not "
+            f"MLQA's normalisation is defined for {', '.join(sorted(_ARTICLES))}, not for "
             f"{language!r}; score this dataset with SQuAD's normalisation."
         )
     text = text.lower().translate(_punctuation(normalisation))
@@ -91,11 +91,10 @@ def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squa
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.SPAN_PREDICTIONS`.
-        normalisation: ``squad`` or ``mlqa``; MLQA's takes the language of the context, which is
-            that of the answer.
+        normalisation: ``squad`` or ``mlqa``, which depends on the language of the context.
 
     Raises:
-        AtlasError: if an example has no gold answer, or see :func:`answer_tokens`.
+        AtlasError: if an example has no gold answer, or as :func:`answer_tokens`.
     """
     exact, f1 = np.zeros(predictions.num_rows), np.zeros(predictions.num_rows)
     columns = ("language", "example_id", "gold", "prediction")
@@ -103,12 +102,12 @@ def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squa
     for number, (language, example, gold, prediction) in enumerate(rows):
         if not gold:
             raise AtlasError(
-                f"question {example} has no gold answer to score against; leave such questions out."
+                f"question {example} has no gold answer to score against; remove such questions."
             )
-        found = answer_tokens(prediction, language, normalisation)
+        predicted = answer_tokens(prediction, language, normalisation)
         expected = [answer_tokens(text, language, normalisation) for text in gold]
-        exact[number] = found in expected
-        f1[number] = max(_f1(found, tokens) for tokens in expected)
+        exact[number] = predicted in expected
+        f1[number] = max(_f1(predicted, tokens) for tokens in expected)
     return AnswerScores(exact, f1)
 
 
@@ -121,13 +120,13 @@ def scores_by_question(
     language: str,
     question_language: str,
 ) -> tuple[list[str], Floats]:
-    """Return the score of each question, which :func:`significance.paired_t_test` compares.
+    """Return the score of each question.
 
     Args:
         run: table of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS`.
-        metric: which score.
+        metric: ``exact_match`` or ``f1``.
         normalisation: see :func:`score_answers`.
-        dataset: which dataset.
+        dataset: dataset of the questions.
         language: language of the contexts.
         question_language: language of the questions.
 

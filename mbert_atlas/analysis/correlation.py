@@ -1,4 +1,4 @@
-"""Do two measures order languages alike? Spearman's rank correlation, signed."""
+"""Spearman's rank correlation, signed, with an interval and a permutation test."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class RankCorrelation:
 
     Attributes:
         rho: -1 to 1; ties share the mean of their ranks.
-        low: lower end of the 95% interval by Fisher's z with the variance of Bonett and Wright
-            (2000), (1 + rho² / 2) / (n - 3).
-        high: its upper end.
-        p_value: two-sided, from 20,000 random permutations, this order counted as one of them.
+        low: lower end of the 95% interval: Fisher's z with the variance (1 + rho² / 2) / (n - 3)
+            of Bonett and Wright (2000).
+        high: upper end.
+        p_value: two-sided, from 20,000 permutations, of which the observed order is one.
         n: pairs of values.
     """
 
@@ -41,8 +41,8 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> RankCorrelati
 
     Args:
         x: one value per language, float, shape ``(n,)``.
-        y: the other measure of the same languages.
-        seed: of the permutations.
+        y: the other measure, of the same languages.
+        seed: seed of the permutations.
 
     Raises:
         AtlasError: if there are fewer than four pairs, one is not finite, or a measure is constant.

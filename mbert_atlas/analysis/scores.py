@@ -1,12 +1,8 @@
-"""Scores from predictions: accuracy, F1 over items, and seqeval's F1 over spans.
-
-Every score of items (texts or words) comes from one confusion matrix. Tables give percentages;
-the matrix and the span scorer of :mod:`mbert_atlas.f1` shares from 0 to 1.
-"""
+"""Scores of predictions in percent: accuracy, F1 of texts and words, seqeval's F1 of spans."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,11 +20,11 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TREE_PREDICT
 
 SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
 ALL_LANGUAGES = "all"
-TagUnit = Literal["word", "piece"]
+TagUnit = Literal["word", "subword"]
 
 
 def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
-    """Score predictions as a protocol does: every labelled piece (published) or word (corrected).
+    """Score predictions: every labelled subword (published) or word (corrected).
 
     Args:
         path: Parquet file of predictions.
@@ -43,7 +39,7 @@ def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFram
     if unit == "tree":
         return tree_scores(read_parquet(path, TREE_PREDICTIONS))
     table = read_parquet(path, TAG_PREDICTIONS)
-    return tag_scores(table, unit="piece" if protocol == "published" else "word")
+    return tag_scores(table, unit="subword" if protocol == "published" else "word")
 
 
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
@@ -54,19 +50,18 @@ def class_scores(predictions: pa.Table) -> pd.DataFrame:
 
     Returns:
         Columns :data:`SCORE_COLUMNS`: ``accuracy``, ``macro_f1_present``, ``macro_f1_union`` and
-        ``micro_f1`` in percent for each dataset and language, and for all languages of a dataset
-        pooled (language ``all``); ``n`` counts examples.
+        ``micro_f1`` in percent by dataset and language, and for all languages of a dataset pooled
+        (language ``all``); ``n`` counts examples.
 
     Raises:
         AtlasError: if there are no predictions.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
-    rows: list[tuple[str, str, str, float, int]] = []
+    scores = []
     for dataset, language, group in _groups(predictions):
         confusion = Confusion.of(codes[0][group], codes[1][group], range(len(labels)))
-        values = _item_scores(confusion, None)
-        rows += [(dataset, language, name, 100 * v, len(group)) for name, v in values.items()]
-    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+        scores.append((dataset, language, _item_scores(confusion, None), len(group)))
+    return _score_table(scores)
 
 
 def tag_scores(
@@ -79,15 +74,13 @@ def tag_scores(
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
-        outside: label that is no class, left out of ``token_micro_f1``; none for parts of speech.
-        unit: ``word`` takes the first labelled piece for the word; ``piece`` scores every labelled
-            piece, so that a word which the tokenizer splits counts several times (Tanti et al.
-            2021, code).
+        outside: label that is no class, left out of ``token_micro_f1``; none for POS.
+        unit: ``word`` scores the first labelled subword of a word; ``subword`` scores all of them,
+            so that a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
 
     Returns:
-        As :func:`class_scores`, with ``token_accuracy``, ``token_macro_f1_present``,
-        ``token_macro_f1_union`` and ``token_micro_f1``, and with ``span_macro_f1`` and
-        ``span_micro_f1``, see :class:`SpanScorer`; ``n`` counts words or pieces.
+        As :func:`class_scores`, the metrics with ``token_`` before them, and ``span_macro_f1`` and
+        ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or subwords.
 
     Raises:
         AtlasError: if there are no predictions, or a sentence has more or fewer predictions
@@ -96,7 +89,7 @@ def tag_scores(
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
     no_class = labels.index(outside) if outside in labels else None
-    rows: list[tuple[str, str, str, float, int]] = []
+    scores = []
     for dataset, language, group in _groups(predictions):
         mask = np.zeros(len(lengths), dtype=bool)
         mask[group] = True
@@ -106,13 +99,12 @@ def tag_scores(
         spans = scorer.f1(codes[0][words], codes[1][words], lengths[mask])
         values = {f"token_{name}": value for name, value in tokens.items()}
         values |= {f"span_{average}_f1": value for average, value in spans.items()}
-        n = int(lengths[group].sum())
-        rows += [(dataset, language, name, 100 * v, n) for name, v in values.items()]
-    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+        scores.append((dataset, language, values, int(lengths[group].sum())))
+    return _score_table(scores)
 
 
 def tree_scores(predictions: pa.Table) -> pd.DataFrame:
-    """Score predictions of dependency trees; see :mod:`mbert_atlas.analysis.trees`.
+    """Score predictions of dependency trees (see :mod:`mbert_atlas.analysis.trees`).
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
@@ -124,27 +116,26 @@ def tree_scores(predictions: pa.Table) -> pd.DataFrame:
         AtlasError: if there are no predictions, or the columns of a sentence differ in length.
     """
     counts = attachment_counts(predictions)
-    rows: list[tuple[str, str, str, float, int]] = []
+    scores = []
     for dataset, language, group in _groups(predictions):
         labelled, unlabelled, words = counts[group].sum(axis=0).tolist()
-        shares = {"las": labelled / words, "uas": unlabelled / words}
-        rows += [(dataset, language, name, 100 * value, words) for name, value in shares.items()]
-    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+        values = {"las": labelled / words, "uas": unlabelled / words}
+        scores.append((dataset, language, values, words))
+    return _score_table(scores)
 
 
 def sentence_counts(
     predictions: pa.Table, *, unit: Literal["entity", "token"]
 ) -> npt.NDArray[np.int64]:
-    """Count by sentence what micro F1 is made of.
+    """Count correct, gold and predicted items of each sentence, which micro F1 sums up.
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
-        unit: ``entity`` counts exactly matching spans, see :class:`SpanScorer`; ``token`` counts
+        unit: ``entity`` counts exactly matching spans (see :class:`SpanScorer`); ``token`` counts
             words whose tag is not ``O``.
 
     Returns:
-        Right, gold and predicted ones of each row, int64, shape ``(n, 3)``. F1 is twice the sum of
-        the first column over the sum of the others.
+        int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum of the others.
 
     Raises:
         AtlasError: if a sentence has more or fewer predictions than gold tags.
@@ -160,13 +151,13 @@ def sentence_counts(
 
 
 def right_words(predictions: pa.Table) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """Tell for each word whether its tag is right.
+    """Return for each word whether its tag is correct.
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, of one language.
 
     Returns:
-        Id of the sentence and number of the word, sorted by the former; and 1 or 0, float64, shape
+        Keys of sentence id and word number, sorted by sentence; and 1 or 0, float64, shape
         ``(words,)``.
 
     Raises:
@@ -182,7 +173,7 @@ def right_words(predictions: pa.Table) -> tuple[list[str], npt.NDArray[np.float6
 def _tag_codes(
     predictions: pa.Table, unit: TagUnit
 ) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
-    """Return the tags of all words (or pieces) as numbers, their names, and words per sentence."""
+    """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
     lengths = pc.list_value_length(predictions["gold"]).to_numpy()
     other = pc.list_value_length(predictions["prediction"]).to_numpy()
     if not np.array_equal(lengths, other):
@@ -194,7 +185,7 @@ def _tag_codes(
     codes, labels = _codes(
         pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
     )
-    if unit == "piece":
+    if unit == "subword":
         return codes, labels, lengths
     words = pc.list_flatten(predictions["words"]).to_numpy()
     sentence = np.repeat(np.arange(len(lengths)), lengths)
@@ -208,11 +199,11 @@ def _tag_codes(
 
 
 def select(predictions: pa.Table, **where: str) -> pa.Table:
-    """Return the predictions for examples of one kind, sorted by the examples' ids.
+    """Return some of the predictions, sorted by example id.
 
     Args:
         predictions: columns as in one of the prediction schemas.
-        where: wanted value of a column, such as ``dataset`` and ``language``.
+        where: values by column, such as ``dataset`` and ``language``.
 
     Raises:
         AtlasError: if there are none, or an example occurs twice.
@@ -227,6 +218,16 @@ def select(predictions: pa.Table, **where: str) -> pa.Table:
     return predictions.sort_by("example_id").combine_chunks()
 
 
+def _score_table(scores: Iterable[tuple[str, str, dict[str, float], int]]) -> pd.DataFrame:
+    """Return rows of dataset, language, fractions by metric, and number of items, in percent."""
+    rows = [
+        (dataset, language, metric, 100 * value, n)
+        for dataset, language, values, n in scores
+        for metric, value in values.items()
+    ]
+    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+
+
 def _item_scores(confusion: Confusion, outside: int | None) -> dict[str, float]:
     return {
         "accuracy": confusion.accuracy(),
@@ -239,7 +240,7 @@ def _item_scores(confusion: Confusion, outside: int | None) -> dict[str, float]:
 def _codes(
     gold: pa.ChunkedArray, prediction: pa.ChunkedArray
 ) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str]]:
-    """Number the labels of both columns alike."""
+    """Encode the labels of both columns by one list of labels."""
     both = pa.chunked_array([*gold.chunks, *prediction.chunks], pa.string())
     encoded = both.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy()

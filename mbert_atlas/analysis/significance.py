@@ -1,7 +1,7 @@
-"""Is the difference between two systems more than chance?
+"""Significance of the difference between two systems.
 
-Paired t-tests on per-example means (accuracy, answer F1), permutation tests where the score is no
-mean over examples (F1 over entities), and Holm's correction of a family of tests.
+Paired t-tests on per-example means (accuracy, answer F1), permutation tests for scores that are no
+means over examples (F1 of entities), and Holm's correction of a family of tests.
 """
 
 from __future__ import annotations
@@ -24,38 +24,35 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 _ROUNDING = 1e-12
 _SWAPS_AT_A_TIME = 1 << 22
-"""Swaps drawn at once: 32 MB as the double that the matrix product wants."""
+"""Swaps drawn at once: 32 MB as float64, which the matrix product takes."""
 
 
 @dataclass(frozen=True)
-class PairedTest:
-    """A two-sided paired t-test of ``system - baseline``.
+class Comparison:
+    """A two-sided test of ``system - baseline``.
 
     Attributes:
-        n: examples.
-        baseline: mean of the baseline.
-        system: mean of the system.
-        difference: mean of the differences.
-        low: lower end of the 95% confidence interval of the difference.
-        high: its upper end.
-        effect_size: Cohen's d_z, the mean difference over the standard deviation of differences.
-        statistic: t with ``n - 1`` degrees of freedom.
-        p_value: 1 if all differences are 0, 0 if all are equal and not 0.
+        n: examples; of a permutation test the units that are swapped, sentences times seeds.
+        difference: difference of the scores (0 to 1).
+        low: lower end of its 95% confidence interval.
+        high: upper end.
+        p_value: 0 to 1.
+        effect_size: Cohen's d_z, the mean difference over the standard deviation of differences;
+            none of a permutation test.
     """
 
     n: int
-    baseline: float
-    system: float
     difference: float
     low: float
     high: float
-    effect_size: float
-    statistic: float
     p_value: float
+    effect_size: float | None = None
 
 
-def paired_t_test(baseline: Floats, system: Floats) -> PairedTest:
+def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
     """Compare two systems on the same examples (Efimov et al. 2022, section 5.1).
+
+    Without any spread of the differences p is 1 if they are 0, else 0.
 
     Args:
         baseline: score of each example, float, shape ``(n,)``; a mean over seeds is one score.
@@ -73,28 +70,15 @@ def paired_t_test(baseline: Floats, system: Floats) -> PairedTest:
     mean, n = float(difference.mean()), len(difference)
     if np.ptp(difference) < _ROUNDING:  # no spread: t is 0/0 or unbounded
         differs = abs(mean) > _ROUNDING
-        low = high = mean
-        effect = statistic = math.copysign(math.inf, mean) if differs else 0.0
-        p_value = 0.0 if differs else 1.0
-    else:
-        from scipy import stats  # as costly to import as all else that a measuring job needs
+        effect_size = math.copysign(math.inf, mean) if differs else 0.0
+        return Comparison(n, mean, mean, mean, 0.0 if differs else 1.0, effect_size)
+    from scipy import stats  # as costly to import as all else that a measuring job needs
 
-        test = stats.ttest_rel(system, baseline)
-        interval = test.confidence_interval(0.95)
-        low, high = float(interval.low), float(interval.high)
-        effect = mean / float(difference.std(ddof=1))
-        statistic, p_value = float(test.statistic), float(test.pvalue)
-    return PairedTest(
-        n=n,
-        baseline=float(baseline.mean()),
-        system=float(system.mean()),
-        difference=mean,
-        low=low,
-        high=high,
-        effect_size=effect,
-        statistic=statistic,
-        p_value=p_value,
-    )
+    test = stats.ttest_rel(system, baseline)
+    interval = test.confidence_interval(0.95)
+    effect_size = mean / float(difference.std(ddof=1))
+    low, high = float(interval.low), float(interval.high)
+    return Comparison(n, mean, low, high, float(test.pvalue), effect_size)
 
 
 def correct_examples(run: pa.Table, *, dataset: str, language: str) -> tuple[list[str], Floats]:
@@ -116,37 +100,15 @@ def correct_examples(run: pa.Table, *, dataset: str, language: str) -> tuple[lis
     return table["example_id"].to_pylist(), right.astype(np.float64)
 
 
-@dataclass(frozen=True)
-class PermutationTest:
-    """A two-sided permutation test of ``system - baseline`` in micro F1 (0 to 1).
-
-    Attributes:
-        n: units that were swapped: sentences times seeds.
-        baseline: F1 of the baseline, all seeds together.
-        system: F1 of the system.
-        difference: ``system - baseline``.
-        low: lower end of the difference's 95% confidence interval, bootstrapped over sentences.
-        high: its upper end.
-        p_value: share of assignments, the observed one included, whose difference is at least as
-            large in either direction.
-    """
-
-    n: int
-    baseline: float
-    system: float
-    difference: float
-    low: float
-    high: float
-    p_value: float
-
-
 def permutation_test(
     baseline: Counts, system: Counts, *, seed: int, iterations: int = 1000, runs: int = 1
-) -> PermutationTest:
+) -> Comparison:
     """Compare the micro F1 of two systems by swapping their predictions sentence by sentence.
 
-    F1 needs three sums over sentences, so an iteration is one row of a matrix product between
-    random swaps and what each swap changes, whatever the counts were made from.
+    F1 needs three sums over sentences, so an iteration is one row of a matrix product of random
+    swaps with what each swap changes. The p-value is the fraction of iterations, the observed
+    assignment included, with at least as large a difference in either direction; the interval is
+    bootstrapped over sentences.
 
     Args:
         baseline: right, gold and predicted items of each sentence, int64, shape ``(n, 3)``, see
@@ -154,8 +116,8 @@ def permutation_test(
         system: the same of the same sentences in the same order.
         seed: decides the swaps.
         iterations: random assignments of the two predictions of each sentence to the two systems.
-        runs: how many times the same sentences follow each other, once for each seed. A resample
-            of the confidence interval takes a sentence with all of its runs.
+        runs: number of seeds, whose sentences follow each other. A resample of the confidence
+            interval takes a sentence with all of its seeds.
 
     Raises:
         AtlasError: if the shapes differ or there is no sentence.
@@ -187,15 +149,8 @@ def permutation_test(
         seed=seed,
         iterations=iterations,
     )
-    return PermutationTest(
-        n=len(change),
-        baseline=before,
-        system=after,
-        difference=after - before,
-        low=low,
-        high=high,
-        p_value=(1 + int(extreme)) / (1 + iterations),
-    )
+    p_value = (1 + int(extreme)) / (1 + iterations)
+    return Comparison(len(change), after - before, low, high, p_value)
 
 
 def compare_taggers(
@@ -207,8 +162,8 @@ def compare_taggers(
     dataset: str,
     language: str,
     iterations: int = 1000,
-) -> PermutationTest:
-    """Test two taggers, each run with the same number of seeds, all seeds together.
+) -> Comparison:
+    """Compare two taggers over all seeds by a permutation test.
 
     The predictions of the seeds are concatenated (Efimov et al. 2022, section 5.1); seed k of one
     system is swapped with seed k of the other.
@@ -216,11 +171,11 @@ def compare_taggers(
     Args:
         baseline: one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed.
         system: the same of the other system.
-        unit: what F1 counts, see :func:`mbert_atlas.analysis.scores.sentence_counts`.
+        unit: what F1 counts; see :func:`mbert_atlas.analysis.scores.sentence_counts`.
         seed: decides the swaps.
         dataset: which dataset to compare on.
         language: which of its languages.
-        iterations: random assignments.
+        iterations: see :func:`permutation_test`.
 
     Raises:
         AtlasError: if there are no runs or no sentences, the numbers of runs differ, a sentence
@@ -250,8 +205,8 @@ def compare_taggers(
 def holm(p_values: Sequence[float] | Floats) -> Floats:
     """Correct the p-values of a family of tests for their number (Holm 1979).
 
-    Rejecting what is at most the threshold then errs anywhere in the family with at most that
-    probability, however the tests depend on each other.
+    The threshold then bounds the probability of any false rejection in the family, however the
+    tests depend on each other.
 
     Args:
         p_values: of the family, 0 to 1.
@@ -262,12 +217,12 @@ def holm(p_values: Sequence[float] | Floats) -> Floats:
     Raises:
         AtlasError: if one is not a number from 0 to 1.
     """
-    given: Floats = np.asarray(p_values, dtype=np.float64)
-    if given.ndim != 1 or not np.all((given >= 0) & (given <= 1)):
-        raise AtlasError(f"p-values {given.tolist()}: not numbers from 0 to 1; test again.")
-    order = np.argsort(given, kind="stable")
-    stepped = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
-    adjusted = np.empty_like(given)
+    raw: Floats = np.asarray(p_values, dtype=np.float64)
+    if raw.ndim != 1 or not np.all((raw >= 0) & (raw <= 1)):
+        raise AtlasError(f"p-values {raw.tolist()}: not numbers from 0 to 1; test again.")
+    order = np.argsort(raw, kind="stable")
+    stepped = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
+    adjusted = np.empty_like(raw)
     adjusted[order] = np.minimum(stepped, 1.0)
     return adjusted
 
@@ -277,8 +232,8 @@ def _bootstrap(
 ) -> tuple[float, float]:
     """Return the ends of the 95% interval of the difference in F1 over resampled sentences.
 
-    How often a sentence comes in a resample is drawn from Poisson(1), which many sentences make
-    as good as drawing with replacement.
+    A resample repeats each sentence Poisson(1) times, for many sentences equivalent to drawing with
+    replacement.
     """
     random = generator(seed, "resamples")
     differences = np.empty(iterations)
@@ -293,5 +248,5 @@ def _bootstrap(
 
 def _f1(totals: Floats) -> Floats:
     """Return F1 from sums of right, gold and predicted items, shape ``(..., 3)``; 0 without any."""
-    found = totals[..., 1] + totals[..., 2]
-    return np.divide(2 * totals[..., 0], found, out=np.zeros_like(found), where=found > 0)
+    items = totals[..., 1] + totals[..., 2]
+    return np.divide(2 * totals[..., 0], items, out=np.zeros_like(items), where=items > 0)

@@ -1,22 +1,21 @@
-"""How alike are the vectors of the same sentences in two languages? Centred kernel alignment (CKA).
+"""Similarity of the vectors of parallel sentences in two languages: centred kernel alignment (CKA).
 
 Kornblith et al. (2019), Similarity of Neural Network Representations Revisited, section 3: the
-cosine of two matrices that say how alike the sentences are to each other, one per language.
+cosine of two centred n x n matrices, each with the similarities of the sentences in one language.
 
-What depends on one language is computed once per layer, from ``X X'``: with it a further pair costs
-n² products. With n sentences of d dims that beats ``X'Y`` up to some 3 d sentences, and the RBF
-kernel needs it anyway; memory is 24 n² bytes for each pivot and for one more language.
-Vectors in half precision, as they lie on disk, will do: values differ by some 0.00002.
+What depends on one language is computed once per layer, so that a further pair costs n² products.
+The RBF kernel needs n x n matrices anyway, and with d dimensions they beat ``X'Y`` up to some 3 d
+sentences; memory is 24 n² bytes per pivot and for one more language. Vectors may be in half
+precision, as they are on disk: values differ by some 0.00002.
 
-Bands come from the jackknife. A bootstrap that draws sentences with replacement would not do: a
-sentence drawn twice is perfectly like itself in both languages, which moves CKA up. Leaving out
-each sentence once has a closed form, so that all n values cost n² products as well. The standard
-error of Fisher's z of the value gives a 95% interval, which stays within -1 and 1.
+Intervals come from the jackknife, which has a closed form: all n values cost n² products as well.
+The standard error of Fisher's z of the value gives a 95% interval. A bootstrap would be biased: a
+sentence drawn twice is perfectly similar to itself in both languages, which increases CKA.
 
-CKA of n sentences is itself above the CKA of the whole language, the more the fewer they are:
-``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its band is one for the whole
-language; the other bands say how far their own value goes with other n sentences. Bands take
-sentences as independent of each other; those of one document are not quite.
+CKA of n sentences is above that of the whole language, the more the fewer they are.
+``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval is about the whole
+language; the other intervals are about values of other n sentences. All treat sentences as
+independent, which those of one document are not quite.
 """
 
 from __future__ import annotations
@@ -43,64 +42,8 @@ Protocol = Literal["published", "corrected"]
 WINDOWS, WINDOW = 4, 200
 """Muller et al. 2021, code: sentences 0-199, 1-200, 2-201 and 3-202."""
 _FEWEST = 8
-"""Sentences below which neither windows nor intervals mean anything."""
+"""With fewer sentences neither windows nor intervals mean anything."""
 _Z_95 = 1.959963984540054
-
-
-def linear_cka(x: Vectors, y: Vectors, *, centred: bool = True) -> float:
-    """Compare vectors of the same n sentences by a linear kernel, in float64.
-
-    Args:
-        x: shape ``(n, p)``, any float type.
-        y: shape ``(n, q)``.
-        centred: Kornblith et al. (2019), section 3; else without subtracting means, as Muller et
-            al. (2021), section 2.3, print it: an offset that all vectors share then counts as
-            similarity.
-
-    Returns:
-        0 to 1; 1 for vectors that differ by rotation, reflection and one scale.
-
-    Raises:
-        AtlasError: if the numbers of sentences differ, or all vectors of a side are the same.
-    """
-    # |Yc'Xc|² / (|Xc'Xc| |Yc'Yc|), |.| the root of the sum of squares.
-    # X = 1, 2, 6 and Y = 0, 0, 3 (three sentences, one dim): Xc = -2, -1, 3 and Yc = -1, -1, 2;
-    # Yc'Xc = 9, Xc'Xc = 14, Yc'Yc = 6, so 81 / 84. Not centred: 18² / (41 · 9) = 324 / 369.
-    x, y = (_centred(side) if centred else side for side in _checked(x, y))
-    if len(x) < x.shape[1] + y.shape[1]:  # |Y'X|² is also the sum of (X X') (Y Y') cell by cell
-        return _cosine(x @ x.T, y @ y.T)
-    within = np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)
-    return float(np.linalg.norm(y.T @ x) ** 2 / _not_zero(within))
-
-
-def kernel_cka(x: Vectors, y: Vectors, sigma: float | None = None) -> float:
-    """Compare vectors of the same n sentences by RBF kernels, in float64.
-
-    Args:
-        x: shape ``(n, p)``, any float type.
-        y: shape ``(n, q)``.
-        sigma: bandwidth of both; none: for each side the root of the median of its squared
-            distances that are not zero (code of Muller et al. 2021).
-
-    Returns:
-        0 to 1.
-
-    Raises:
-        AtlasError: if the numbers of sentences differ, or all vectors of a side are the same.
-    """
-    # X = 1, 2, 6: squared distances 1, 16, 25, so sigma = 4 and K = exp(-d² / 32): 0.97, 0.61, 0.46
-    # off the diagonal. Row means 0.81, 0.86, 0.69, mean 0.79: the first cell is 1 - 2(0.81) + 0.79.
-    kernels = (_rbf(_squares(_gram(side)), sigma) for side in _checked(x, y))
-    return _cosine(*map(_double_centred, kernels))
-
-
-def _checked(x: Vectors, y: Vectors) -> tuple[Floats, Floats]:
-    if x.ndim != 2 or y.ndim != 2 or len(x) != len(y):
-        raise AtlasError(
-            f"vectors of shapes {x.shape} and {y.shape} are not of the same sentences; give "
-            "(n, dims) of both languages."
-        )
-    return x.astype(np.float64), y.astype(np.float64)
 
 
 def _not_zero(norm: Any) -> float:
@@ -109,17 +52,12 @@ def _not_zero(norm: Any) -> float:
     return float(norm)
 
 
-def _centred(x: Floats) -> Floats:
-    centred: Floats = x - x.mean(0)
-    return centred
-
-
 def _cosine(x: Floats, y: Floats) -> float:
     return float(np.vdot(x, y) / _not_zero(np.linalg.norm(x) * np.linalg.norm(y)))
 
 
 def _gram(x: Floats) -> Floats:
-    centred = _centred(x)  # distances are the same, and rounding is kept small
+    centred = x - x.mean(0)  # distances are the same, and rounding is kept small
     gram: Floats = centred @ centred.T
     return gram
 
@@ -133,10 +71,12 @@ def _squares(gram: Floats) -> Floats:
     return squares
 
 
-def _rbf(squares: Floats, sigma: float | None = None) -> Floats:
-    if sigma is None:
-        upper = squares[np.triu_indices(len(squares), 1)]  # each distance once: the same median
-        sigma = float(np.sqrt(_not_zero(np.median(upper[upper > 0]) if upper.any() else 0.0)))
+def _rbf(squares: Floats) -> Floats:
+    """Return the RBF kernel; its bandwidth is the root of the median of the distances above 0."""
+    # X = 1, 2, 6: squared distances 1, 16, 25, so sigma = 4 and K = exp(-d² / 32): 0.97, 0.61, 0.46
+    # off the diagonal. Row means 0.81, 0.86, 0.69, mean 0.79: the first cell is 1 - 2(0.81) + 0.79.
+    upper = squares[np.triu_indices(len(squares), 1)]  # each distance once: the same median
+    sigma = float(np.sqrt(_not_zero(np.median(upper[upper > 0]) if upper.any() else 0.0)))
     kernel: Floats = np.exp(squares / (-2 * sigma**2))
     return kernel
 
@@ -149,7 +89,7 @@ def _double_centred(kernel: Floats) -> Floats:
 
 
 class Estimate(NamedTuple):
-    """A similarity, the ends of its band, and the number of sentences."""
+    """A similarity, the ends of its interval, and the number of sentences."""
 
     value: float
     low: float
@@ -159,7 +99,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """How alike the sentences of one language are to each other, and what follows from that alone.
+    """Similarities of the sentences of one language to each other.
 
     Attributes:
         matrix: symmetric, float64, shape ``(n, n)``; its rows sum to 0 unless it is ``plain``.
@@ -172,19 +112,19 @@ class Kernel:
 
     @cached_property
     def own(self) -> Floats:
-        """Its sums with itself, see :meth:`sums`."""
+        """Its sums with itself; see :meth:`sums`."""
         return self.sums(self)
 
     def sums(self, other: Kernel) -> Floats:
-        """Return the sum of products of two kernels, then that without each sentence.
+        """Return the sum of products of two kernels, and that without each sentence.
 
         Args:
-            other: another language's, of the same kind, K the one and L the other below.
+            other: of another language and the same kind; L below, and this one K.
 
         Returns:
             Shape ``(n + 1,)``; of debiased kernels n (n - 3) times Song et al. (2012), Eq. 5.
         """
-        # Without sentence i go row and column i of K and L, and the rest is centred anew. As rows
+        # Without sentence i go row and column i of K and L, and the rest is centred again. As rows
         # of K sum to 0, those of the rest sum to -K_ri, and all of it to K_ii. So with m = n - 1
         #   K_rs + (K_ri + K_si) / m + K_ii / m²
         # is centred, and summing its products with L gives, with a_i = sum over r of K_ri L_ri,
@@ -228,7 +168,7 @@ def kernels(vectors: Vectors) -> dict[str, Kernel]:
     """Return the kernels of one language and layer, by measure.
 
     ``cka_linear`` and ``cka_linear_debiased`` are centred, ``cka_linear_uncentred`` is not, and
-    ``cka_rbf`` has :func:`kernel_cka`'s bandwidth, which the jackknife holds fixed.
+    ``cka_rbf`` has an RBF kernel, whose bandwidth the jackknife keeps.
 
     Args:
         vectors: shape ``(n, dims)``, any float type.
@@ -272,9 +212,9 @@ def window_kernels(vectors: Vectors) -> list[Floats]:
 
 
 def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estimate]:
-    """Return mean RBF CKA over windows; the band is one (population) standard deviation.
+    """Return mean RBF CKA over windows; the interval is one (population) standard deviation.
 
-    It is far narrower than an interval over sentences: the windows share nearly all of theirs.
+    It is far narrower than one over sentences: the windows share nearly all of theirs.
     """
     values = [_cosine(*window) for window in zip(x, y, strict=True)]
     mean, deviation = float(np.mean(values)), float(np.std(values))
@@ -288,17 +228,17 @@ _PROTOCOLS: dict[Protocol, tuple[Callable[[Vectors], Any], Callable[..., dict[st
 
 
 def parallel_sentences(features: Features) -> dict[str, npt.NDArray[np.int64]]:
-    """Return the rows of each language's sentences, row k of one translating row k of another.
+    """Return the rows of each language's sentences in one order.
 
-    Sentences match by their order, and by what of their id follows the first dash, which is what
-    the ids of parallel treebanks share (``en_pud-n01001011`` and ``ru_pud-n01001011``).
+    The ids of parallel sentences are the same after the first dash, as in parallel treebanks
+    (``en_pud-n01001011`` and ``ru_pud-n01001011``).
 
     Args:
         features: vectors of texts.
 
     Raises:
-        DataError: if they are not of texts, are fewer than 8, or languages have not the same
-            sentences in one order; names the first that differs.
+        DataError: if they are not of texts, are fewer than 8, or the sentences of two languages
+            differ in number or order; names the first that differs.
     """
     if features.unit != "text":
         raise DataError(
@@ -308,19 +248,19 @@ def parallel_sentences(features: Features) -> dict[str, npt.NDArray[np.int64]]:
     languages = list(dict.fromkeys(features.language.tolist()))
     rows = {language: np.flatnonzero(features.language == language) for language in languages}
     first = rows[languages[0]]
-    for language, own in rows.items():
+    for language, others in rows.items():
         pair = f"languages {languages[0]} and {language}"
-        mend = "take treebanks that are translations of each other, or leave a language out"
-        if len(own) != len(first):
-            problem = f"{len(first)} and {len(own)} sentences"
-            raise DataError(features.path, pair, problem, mend)
-        if (differ := names[own] != names[first]).any():
+        fix = "take treebanks that are translations of each other, or leave a language out"
+        if len(others) != len(first):
+            problem = f"{len(first)} and {len(others)} sentences"
+            raise DataError(features.path, pair, problem, fix)
+        if (differ := names[others] != names[first]).any():
             place = int(np.argmax(differ))
-            ids = [features.example_id[those[place]] for those in (first, own)]
-            problem = f"{ids[0]} beside {ids[1]}, which are not one sentence"
-            raise DataError(features.path, f"{pair}, sentence {place + 1}", problem, mend)
+            one, other = features.example_id[first[place]], features.example_id[others[place]]
+            problem = f"{one} and {other} are not the same sentence"
+            raise DataError(features.path, f"{pair}, sentence {place + 1}", problem, fix)
     if len(first) < _FEWEST:
-        problem = f"{len(first)} sentences are too few to compare languages by"
+        problem = f"{len(first)} sentences are too few to compare languages"
         raise DataError(features.path, "", problem, f"take at least {_FEWEST}")
     return rows
 
@@ -331,7 +271,7 @@ def similarity_of_languages(
     """Yield rows of :data:`mbert_atlas.schemas.SIMILARITIES`: pivots against all other languages.
 
     Args:
-        path: vectors of parallel texts, any layers, see
+        path: vectors of parallel texts, any layers; see
             :func:`mbert_atlas.representations.extraction.extract_features`.
         pivots: source languages.
         protocol: ``published`` is the RBF kernel over four windows of the first 203 sentences
@@ -344,20 +284,20 @@ def similarity_of_languages(
     """
     rows = parallel_sentences(read_features(path))
     if absent := [pivot for pivot in pivots if pivot not in rows]:
-        known = f"there is no sentence in {', '.join(absent)}, only in {', '.join(rows)}"
-        raise DataError(path, "array language", known, "extract these or choose other pivots")
-    make, against = _PROTOCOLS[protocol]
+        problem = f"there is no sentence in {', '.join(absent)}, only in {', '.join(rows)}"
+        raise DataError(path, "array language", problem, "extract these or choose other pivots")
+    kernels_of, compare_kernels = _PROTOCOLS[protocol]
     for layer in track(load_arrays(path).meta["layers"], f"layers, {protocol}"):
         vectors = read_features(path, layer).vectors
-        of_pivots = {pivot: make(vectors[rows[pivot]]) for pivot in pivots}
-        for target, own in rows.items():
-            of_target = of_pivots[target] if target in of_pivots else make(vectors[own])
+        of_pivots = {pivot: kernels_of(vectors[rows[pivot]]) for pivot in pivots}
+        for target, sentences in rows.items():
+            of_target = of_pivots.get(target) or kernels_of(vectors[sentences])
             for source, of_source in of_pivots.items():
                 if source == target:
                     continue
-                for measure, found in against(of_source, of_target).items():
-                    here = {"protocol": protocol, "source": source, "target": target}
-                    yield {**here, "layer": layer, "measure": measure, **found._asdict()}
+                place = {"protocol": protocol, "source": source, "target": target, "layer": layer}
+                for measure, estimate in compare_kernels(of_source, of_target).items():
+                    yield {**place, "measure": measure, **estimate._asdict()}
 
 
 def measure_similarity(
@@ -366,7 +306,7 @@ def measure_similarity(
     """Compare languages under one model and write :data:`mbert_atlas.schemas.SIMILARITIES`.
 
     Args:
-        features: the vectors that each protocol compares; see :func:`similarity_of_languages`.
+        features: vectors by protocol; see :func:`similarity_of_languages`.
         pivots: source languages.
         output: Parquet file.
 

@@ -1,8 +1,9 @@
 """Attachment scores of dependency trees, as the CoNLL 2018 shared task's script counts them.
 
-All words count, punctuation included; of a relation its universal part. Words are the gold ones, so
-that precision, recall and F1 are one share: of words with the right head (UAS), or with the right
-head and relation (LAS). A word that no model saw (predicted head -1) is wrong.
+All words count, punctuation included; relations are compared without their subtypes. Words are the
+gold ones, so that precision, recall and F1 are the same: the fraction of words with the correct
+head (UAS), or with the correct head and relation (LAS). A word beyond the model's input (predicted
+head -1) is wrong.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from mbert_atlas.errors import AtlasError
 def right_arcs(
     predictions: pa.Table, *, labelled: bool
 ) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """Tell for each word whether its head is right; the mean is UAS, or LAS.
+    """Return for each word whether its head is correct; the mean is UAS, or LAS.
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TREE_PREDICTIONS`, of one language.
-        labelled: the relation must be right, too.
+        labelled: the relation must be correct, too.
 
     Returns:
-        Id of the sentence and number of the word, sorted by the former; and 1 or 0, float64, shape
+        Keys of sentence id and word number, sorted by sentence; and 1 or 0, float64, shape
         ``(words,)``.
 
     Raises:
@@ -42,14 +43,14 @@ def right_arcs(
 
 
 def attachment_counts(predictions: pa.Table) -> npt.NDArray[np.int64]:
-    """Count by sentence what the scores are made of.
+    """Count correct words by sentence.
 
     Args:
         predictions: columns as in :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
 
     Returns:
-        Words with the right head and relation, words with the right head, and all words of each
-        row, int64, shape ``(n, 3)``.
+        Words with the correct head and relation, words with the correct head, and all words of
+        each row, int64, shape ``(n, 3)``.
 
     Raises:
         AtlasError: if the columns of a sentence differ in length.
@@ -63,7 +64,7 @@ def attachment_counts(predictions: pa.Table) -> npt.NDArray[np.int64]:
 def _right(
     predictions: pa.Table,
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Return which words have the right head, which the right relation, and words by sentence."""
+    """Return which heads and which relations are correct, and the words by sentence."""
     names = ("gold_heads", "predicted_heads", "gold_relations", "predicted_relations")
     columns = [predictions[name].combine_chunks() for name in names]
     lengths = [pc.list_value_length(column).to_numpy(zero_copy_only=False) for column in columns]
@@ -75,7 +76,7 @@ def _right(
                 "predict with the words that were encoded."
             )
     heads = pc.equal(*(column.flatten() for column in columns[:2]))
-    universal = (pc.replace_substring_regex(own.flatten(), ":.*", "") for own in columns[2:])
+    universal = (pc.replace_substring_regex(col.flatten(), ":.*", "") for col in columns[2:])
     both: list[npt.NDArray[Any]] = [
         right.to_numpy(zero_copy_only=False) for right in (heads, pc.equal(*universal))
     ]

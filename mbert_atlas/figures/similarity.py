@@ -1,4 +1,4 @@
-"""Values by layer: similarity of languages, correlations, whatever has one value per layer."""
+"""Plots of values by layer, such as similarities of languages and correlations."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 3
 
 
 def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return what :func:`layer_plot` draws of measurements: one metric, layers as numbers.
+    """Return the rows of one metric, with layers as numbers, for :func:`layer_plot`.
 
     Args:
         frame: measurements of one artifact and protocol, ``layers`` as text; other layers than
             numbers are left out.
-        metric: which one; ``<metric>_low`` and ``<metric>_high``, where they are measured, become
-            the columns ``low`` and ``high``.
+        metric: its name; ``<metric>_low`` and ``<metric>_high``, if measured, become the columns
+            ``low`` and ``high``.
 
     Raises:
         AtlasError: if there is no such row.
     """
     frame = frame[frame["layers"].str.isdigit()].astype({"layers": int})
     keys = [name for name in frame.columns if name not in ("metric", "value")]
-    found = frame[frame["metric"] == metric]
+    values = frame[frame["metric"] == metric]
     for end in ("low", "high"):
         rows = frame[frame["metric"] == f"{metric}_{end}"].rename(columns={"value": end})
         if len(rows):
-            found = found.merge(rows[[*keys, end]], how="left", on=keys)
-    if found.empty:
+            values = values.merge(rows[[*keys, end]], how="left", on=keys)
+    if values.empty:
         raise AtlasError(f"{_NAME}: there is no {metric} by layer; measure it first.")
-    return found
+    return values
 
 
 def layer_plot(
@@ -55,39 +55,33 @@ def layer_plot(
     bars: bool = False,
     order: Sequence[str] = (),
 ) -> Figure:
-    """Draw a line through the means over seeds by layer, and a band.
+    """Draw the mean over seeds by layer, with a band.
 
-    The band reaches from the least to the largest value of the seeds; where the table has ``low``
-    and ``high``, from the least ``low`` to the largest ``high``.
+    The band spans the values of all seeds; if the table has ``low`` and ``high``, their intervals.
 
     Args:
         frame: columns of measurements: ``layers`` (number), ``value``, ``seed``, ``lines`` and
             ``panels``; one row per layer, seed, line and panel. Optional ``low`` and ``high``, the
             ends of an interval.
-        title: goes above the figure.
-        value_label: the vertical axis.
+        title: title of the figure.
+        value_label: label of the vertical axis.
         lines: column with one line for each of its values, at most 8.
-        panels: column with one panel for each of its values, with the same axes, such as
-            ``target``; none for one panel.
-        names: what lines and panels are called, if not by their usual label.
-        bars: draw bars side by side instead of bands: for wide intervals, which would overlap.
-        order: lines of all figures that belong together; each looks the same in all of them.
+        panels: column with one panel for each of its values, with shared axes, such as ``target``;
+            none for one panel.
+        names: labels of lines and panels that differ from the usual ones.
+        bars: draw bars side by side instead of bands, for wide intervals, which would overlap.
+        order: all lines of a series of figures, so that each looks the same in all of them.
 
     Raises:
         AtlasError: if a column is missing, a value is not finite, a layer has several values of a
-            seed, or there are too many lines to tell apart.
+            seed, or there are too many lines.
     """
     keys = [*([panels] if panels else []), lines, "layers"]
     _check(frame, keys)
-    shown = frame.assign(
-        least=frame[["value", *({"low"} & {*frame.columns})]].min(axis=1),
-        largest=frame[["value", *({"high"} & {*frame.columns})]].max(axis=1),
-    )
-    spread = {"value": "mean", "least": "min", "largest": "max"}
-    table = shown.groupby(keys, sort=False, as_index=False).agg(spread).sort_values("layers")
+    table = _spread_over_seeds(frame, keys)
     kinds = list(dict.fromkeys(frame[lines]))
-    found = places(kinds, order or kinds)
-    looks = {kind: found[kind] for kind in kinds}
+    ranks = places(kinds, order or kinds)
+    styles = {kind: ranks[kind] for kind in kinds}
     groups = list(dict.fromkeys(frame[panels])) if panels else [None]
     columns = next(n for n in range(1, 5) if n == 4 or n * n >= len(groups))
     rows = math.ceil(len(groups) / columns)
@@ -96,17 +90,10 @@ def layer_plot(
         figure = Figure(figsize=(FULL_WIDTH, 0.9 + rows * height), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         for axes, group in zip(grid, groups, strict=False):
-            own = table if group is None else table[table[panels] == group]
-            _draw_panel(axes, own, lines, looks, names or {}, bars=bars, large=columns == 1)
-            if group is not None:
-                axes.set_title(label(str(group), names))
-        for place, axes in enumerate(grid):
-            if place + columns >= len(groups):  # the last one of its column
-                axes.tick_params(labelbottom=True)
-                axes.set_xlabel("layer (0: embeddings)")
-            if place % columns == 0:
-                axes.set_ylabel(value_label)
-            axes.set_visible(place < len(groups))
+            panel = table if group is None else table[table[panels] == group]
+            _draw_panel(axes, panel, lines, styles, names or {}, bars=bars, large=columns == 1)
+            axes.set_title("" if group is None else label(str(group), names))
+        _finish_axes(grid, len(groups), columns, value_label)
         if table["least"].min() < 0 < table["largest"].max():
             for axes in grid:
                 axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
@@ -115,6 +102,27 @@ def layer_plot(
             handles, labels = grid[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _spread_over_seeds(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return mean, least and largest value over seeds, sorted by layer."""
+    ends = frame.assign(
+        least=frame[["value", *({"low"} & {*frame.columns})]].min(axis=1),
+        largest=frame[["value", *({"high"} & {*frame.columns})]].max(axis=1),
+    )
+    spread = {"value": "mean", "least": "min", "largest": "max"}
+    return ends.groupby(keys, sort=False, as_index=False).agg(spread).sort_values("layers")
+
+
+def _finish_axes(grid: Sequence[Axes], panels: int, columns: int, value_label: str) -> None:
+    """Label the outer axes of a grid, and hide what has no panel."""
+    for place, axes in enumerate(grid):
+        if place + columns >= panels:  # the last one of its column
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel("layer (0: embeddings)")
+        if place % columns == 0:
+            axes.set_ylabel(value_label)
+        axes.set_visible(place < panels)
 
 
 def _check(frame: pd.DataFrame, keys: Sequence[str]) -> None:
@@ -129,8 +137,8 @@ def _check(frame: pd.DataFrame, keys: Sequence[str]) -> None:
         )
     if (count := frame[keys[-2]].nunique()) > len(_MARKERS):
         raise AtlasError(
-            f"{_NAME}: {count} lines are too many to tell apart; draw at most {len(_MARKERS)} of "
-            f"them, or make {keys[-2]} the panels."
+            f"{_NAME}: {count} lines are too many; draw at most {len(_MARKERS)}, or make "
+            f"{keys[-2]} the panels."
         )
 
 
@@ -138,18 +146,18 @@ def _draw_panel(
     axes: Axes,
     table: pd.DataFrame,
     lines: str,
-    looks: Mapping[str, int],
+    styles: Mapping[str, int],
     names: Mapping[str, str],
     *,
     bars: bool,
     large: bool,
 ) -> None:
-    for number, (kind, place) in enumerate(looks.items()):
-        own, colour = table[table[lines] == kind], GROUP_COLOURS[place % len(GROUP_COLOURS)]
-        layers = own["layers"] + (0.6 * ((number + 0.5) / len(looks) - 0.5) if bars else 0)
+    for number, (kind, place) in enumerate(styles.items()):
+        rows, colour = table[table[lines] == kind], GROUP_COLOURS[place % len(GROUP_COLOURS)]
+        layers = rows["layers"] + (0.6 * ((number + 0.5) / len(styles) - 0.5) if bars else 0)
         axes.plot(
             layers,
-            own["value"],
+            rows["value"],
             color=colour,
             linestyle=_DASHES[place % len(_DASHES)],
             marker=_MARKERS[place % len(_MARKERS)],
@@ -158,7 +166,7 @@ def _draw_panel(
             linewidth=1.4 if large else 1.1,
             label=label(str(kind), names),
         )
-        ends = own["least"], own["largest"]
+        ends = rows["least"], rows["largest"]
         if bars:
             axes.vlines(layers, *ends, color=colour, alpha=0.6, linewidth=1.1)
         elif (ends[0] < ends[1]).any():

@@ -234,7 +234,7 @@ def test_words_count_once_or_by_piece() -> None:
     names = [["ud"] * 2, ["zh"] * 2, ["1", "2"]]
     # One word of three pieces and one of one; then two words.
     table = pa.table([*names, gold, predicted, [[0, 0, 0, 4], [4, 5]]], schema=TAG_PREDICTIONS)
-    for unit, right, n in (("word", 3, 4), ("piece", 3, 6)):
+    for unit, right, n in (("word", 3, 4), ("subword", 3, 6)):
         scores = tag_scores(table, unit=unit).set_index(["language", "metric"])
         assert scores.loc[("zh", "token_accuracy"), "value"] == pytest.approx(100 * right / n)
         assert scores.loc[("zh", "token_accuracy"), "n"] == n
@@ -251,11 +251,10 @@ def test_paired_t_test_equals_scipy(seed: int, n: int) -> None:
     after = before + random.normal(0.1, 0.3, n)
     found = paired_t_test(before, after)
     expected = stats.ttest_rel(after, before)
-    assert found.statistic == pytest.approx(expected.statistic)
     assert found.p_value == pytest.approx(expected.pvalue)
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
-    assert found.difference == pytest.approx(found.system - found.baseline)
-    assert found.effect_size == pytest.approx(found.statistic / np.sqrt(n))
+    assert found.difference == pytest.approx(after.mean() - before.mean())
+    assert found.effect_size == pytest.approx(expected.statistic / np.sqrt(n))
 
 
 def test_no_spread_gives_no_warning() -> None:
@@ -266,10 +265,10 @@ def test_no_spread_gives_no_warning() -> None:
         better = paired_t_test(np.zeros(4), np.ones(4))
         worse = paired_t_test(np.ones(4), np.zeros(4))
         rounded = paired_t_test(np.array([0.2, 0.4, 0.6]), np.array([0.4, 0.6, 0.8]))
-    assert (same.p_value, same.statistic, same.effect_size, same.low) == (1.0, 0.0, 0.0, 0.0)
-    assert (better.p_value, better.statistic, better.low) == (0.0, np.inf, 1.0)
-    assert (worse.p_value, worse.statistic, worse.high) == (0.0, -np.inf, -1.0)
-    assert (rounded.p_value, rounded.statistic) == (0.0, np.inf)  # the gains differ by 1e-16
+    assert (same.p_value, same.effect_size, same.low) == (1.0, 0.0, 0.0)
+    assert (better.p_value, better.effect_size, better.low) == (0.0, np.inf, 1.0)
+    assert (worse.p_value, worse.effect_size, worse.high) == (0.0, -np.inf, -1.0)
+    assert (rounded.p_value, rounded.effect_size) == (0.0, np.inf)  # the gains differ by 1e-16
     with pytest.raises(AtlasError, match="two or more examples"):
         paired_t_test(np.zeros(3), np.zeros(4))
 

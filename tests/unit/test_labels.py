@@ -28,7 +28,7 @@ NAMES = {"en": "English", "hi": "Hindi"}
             "mlqa:qa_question_target_paragraph_english",
             "MLQA: questions in the target language, paragraphs in English",
         ),
-        ("xnli_mixed", "XNLI, one side in English"),
+        ("xnli_mixed", "mixed-language XNLI"),
         ("adjusted_continual-qa", "adjusted continual QA"),
         ("densray_0-10", "DensRay 0-10"),
         ("macro_f1_label", "macro F1 label"),

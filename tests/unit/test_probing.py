@@ -142,7 +142,7 @@ def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
                 assert row["gold"] == [shown(language)] * size
                 assert row["words"] == list(range(size))
                 assert set(row["prediction"]) <= set(found["classes"])
-        scores = class_scores(table) if unit == "text" else tag_scores(table, unit="piece")
+        scores = class_scores(table) if unit == "text" else tag_scores(table, unit="subword")
         scores = scores.set_index(["dataset", "language", "metric"])["value"]
         accuracy = "accuracy" if unit == "text" else "token_accuracy"
         assert scores["wikipedia", "all", accuracy] > 95

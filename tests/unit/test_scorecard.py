@@ -477,7 +477,7 @@ def test_many_languages_go_down_and_many_metrics_across(tmp_path: Path) -> None:
     assert figure.row_facets == ["target", "condition"]
     assert len(figure.rows) == 6
     (table,) = laid_out(frame, "adjusting2020", "table6")
-    assert table.columns == ["as it is", "1-2, drawn anew", "3-4, drawn anew"]
+    assert table.columns == ["reference", "1-2, re-initialised", "3-4, re-initialised"]
     assert table.row_facets == ["target"]
     assert len(table.rows) == 20
 
