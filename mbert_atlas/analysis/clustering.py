@@ -1,4 +1,4 @@
-"""Do clusters of vectors agree with labels? V-measure and AMI (Tanti et al. 2021)."""
+"""Agreement of k-means clusters with labels: V-measure and AMI (Tanti et al. 2021)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def cluster_agreement(
     Args:
         vectors: shape ``(n, dims)``.
         labels: shape ``(n,)``.
-        k: clusters; none for the number of different labels.
+        k: clusters; none: as many as there are different labels.
         seeds: one run each.
 
     Raises:
