@@ -1,4 +1,4 @@
-"""Which draw of a search is taken: the best on development data."""
+"""The draw of a hyperparameter search that scores best on development data."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ def choose_hyperparameters(
     metric: str,
     languages: Sequence[str] | None,
     output: Path,
-) -> dict[str, Any]:
+) -> None:
     """Write the draw with the highest score on development data, and the score of each.
 
-    The first of equals wins.
+    Ties go to the first draw.
 
     Args:
-        draws: values that each draw set, by hyperparameter.
-        predictions: its predictions on development data, in the same order.
+        draws: values of each draw, by hyperparameter.
+        predictions: predictions of each draw on development data, in the same order.
         unit: ``token``, ``text`` or ``tree``.
-        protocol: ``published`` scores every labelled piece, ``corrected`` every word.
+        protocol: ``published`` scores every labelled subword, ``corrected`` every word.
         metric: score that decides, as :mod:`mbert_atlas.analysis.scores` names it.
         languages: languages whose mean decides; none: the score of all of them pooled.
-        output: JSON file with ``values`` and ``score`` (percent) of the best, its ``draw`` (from
-            1), and all ``draws`` with theirs.
+        output: JSON file with ``values`` and ``score`` (percent) of the best draw, its number
+            ``draw`` (from 1), and values and score of all ``draws``.
 
     Raises:
         DataError: if there are no predictions for a language that decides, or no such score.
     """
     scores = [_score(path, unit, protocol, metric, languages) for path in predictions]
     best = max(range(len(scores)), key=scores.__getitem__)
-    found = {
+    choice = {
         "draw": best + 1,
         "values": dict(draws[best]),
         "score": scores[best],
@@ -49,21 +49,20 @@ def choose_hyperparameters(
             for values, score in zip(draws, scores, strict=True)
         ],
     }
-    write_json(found, output)
-    return found
+    write_json(choice, output)
 
 
 def _score(
     path: Path, unit: str, protocol: str, metric: str, languages: Sequence[str] | None
 ) -> float:
     table = prediction_scores(path, unit, protocol)
-    wanted = [ALL_LANGUAGES] if languages is None else list(languages)
-    kept = table[table["language"].isin(wanted) & (table["metric"] == metric)]
-    if missing := sorted(set(wanted) - set(kept["language"])):
+    chosen = [ALL_LANGUAGES] if languages is None else list(languages)
+    scores = table[table["language"].isin(chosen) & (table["metric"] == metric)]
+    if missing := sorted(set(chosen) - set(scores["language"])):
         raise DataError(
             path,
             f"language {missing[0]}",
             f"there is no {metric} of predictions",
             "add the language to `search.evaluate` of the family, or choose by another score",
         )
-    return float(kept["value"].mean())  # over development sets and languages
+    return float(scores["value"].mean())  # over development sets and languages

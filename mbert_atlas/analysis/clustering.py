@@ -1,4 +1,4 @@
-"""Do clusters of vectors agree with labels? V-measure and AMI of k-means and single linkage."""
+"""Agreement of clusters with labels: V-measure and AMI of k-means and of single linkage."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def cluster_agreement(
     Args:
         vectors: shape ``(n, dims)``.
         labels: shape ``(n,)``.
-        k: clusters; none for the number of different labels.
+        k: clusters; none: as many as there are different labels.
         seeds: one run each.
 
     Raises:

@@ -1,8 +1,8 @@
-"""Linear probes of cached vectors (Tanti et al. 2021, section 3, appendix C).
+"""Language identification by a linear probe of cached vectors (Tanti et al. 2021, section 3).
 
 The encoder is frozen, so its vectors are computed once and only the layer is trained on them. The
-authors pass the data through the encoder in every epoch, with its dropout on; cached vectors have
-none, only the dropout before the layer is left.
+authors pass the data through the encoder in every epoch, with its dropout on (appendix C); of
+cached vectors, only the dropout before the layer is left.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.representations.reading import Column, Features, read_features
+from mbert_atlas.representations.reading import Features, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 _logger = logging.getLogger(__name__)
@@ -43,15 +43,15 @@ Candidate = tuple[str, Floats, Floats]
 """Epoch or inverse penalty, weights and bias."""
 
 _EXAMPLES_AT_A_TIME = 256
-"""In fp32; 256 paragraphs of 128 pieces of mBERT's size take 100 MB."""
+"""In fp32; 256 paragraphs of 128 subwords of mBERT's size take 100 MB."""
 
 
 @dataclass(frozen=True)
 class LinearProbe:
-    """A trained linear classifier of vectors as they are, standardisation worked into it.
+    """A trained linear classifier of raw vectors: its weights include the standardisation.
 
     Attributes:
-        classes: labels in the order of the columns.
+        classes: languages in the order of the columns.
         weights: shape ``(classes, dims)``.
         bias: shape ``(classes,)``.
         history: validation score by epoch (from 0, before training) or by inverse penalty.
@@ -71,45 +71,42 @@ class LinearProbe:
     def probabilities(self, vectors: Floats) -> Floats:
         """Return class probabilities, float32, shape ``(n, classes)``."""
         logits = self.logits(vectors)
-        shares = np.exp(logits - logits.max(1, keepdims=True))
-        return np.asarray(shares / shares.sum(1, keepdims=True), dtype=np.float32)
+        odds = np.exp(logits - logits.max(1, keepdims=True))
+        return np.asarray(odds / odds.sum(1, keepdims=True), dtype=np.float32)
 
 
 def probe_features(
     *,
     features: Mapping[str, Path],
     train_on: str,
-    column: Column = "language",
     protocols: Mapping[str, Probe],
     seed: int,
     output: Mapping[str, Path],
     report: Path,
-    threads: int | None = None,
+    threads: int,
 ) -> None:
-    """Train linear classifiers of languages or labels on one data set and predict all.
+    """Train linear classifiers of languages on one dataset and predict all.
 
     A classifier is trained on the train split, its epoch or penalty chosen on the validation
-    split; then it predicts all vectors of the test split, and all of the other data sets.
+    split; then it predicts all vectors of the test split, and all of the other datasets.
 
     Args:
-        features: features of one encoder by name of the data set; but for ``train_on`` they may
-            hold classes that the classifier does not know.
-        train_on: the data set with the splits.
-        column: what is predicted.
+        features: features of one encoder by name of the dataset; except for ``train_on`` they may
+            have languages that the classifier was not trained on.
+        train_on: the dataset with the splits.
         protocols: how to train, by protocol.
         seed: decides initial weights, order, dropout, and which vectors ``lbfgs`` samples.
         output: Parquet to write by protocol, columns :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`
             for texts, else :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word.
         report: JSON to write: by protocol ``classes``, ``validation`` (score by epoch or penalty),
             ``chosen``, ``entropy`` (in nats, of the predicted distributions: ``mean``, ``min`` and
-            ``max`` by data set) and ``uniform_entropy``, its upper bound.
-        threads: CPU threads; none leaves torch's choice.
+            ``max`` by dataset) and ``uniform_entropy``, its upper bound.
+        threads: CPU threads.
 
     Raises:
         DataError: if features do not fit together, the test split is empty, or see `fit_probe`.
     """
-    if threads is not None:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
     training = opened[train_on]
     examples = {name: np.arange(len(data.language)) for name, data in opened.items()}
@@ -118,10 +115,10 @@ def probe_features(
         _require_alike(training, data)
     facts = {}
     for name, specification in protocols.items():
-        probe = fit_probe(training, specification, seed, column)
+        probe = fit_probe(training, specification, seed)
         tables, entropy = [], {}
         for dataset, data in opened.items():
-            table, entropy[dataset] = predict(probe, data, examples[dataset], dataset, column)
+            table, entropy[dataset] = predict(probe, data, examples[dataset], dataset)
             tables.append(table)
         write_parquet(pa.concat_tables(tables), output[name])
         facts[name] = {
@@ -134,21 +131,18 @@ def probe_features(
     write_json(facts, report)
 
 
-def fit_probe(
-    features: Features, specification: Probe, seed: int, column: Column = "language"
-) -> LinearProbe:
-    """Train a linear classifier; the first of equals on validation data wins.
+def fit_probe(features: Features, specification: Probe, seed: int) -> LinearProbe:
+    """Train a linear classifier of languages; ties on validation data go to the first candidate.
 
     Args:
         features: vectors with the splits ``train`` and ``validation``.
         specification: the protocol.
         seed: see :func:`probe_features`.
-        column: what is predicted.
 
     Raises:
-        DataError: if a split is empty, the train split has one class only, or the sample of
+        DataError: if a split is empty, the train split has only one language, or the sample of
             ``lbfgs`` lacks one.
-        AtlasError: if spans are to select a classifier of texts.
+        AtlasError: if a classifier of texts is to be selected by spans.
     """
     spans = specification.selection == "span_macro_f1"
     if features.unit == "text" and spans:
@@ -157,13 +151,13 @@ def fit_probe(
             "class each; select by macro_f1."
         )
     validation = features.examples("validation")
-    training = _Training.of(features, specification.standardise, column)
+    training = _Training.of(features, specification.standardise)
     gold = training.codes.take(validation)
     scorer = SpanScorer(training.names.tolist())
 
     def score(probe: LinearProbe) -> float:
         best = [probe.logits(block).argmax(1) for block in _blocks(features, validation)]
-        predicted = training.known[np.concatenate(best)]
+        predicted = training.trained[np.concatenate(best)]
         if spans:
             return scorer.f1(gold.values, predicted, gold.lengths)["macro"]
         return float(f1_score(gold.values, predicted, average="macro", zero_division=0))
@@ -181,13 +175,9 @@ def fit_probe(
 
 
 def predict(
-    probe: LinearProbe,
-    features: Features,
-    examples: Rows,
-    dataset: str,
-    column: Column = "language",
+    probe: LinearProbe, features: Features, examples: Rows, dataset: str
 ) -> tuple[pa.Table, dict[str, float]]:
-    """Predict the classes of some examples' vectors.
+    """Predict the languages of some examples' vectors.
 
     Returns:
         Predictions, see :func:`probe_features`, and the mean, least and greatest entropy of
@@ -195,12 +185,12 @@ def predict(
     """
     best, entropies, probabilities = [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
-        shares = probe.probabilities(block)
-        best.append(shares.argmax(1))
-        entropies.append(entr(shares).sum(1))
+        distribution = probe.probabilities(block)
+        best.append(distribution.argmax(1))
+        entropies.append(entr(distribution).sum(1))
         if features.unit == "text":
-            probabilities.append(shares)
-    codes, names = features.classes(column)
+            probabilities.append(distribution)
+    codes, names = features.classes("language")
     gold = codes.take(examples)
     vectors = {
         "gold": pa.array(names, pa.string()).take(pa.array(gold.values)),
@@ -239,65 +229,65 @@ class _Training:
     Attributes:
         features: all vectors.
         examples: which examples train.
-        names: all classes.
-        known: which of them train, rising, shape ``(k,)``.
-        codes: class of each vector, by example.
-        shift: subtracted from the vectors, shape ``(dims,)``; none where they stay as they are.
-        scale: what they are then divided by, shape ``(dims,)``.
+        names: all languages.
+        trained: which of them the train split has, ascending, shape ``(k,)``.
+        codes: language of each vector, by example.
+        shift: subtracted from the vectors, shape ``(dims,)``; none without standardisation.
+        scale: divisor of the vectors, shape ``(dims,)``.
     """
 
     features: Features
     examples: Rows
     names: npt.NDArray[np.str_]
-    known: Rows
+    trained: Rows
     codes: Ragged
     shift: Floats | None = None
     scale: Floats | None = None
 
     @classmethod
-    def of(cls, features: Features, standardise: bool, column: Column = "language") -> _Training:
+    def of(cls, features: Features, standardise: bool) -> _Training:
         examples = features.examples("train")
-        codes, names = features.classes(column)
-        known = np.unique(codes.take(examples).values)
-        if len(known) < 2:
+        codes, names = features.classes("language")
+        trained = np.unique(codes.take(examples).values)
+        if len(trained) < 2:
             raise DataError(
-                features.path, "split train", f"it has only one {column}", "add another one"
+                features.path, "split train", "it has only one language", "add another one"
             )
         if not standardise:
-            return cls(features, examples, names, known, codes)
+            return cls(features, examples, names, trained, codes)
         scaler = StandardScaler()
         for block in _blocks(features, examples, "mean and variance of the vectors"):
             scaler.partial_fit(block)
         shift, scale = scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32)
-        return cls(features, examples, names, known, codes, shift, scale)
+        return cls(features, examples, names, trained, codes, shift, scale)
 
     def standardised(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the vectors as the classifier sees them; ``vectors`` may be overwritten."""
+        """Return the standardised vectors; ``vectors`` may be overwritten."""
         if self.shift is None or self.scale is None:
             return vectors
         return vectors.sub_(torch.from_numpy(self.shift)).div_(torch.from_numpy(self.scale))
 
     def batch(self, examples: Rows) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return all vectors of some examples, float32, and the class of each, int64."""
+        """Return all vectors of some examples, float32, and the language of each, int64."""
         part = self.features.by_example.take(examples)
-        gold = np.searchsorted(self.known, self.codes.take(examples).values)
+        gold = np.searchsorted(self.trained, self.codes.take(examples).values)
         return self.standardised(_as_float32(part)), torch.from_numpy(gold)
 
     def probe(self, weights: Floats, bias: Floats) -> LinearProbe:
-        """Return the classifier of vectors as they are."""
+        """Return the classifier of raw vectors."""
         if self.shift is not None and self.scale is not None:
             exact = weights.astype(np.float64) / self.scale
             bias = (bias - exact @ self.shift).astype(np.float32)
             weights = exact.astype(np.float32)
-        return LinearProbe(self.names[self.known].tolist(), weights, bias)
+        return LinearProbe(self.names[self.trained].tolist(), weights, bias)
 
 
 def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Candidate]:
     """Yield the weights before training and after each epoch."""
     random = torch.Generator().manual_seed(derive_seed(seed, "probe"))
-    weights = torch.empty(len(data.known), data.features.vectors.shape[1])
+    weights = torch.empty(len(data.trained), data.features.vectors.shape[1])
     weights.normal_(0, specification.initial_stddev, generator=random).requires_grad_()
-    bias = torch.zeros(len(data.known), requires_grad=True)
+    bias = torch.zeros(len(data.trained), requires_grad=True)
     optimiser = torch.optim.Adam([weights, bias], lr=specification.learning_rate, fused=True)
     keep, size = 1 - specification.dropout, specification.batch_size
     yield "0", weights.detach().numpy().copy(), bias.detach().numpy().copy()
@@ -317,18 +307,18 @@ def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Ca
 
 
 def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[Candidate]:
-    """Yield the optimum for each penalty, the strongest first, each starting from the last."""
+    """Yield the optimum for each penalty, strongest first, each starting from the previous one."""
     rows, most = data.features.rows("train"), specification.maximum_vectors
     if most is not None and len(rows) > most:
         sample = generator(seed, "probe", "sample").choice(len(rows), most, replace=False)
         rows = rows[np.sort(sample)]
     y = data.codes.values[rows]
-    absent = np.setdiff1d(data.known, y)
+    absent = np.setdiff1d(data.trained, y)
     if len(absent):
         raise DataError(
             data.features.path,
-            f"class {data.names[absent[0]]}",
-            f"none of {len(rows)} sampled vectors is of it",
+            f"language {data.names[absent[0]]}",
+            f"none of the {len(rows)} sampled vectors is in it",
             "raise maximum_vectors",
         )
     x = data.standardised(torch.from_numpy(data.features.vectors[rows]).float()).numpy()
@@ -351,7 +341,7 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
 
 
 def _blocks(features: Features, examples: Rows, description: str = "") -> Iterator[Floats]:
-    """Yield the vectors of some examples as they are, float32, some examples at a time."""
+    """Yield the vectors of some examples, float32, some examples at a time."""
     starts: Any = range(0, len(examples), _EXAMPLES_AT_A_TIME)
     for start in track(starts, description) if description else starts:
         part = features.by_example.take(examples[start : start + _EXAMPLES_AT_A_TIME])
@@ -363,12 +353,12 @@ def _as_float32(part: Ragged) -> torch.Tensor:
 
 
 def _require_alike(training: Features, other: Features) -> None:
-    kinds = [(features.unit, features.vectors.shape[1]) for features in (training, other)]
-    if kinds[0] != kinds[1]:
+    unit, dims = training.unit, training.vectors.shape[1]
+    if (other.unit, other.vectors.shape[1]) != (unit, dims):
         raise DataError(
             other.path,
             "meta.json and vectors",
-            f"one vector of {kinds[1][1]} dimensions per {kinds[1][0]}, but {training.path} has "
-            f"{kinds[0][1]} per {kinds[0][0]}",
+            f"one vector of {other.vectors.shape[1]} dimensions per {other.unit}, but "
+            f"{training.path} has {dims} per {unit}",
             "extract both with the same encoder and for the same task",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pyarrow as pa
 from openTSNE import TSNE
 
 from mbert_atlas.analysis.clustering import cluster_agreement
-from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.arrays import TokenStore, load_arrays, save_arrays
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, write_json, write_parquet
 from mbert_atlas.randomness import generator
@@ -31,7 +32,7 @@ def draw_points(
     per_cell: int,
     per_language: int,
 ) -> None:
-    """Keep a sample of the target task's and Wikipedia's vectors, so that maps can be drawn again.
+    """Keep a stratified sample of the target task's and Wikipedia's vectors.
 
     Args:
         target: features of the target task's test set, see
@@ -64,26 +65,32 @@ def draw_points(
 def cluster_sample(points: Path, output: Path, *, language_clusters: int = 33) -> None:
     """Cluster the sampled vectors of the target task and of Wikipedia by k-means, all dimensions.
 
-    The clusters are compared with labels and languages. Of labels there are as many clusters under
-    both protocols; of languages ``published`` has always ``language_clusters``, as the authors'
-    code, ``corrected`` as many as the sample has languages.
+    The clusters are compared with labels and languages. There are as many clusters as labels under
+    both protocols; for languages ``language_clusters`` as ``published`` (as in the authors' code),
+    as many as the sample has languages as ``corrected``.
 
     Args:
-        points: what :func:`draw_points` wrote.
-        output: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia`` and
-            there by protocol what :class:`mbert_atlas.analysis.clustering.ClusterAgreement` holds.
+        points: output of :func:`draw_points`.
+        output: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia``, by
+            protocol, a :class:`mbert_atlas.analysis.clustering.ClusterAgreement`.
         language_clusters: clusters for languages as published.
 
     Raises:
         AtlasError: if a sample is too small for its clusters.
     """
-    samples = _samples(points)
-    labels, names = samples["target"].labels, samples["target"].label_names
-    agreement = asdict(cluster_agreement(samples["target"].vectors, labels, len(names)))
-    found = {"label": dict.fromkeys(("published", "corrected"), agreement)}
-    for name, sample in samples.items():
-        found[f"language_{name}"] = _language_agreement(sample, language_clusters)
-    write_json(found, output)
+    stores = _open_sample(points)
+    target = stores["target"]
+    vectors, labels = _vectors(target), target.dense("label")
+    agreement = asdict(cluster_agreement(vectors, labels, len(target.meta["labels"])))
+    agreements = {"label": dict.fromkeys(PROTOCOLS, agreement)}
+    for name, store in stores.items():
+        vectors, languages = _vectors(store), store.dense("language")
+        counts = {"published": language_clusters, "corrected": len(np.unique(languages))}
+        by_count = {k: cluster_agreement(vectors, languages, k) for k in {*counts.values()}}
+        agreements[f"language_{name}"] = {
+            protocol: asdict(by_count[k]) for protocol, k in counts.items()
+        }
+    write_json(agreements, output)
 
 
 def project_sample(
@@ -94,11 +101,11 @@ def project_sample(
     perplexity: float = 30.0,
     threads: int = 1,
 ) -> None:
-    """Lay the same sample out in the plane, each of the two sets by a t-SNE of its own.
+    """Project the same sample to the plane, with a separate t-SNE for each of the two datasets.
 
     Args:
-        points: what :func:`draw_points` wrote.
-        output: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the data sets
+        points: output of :func:`draw_points`.
+        output: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the datasets
             ``target`` and ``wikipedia``.
         seed: decides the layout.
         perplexity: see :func:`tsne`.
@@ -108,13 +115,13 @@ def project_sample(
         AtlasError: if a sample is too small for a layout.
     """
     tables = []
-    for name, sample in _samples(points).items():
-        layout = tsne(sample.vectors, seed=seed, perplexity=perplexity, threads=threads)
+    for name, store in _open_sample(points).items():
+        layout = tsne(_vectors(store), seed=seed, perplexity=perplexity, threads=threads)
         columns = {
             "dataset": [name] * len(layout),
-            "example_id": sample.example_id,
-            "language": sample.languages,
-            "label": sample.labels if name == "target" else [None] * len(layout),
+            "example_id": store.dense("example_id"),
+            "language": store.dense("language"),
+            "label": store.dense("label") if name == "target" else [None] * len(layout),
             "x": layout[:, 0],
             "y": layout[:, 1],
         }
@@ -122,44 +129,18 @@ def project_sample(
     write_parquet(pa.concat_tables(tables), output)
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """Some vectors, shape ``(k, dims)``, and what each is of, shape ``(k,)``; all label names."""
-
-    vectors: npt.NDArray[np.float32]
-    languages: npt.NDArray[np.str_]
-    labels: npt.NDArray[np.str_]
-    example_id: npt.NDArray[np.str_]
-    label_names: list[str]
+def _open_sample(points: Path) -> dict[str, TokenStore]:
+    return {name: load_arrays(points / name) for name in ("target", "wikipedia")}
 
 
-def _samples(points: Path) -> dict[str, _Sample]:
-    stores = {name: load_arrays(points / name) for name in ("target", "wikipedia")}
-    return {
-        name: _Sample(
-            store.dense("vectors").astype(np.float32),
-            store.dense("language"),
-            store.dense("label"),
-            store.dense("example_id"),
-            list(store.meta["labels"]),
-        )
-        for name, store in stores.items()
-    }
-
-
-def _language_agreement(sample: _Sample, published: int) -> dict[str, dict[str, float]]:
-    counts = {"published": published, "corrected": len(np.unique(sample.languages))}
-    by_count = {
-        k: asdict(cluster_agreement(sample.vectors, sample.languages, k))
-        for k in {*counts.values()}
-    }
-    return {protocol: by_count[k] for protocol, k in counts.items()}
+def _vectors(store: TokenStore) -> npt.NDArray[np.float32]:
+    return store.dense("vectors").astype(np.float32)
 
 
 def sample_points(
     target: Features, wikipedia: Features, *, per_cell: int, per_language: int, seed: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Draw the vectors of maps and clusters; the draw does not depend on what they hold.
+    """Draw the vectors of maps and clusters; the draw does not depend on their values.
 
     Args:
         target: vectors of the target task.
@@ -170,7 +151,7 @@ def sample_points(
         seed: decides the draw.
 
     Returns:
-        Rows of target and Wikipedia vectors, rising.
+        Rows of target and Wikipedia vectors, ascending.
 
     Raises:
         DataError: if Wikipedia has no test split.
@@ -196,12 +177,11 @@ def stratified_sample(
     Args:
         strata: one array of shape ``(n,)`` per column (language; or language and label); items
             that agree in all columns are one group.
-        per_group: most items of a group (100 Wikipedia paragraphs of a language; 10 tokens, or
-            50 sentence pairs, of a language and label).
+        per_group: most items of a group.
         seed: decides the draw.
 
     Returns:
-        Item numbers in rising order, int64.
+        Item numbers, ascending, int64.
     """
     group = np.zeros(len(strata[0]), dtype=np.int64)
     for column in strata:
@@ -217,14 +197,14 @@ def stratified_sample(
 def tsne(
     vectors: npt.NDArray[Any], *, seed: int, perplexity: float = 30.0, threads: int = 1
 ) -> npt.NDArray[np.float32]:
-    """Lay vectors out in the plane by t-SNE.
+    """Project vectors to the plane by t-SNE.
 
-    PCA initialisation, exact neighbours up to 20,000 vectors, openTSNE's defaults elsewhere (the
-    authors used scikit-learn's defaults, also with perplexity 30 and PCA).
+    PCA initialisation, exact neighbours up to 20,000 vectors, otherwise openTSNE's defaults (Tanti
+    et al. used scikit-learn's, also with perplexity 30 and PCA).
 
     Args:
         vectors: shape ``(n, dims)``.
-        seed: decides what is random in PCA and in approximate neighbours.
+        seed: of PCA and of approximate neighbours.
         perplexity: lowered to a third of ``n - 1`` where there are too few vectors for it.
         threads: CPU threads.
 

@@ -75,7 +75,7 @@ def _clouds(
     dims: int = 8,
     seed: int = 0,
 ) -> Path:
-    """``count`` examples of each language around a centre of its own."""
+    """``count`` examples of each language around its own centre."""
     random = np.random.default_rng(seed)
     languages = list(codes) * count
     examples = [
@@ -92,13 +92,11 @@ def _split(features: Features, split: str) -> tuple[npt.NDArray[Any], npt.NDArra
     return features.vectors[rows].astype(np.float32), features.languages()[rows]
 
 
-@pytest.mark.parametrize("column", ["language", "label"])
 @pytest.mark.parametrize("unit", ["text", "token"])
-def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
+def test_languages_are_predicted(tmp_path: Path, unit: str) -> None:
     wikipedia = _clouds(tmp_path / "wikipedia", unit)
     target = _clouds(tmp_path / "target", unit, count=6, codes=("l1", "l3", "l5"), splits=None)
     protocols = {"published": Probe(), "corrected": Probe(solver="lbfgs", standardise=True)}
-    shown = str.upper if column == "label" else str
     content = []
     for run in ("a", "b"):
         outputs = {name: tmp_path / run / f"{name}.parquet" for name in protocols}
@@ -106,22 +104,22 @@ def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
         probe_features(
             features={"wikipedia": wikipedia, "target": target},
             train_on="wikipedia",
-            column=column,
             protocols=protocols,
             seed=4,
             output=outputs,
             report=report,
+            threads=1,
         )
         content.append([path.read_bytes() for path in (*outputs.values(), report)])
     assert content[0] == content[1]
     data = {"wikipedia": read_features(wikipedia), "target": read_features(target)}
-    wanted = [("wikipedia", int(example)) for example in data["wikipedia"].examples("test")]
-    wanted += [("target", example) for example in range(18)]
+    expected = [("wikipedia", int(example)) for example in data["wikipedia"].examples("test")]
+    expected += [("target", example) for example in range(18)]
     for name, probe in protocols.items():
         schema = CLASS_PREDICTIONS if unit == "text" else TAG_PREDICTIONS
         table = read_parquet(outputs[name], schema)
         found = read_json(report)[name]
-        assert found["classes"] == [shown(f"l{number}") for number in range(4)]
+        assert found["classes"] == [f"l{number}" for number in range(4)]
         assert found["uniform_entropy"] == pytest.approx(np.log(4))
         assert found["validation"][found["chosen"]] == max(found["validation"].values())
         assert sorted(found["validation"]) == (
@@ -129,17 +127,17 @@ def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
             if probe.solver == "adam"
             else ["0.001", "0.01", "0.1", "1"]
         )
-        for row, (dataset, example) in zip(table.to_pylist(), wanted, strict=True):
+        for row, (dataset, example) in zip(table.to_pylist(), expected, strict=True):
             features = data[dataset]
             language, size = features.language[example], len(features.by_example[example])
             assert (row["dataset"], row["language"]) == (dataset, language)
             assert row["example_id"] == features.example_id[example]
             if unit == "text":
-                assert row["gold"] == shown(language)
+                assert row["gold"] == language
                 assert row["prediction"] == found["classes"][np.argmax(row["probabilities"])]
                 assert sum(row["probabilities"]) == pytest.approx(1, rel=1e-5)
             else:
-                assert row["gold"] == [shown(language)] * size
+                assert row["gold"] == [language] * size
                 assert row["words"] == list(range(size))
                 assert set(row["prediction"]) <= set(found["classes"])
         scores = class_scores(table) if unit == "text" else tag_scores(table, unit="subword")
@@ -147,7 +145,7 @@ def test_classes_are_predicted(tmp_path: Path, unit: str, column: Any) -> None:
         accuracy = "accuracy" if unit == "text" else "token_accuracy"
         assert scores["wikipedia", "all", accuracy] > 95
         assert scores["target", "l3", accuracy] > 95
-        assert scores["target", "l5", accuracy] == 0  # no class of its own
+        assert scores["target", "l5", accuracy] == 0  # not a class of the probe
         for dataset in data:
             entropy = found["entropy"][dataset]
             assert 0 <= entropy["min"] < entropy["mean"] < entropy["max"] <= np.log(4) + 1e-6
@@ -188,7 +186,7 @@ def test_published_probe_takes_adams_first_step(tmp_path: Path) -> None:
     np.testing.assert_allclose(after, before - 0.01 * np.sign(gradient), atol=1e-5)
     np.testing.assert_allclose(bias, -0.01 * np.sign(error.mean(0)), atol=1e-5)
     by_example = (error / np.repeat([1, 9, 2, 12], [1, 9, 2, 12])[:, None]).T @ x
-    assert (np.sign(by_example) != np.sign(gradient)).any()  # so the signs tell the two apart
+    assert (np.sign(by_example) != np.sign(gradient)).any()  # so the signs distinguish the two
 
 
 def test_minibatches_are_whole_examples_in_a_new_order(
@@ -206,7 +204,7 @@ def test_minibatches_are_whole_examples_in_a_new_order(
         classes = np.concatenate(
             [[features.language[e]] * len(features.by_example[e]) for e in examples]
         )
-        assert data.names[data.known[gold.numpy()]].tolist() == classes.tolist()
+        assert data.names[data.trained[gold.numpy()]].tolist() == classes.tolist()
         batches.append(examples)
         return vectors, gold
 
@@ -274,18 +272,18 @@ def test_the_best_epoch_by_either_score(tmp_path: Path, monkeypatch: pytest.Monk
         ["de", "en", *languages],
         ["train"] * 2 + ["validation"] * 4,
     )
-    answers = {
+    guesses = {
         "one of each wrong": "eeed ddde ed dde",
         "two whole": "dddd eeee ee ddd",
         "two whole again": "dddd eeee ee ddd",
     }
 
-    def tags(answer: str) -> list[list[str]]:
-        return [[{"e": "en", "d": "de"}[letter] for letter in word] for word in answer.split()]
+    def tags(guess: str) -> list[list[str]]:
+        return [[{"e": "en", "d": "de"}[letter] for letter in word] for word in guess.split()]
 
     def candidates(*_: Any) -> Any:
-        for name, answer in answers.items():
-            letters = np.array(list(answer.replace(" ", "")))
+        for name, guess in guesses.items():
+            letters = np.array(list(guess.replace(" ", "")))
             weights = np.stack([letters == "d", letters == "e"]).astype(np.float32)
             yield name, weights, np.zeros(2, np.float32)
 
@@ -297,11 +295,11 @@ def test_the_best_epoch_by_either_score(tmp_path: Path, monkeypatch: pytest.Monk
 
     expected = {
         "macro_f1": {
-            name: metrics.f1_score(flat(gold), flat(tags(answer)), average="macro")
-            for name, answer in answers.items()
+            name: metrics.f1_score(flat(gold), flat(tags(guess)), average="macro")
+            for name, guess in guesses.items()
         },
         "span_macro_f1": {
-            name: f1_score(gold, tags(answer), average="macro") for name, answer in answers.items()
+            name: f1_score(gold, tags(guess), average="macro") for name, guess in guesses.items()
         },
     }
     best = {"macro_f1": "one of each wrong", "span_macro_f1": "two whole"}
@@ -324,6 +322,7 @@ def test_refusals(tmp_path: Path) -> None:
             seed=1,
             output={"published": tmp_path / "out.parquet"},
             report=tmp_path / "report.json",
+            threads=1,
         )
 
     for missing in ("train", "validation", "test"):
@@ -342,6 +341,6 @@ def test_refusals(tmp_path: Path) -> None:
         identify(other=_clouds(tmp_path / "wider", dims=9))
     with pytest.raises(AtlasError, match="span_macro_f1 is a score of sequences"):
         identify(texts, texts, Probe(selection="span_macro_f1"))
-    with pytest.raises(DataError, match=r"class l\d: none of 2 sampled vectors is of it"):
+    with pytest.raises(DataError, match=r"language l\d: none of the 2 sampled vectors is in it"):
         identify(probe=Probe(solver="lbfgs", standardise=True, maximum_vectors=2))
     assert not (tmp_path / "out.parquet").exists()

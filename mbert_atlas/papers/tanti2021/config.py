@@ -1,4 +1,4 @@
-"""The paper's section of the config, and whether it fits the rest."""
+"""The paper's section of the config, and its checks against the rest."""
 
 from __future__ import annotations
 
@@ -16,19 +16,17 @@ Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maxim
 
 
 class LanguageTask(ConfigModel):
-    """A target task, and what is measured of the language in its encoders."""
+    """A target task, and how the language-specificity of its encoders is measured."""
 
-    test: str = Field(description="Test set of the task; its languages are identified, too.")
+    test: str = Field(description="Test set of the task, whose languages are also identified.")
     wikipedia: EncodedDataset = Field(
         description="Texts that language identification is trained and tested on."
     )
     pooling: Literal["pooler", "mean", "cls"] = Field(
-        "pooler", description="How a text becomes one vector; tokens have their own."
+        "pooler", description="Pooling of a text to one vector; tokens are not pooled."
     )
     points: int = Field(ge=1, description="Points per language and label in samples (App. B).")
-    conditions: dict[Condition, str] = Field(
-        description="Condition, and the family of fine-tuning runs behind it."
-    )
+    conditions: dict[Condition, str] = Field(description="Family of fine-tuning runs by condition.")
 
 
 class Section(ConfigModel):
@@ -46,16 +44,16 @@ class Section(ConfigModel):
     )
     perplexity: float = Field(30.0, gt=0, description="Perplexity of the t-SNE.")
     probe: Probe = Field(
-        description="Language identification as corrected; as published it is Adam's with the "
+        description="Language identification under `corrected`; `published` takes Adam with the "
         "hyperparameters of the run (appendix D)."
     )
 
 
 def check(config: Any) -> None:
-    """Refuse what the artifacts need and the rest of the config lacks.
+    """Check that the rest of the config has what the artifacts need.
 
     Raises:
-        Mistake: at the first.
+        Mistake: the first one.
     """
     paper: Section = config.tanti2021
     check_name("tanti2021.model", paper.model, config.encoders)
@@ -81,20 +79,20 @@ def check(config: Any) -> None:
 
 
 def _check_comparable(config: Any, task: LanguageTask, family: str) -> None:
-    """Refuse conditions in other languages, or with other searches, than the first of the task."""
+    """Check that a condition has the languages of the task's first one, and a search."""
     first = next(iter(task.conditions.values()))
-    one, other = config.runs[family], config.runs[first]
-    if set(one.evaluate[task.test]) != set(other.evaluate[task.test]):
+    runs, others = config.runs[family], config.runs[first]
+    if set(runs.evaluate[task.test]) != set(others.evaluate[task.test]):
         raise Mistake(
             f"runs.{family}.evaluate.{task.test}",
-            f"the languages are not those of runs.{first}, beside which it is shown",
+            f"the languages are not those of runs.{first}, which is shown next to it",
             "name the same languages in both",
         )
-    if one.search is None:
+    if runs.search is None:
         raise Mistake(
             f"runs.{family}",
             "there is no `search`, whose development sets appendix A counts",
-            "give it one; with `draws: 0` nothing is searched",
+            "add one; with `draws: 0` nothing is searched",
         )
 
 
@@ -106,7 +104,7 @@ def _check_condition(config: Any, place: str, condition: Condition, family: str)
     if method != expected or is_frozen != (condition == "initial"):
         raise Mistake(
             place,
-            f"runs.{family}.published is not what the condition names: `trained_layers: none` is "
-            f"for initial alone and `confusion.method` is {method!r}, not {expected!r}",
+            f"runs.{family}.published does not match the condition: `trained_layers: none` is only "
+            f"for initial, and `confusion.method` is {method!r}, not {expected!r}",
             "name another family or change this one",
         )

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
-from mbert_atlas.arrays import TokenStore
+from mbert_atlas.arrays import load_arrays
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.training import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.files import read_json
 
-TOKEN_TASKS = ("udpos",)
 MACRO_F1 = {
     ("token", "published"): "span_macro_f1",
     ("token", "corrected"): "token_macro_f1_present",
@@ -28,158 +28,172 @@ MACRO_F1 = {
 The authors' code scores spans of bare tags where tokens are classified, and takes stray classes in
 where texts are; Tables 1 and 2 print both under one name.
 """
+FOOTNOTE_6 = {
+    ("token", "published"): ("span_micro_f1", "micro_f1_label"),
+    ("token", "corrected"): ("token_micro_f1", "micro_f1_label"),
+    ("text", "published"): ("accuracy", "accuracy_label"),
+    ("text", "corrected"): ("accuracy", "accuracy_label"),
+}
+"""Our score of the fine-tuned encoder, and how it is reported; micro F1 of POS is over spans."""
+_HYPERPARAMETERS = {
+    "head.initial_stddev": "init_std",
+    "optimisation.batch_size": "minibatch",
+    "optimisation.head_learning_rate": "classifier_lr",
+    "optimisation.learning_rate": "encoder_lr",
+}
+_WEIGHTS = {"gradient_reversal": "grad_rev_lambda", "entropy_maximisation": "entropy_weight"}
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One condition of a task under one protocol and seed, and the files that are to be measured.
-
-    Attributes:
-        task: ``udpos`` or ``xnli``.
-        condition: ``initial``, ``fine_tuned``, ``gradient_reversal`` or ``entropy_maximisation``.
-        protocol: ``published`` or ``corrected``.
-        seed: of the run.
-        labels: predictions of the task.
-        languages: predictions of the language classifier, of the target test set and Wikipedia.
-        report: what that classifier's training left, see
-            :func:`mbert_atlas.analysis.probing.probe_features`.
-        clusters: agreement of clusters, see :mod:`mbert_atlas.analysis.projection`.
-    """
-
-    task: str
-    condition: str
-    protocol: str
-    seed: int
-    labels: str = ""
-    languages: str = ""
-    report: str = ""
-    clusters: str = ""
-
-    @property
-    def unit(self) -> str:
-        """What is classified: ``token`` or ``text``."""
-        return "token" if self.task in TOKEN_TASKS else "text"
-
-    def row(self, metric: str, value: float, n: int, **more: Any) -> dict[str, Any]:
-        """Return a measurement of this experiment."""
-        keys = ("task", "condition", "protocol", "seed")
-        common = {key: getattr(self, key) for key in keys}
-        return {**common, "metric": metric, "value": value, "n": n, **more}
-
-
-def measure_scores(experiments: Iterable[Experiment], artifact: str) -> Iterator[dict[str, Any]]:
+def measure_scores(cells: Sequence[Cell], *, by_language: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of Tables 1 and 2: the task, and languages of its test set and of Wikipedia.
 
-    ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`; beside it stand accuracy, every other F1
-    and the mean entropy (nats) of the language classifier. Scores of single languages go to
-    ``<artifact>_languages``. Footnote 6 takes the fine-tuned encoder's micro F1 and accuracy.
+    ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`. The other metrics are accuracy, every
+    other F1 and the mean entropy (nats) of the language classifier. Footnote 6 has the fine-tuned
+    encoder's micro F1 and accuracy.
+
+    Args:
+        cells: with the files ``labels`` (predictions of the task), ``languages`` (predictions of
+            the language classifier, of the target test set and Wikipedia) and ``training`` (the
+            report of :func:`mbert_atlas.analysis.probing.probe_features`).
+        by_language: artifact of the scores of single languages.
     """
-    for experiment in experiments:
-        unit, protocol = experiment.unit, experiment.protocol
-        headline = MACRO_F1[unit, protocol]
-        for score in prediction_scores(experiment.labels, unit, protocol).to_dict("records"):
-            name, value, n = str(score["metric"]), float(score["value"]), int(score["n"])
-            where = {"artifact": artifact}
-            if score["language"] != ALL_LANGUAGES:
-                where = {"artifact": f"{artifact}_languages", "target": str(score["language"])}
-            if name == headline:
-                yield experiment.row("macro_f1_label", value, n, **where)
-            if name.endswith("accuracy"):
-                yield experiment.row("accuracy", value, n, **where)
-            if score["language"] != ALL_LANGUAGES:
-                continue
-            if name != headline and "macro" in name:
-                yield experiment.row(f"{name}_label", value, n, artifact=artifact)
-            if experiment.condition == "fine_tuned":
-                reported = {
-                    # What the paper calls micro F1 of POS is its code's, over spans.
-                    "token": {"published": "span_micro_f1", "corrected": "token_micro_f1"},
-                    "text": dict.fromkeys(["published", "corrected"], "accuracy"),
-                }[unit][protocol]
-                if name == reported:
-                    metric = "micro_f1_label" if unit == "token" else "accuracy_label"
-                    yield experiment.row(metric, value, n, artifact="footnote6")
-        yield from _language_scores(experiment, artifact)
+    for cell in cells:
+        yield from _label_scores(cell, by_language)
+        yield from _language_scores(cell)
 
 
-def _language_scores(experiment: Experiment, artifact: str) -> Iterator[dict[str, Any]]:
-    unit, protocol = experiment.unit, experiment.protocol
-    # Every piece counts for language identification, whatever word it belongs to.
-    scores = prediction_scores(experiment.languages, unit, "published")
-    entropies = read_json(experiment.report)[protocol]["entropy"]
+def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
+    unit = _unit(cell)
+    headline = MACRO_F1[unit, cell.protocol]
+    footnote, name_there = FOOTNOTE_6[unit, cell.protocol]
+    scores = prediction_scores(cell.paths["labels"], unit, cell.protocol)
+    for name, language, value, n in _values(scores):
+        is_pooled = language == ALL_LANGUAGES
+        where = {} if is_pooled else {"artifact": by_language, "target": language}
+        if name == headline:
+            yield _row(cell, "macro_f1_label", value, n, **where)
+        if name.endswith("accuracy"):
+            yield _row(cell, "accuracy", value, n, **where)
+        if is_pooled and "macro" in name and name != headline:
+            yield _row(cell, f"{name}_label", value, n)
+        if is_pooled and name == footnote and cell.condition == "fine_tuned":
+            yield _row(cell, name_there, value, n, artifact="footnote6")
+
+
+def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
+    unit = _unit(cell)
+    # Every subword counts for language identification, whatever word it belongs to.
+    scores = prediction_scores(cell.paths["languages"], unit, "published")
+    entropies = read_json(cell.paths["training"])[cell.protocol]["entropy"]
     for dataset in ("target", "wikipedia"):
-        found = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
-        for score in found.to_dict("records"):
-            name, value, n = str(score["metric"]), float(score["value"]), int(score["n"])
-            if name == MACRO_F1[unit, protocol]:
-                metric = f"macro_f1_language_{dataset}"
+        pooled = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
+        for name, _, value, n in _values(pooled):
+            if name == MACRO_F1[unit, cell.protocol]:
+                yield _row(cell, f"macro_f1_language_{dataset}", value, n)
             elif "macro" in name or name.endswith("accuracy"):
-                metric = f"{name}_language_{dataset}"
-            else:
-                continue
-            yield experiment.row(metric, value, n, artifact=artifact)
-        entropy = float(entropies[dataset]["mean"])
-        yield experiment.row(f"entropy_language_{dataset}", entropy, n, artifact=artifact)
+                yield _row(cell, f"{name}_language_{dataset}", value, n)
+        n = int(pooled["n"].iloc[0])
+        yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]["mean"]), n)
 
 
-def measure_clusters(experiments: Sequence[Experiment], artifact: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of Table 3 and of the captions of Figures 3 to 6, in percent.
+def _values(scores: Any) -> Iterator[tuple[str, str, float, int]]:
+    """Yield metric, language, value and count of scores."""
+    for score in scores.to_dict("records"):
+        yield str(score["metric"]), str(score["language"]), float(score["value"]), int(score["n"])
+
+
+def _unit(cell: Cell) -> str:
+    return "token" if cell.kind == "tagging" else "text"
+
+
+def _row(cell: Cell, metric: str, value: float, n: int, **more: Any) -> dict[str, Any]:
+    keys = ("task", "condition", "protocol", "seed")
+    common = {key: getattr(cell, key) for key in keys}
+    return {**common, "metric": metric, "value": value, "n": n, **more}
+
+
+def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of Table 3 and of the captions of Figures 3 and 4, in percent.
 
     V-measure, AMI and the V-measure of shuffled labels, of the task's labels, its languages and
     Wikipedia's. ``published`` makes as many clusters for languages as the authors, ``corrected`` as
     there are languages.
+
+    Args:
+        cells: with the file ``clusters`` of :func:`mbert_atlas.analysis.projection.cluster_sample`.
     """
-    for experiment in experiments:
-        found = read_json(experiment.clusters)
-        for what, by_protocol in found.items():
-            agreement = by_protocol[experiment.protocol]
+    for cell in cells:
+        for classes, by_protocol in read_json(cell.paths["clusters"]).items():
+            agreement = by_protocol[cell.protocol]
             for name in ("v_measure", "ami", "v_measure_chance"):
                 value, n = 100 * float(agreement[name]), int(agreement["n"])
-                yield experiment.row(f"{name}_{what}", value, n, artifact=artifact)
+                yield _row(cell, f"{name}_{classes}", value, n)
 
 
-def count_examples(
-    store: TokenStore,
-    task: str,
-    part: str,
-    selection: Mapping[str, Any] | None = None,
-    languages: Collection[str] | None = None,
-) -> Counter[tuple[str, str]]:
-    """Count the examples of an encoded dataset, by task and part (appendix A).
+def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of Table 5: the best draw of each search, and its score.
 
     Args:
-        store: the examples, those with [UNK] left out.
-        task: name of the task.
-        part: ``train``, ``dev`` or ``test``; where the store has ``split``, that counts instead.
-        selection: how training data are split, see :class:`mbert_atlas.config.training.Selection`;
-            the part that is held out counts as ``val``.
-        languages: count only examples in these; none for all.
+        cells: with the file of :func:`mbert_atlas.analysis.choice.choose_hyperparameters`.
     """
+    for cell in cells:
+        choice = read_json(cell.path)
+        common = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
+        values = {**reported_names(choice["values"], cell.condition), "dev_f1": choice["score"]}
+        yield from ({**common, "metric": key, "value": value} for key, value in values.items())
+
+
+def reported_names(values: Mapping[str, float], condition: str) -> dict[str, float]:
+    """Return the values of a draw under their names in the reported Table 5."""
+    return {
+        _WEIGHTS[condition] if key == "confusion.weight" else _HYPERPARAMETERS[key]: value
+        for key, value in values.items()
+    }
+
+
+def count_examples(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of appendix A: examples by task and part, those with [UNK] left out.
+
+    Args:
+        cells: a token store each. Its part is the ``condition``, unless the store has splits.
+            ``selection`` among the facts splits training data, see
+            :class:`mbert_atlas.config.training.Selection`; the held-out part is ``val``.
+            ``languages`` among the facts limits what counts.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for cell in cells:
+        counts.update({(cell.task, part): n for part, n in _parts(cell).items() if n})
+    for (task, part), n in counts.items():
+        for protocol in PROTOCOLS:
+            yield {"task": task, "condition": part, "value": n, "protocol": protocol}
+
+
+def _parts(cell: Cell) -> Mapping[str, int]:
+    store = load_arrays(Path(cell.path))
     if "split" in store.arrays:
         names = {"validation": "val"}
-        return Counter((task, names.get(name, name)) for name in store.dense("split").tolist())
-    found = store.dense("language")
-    if languages is not None:
-        found = found[np.isin(found, list(languages))]
-    total = len(found)
-    if not selection:
-        return Counter({(task, part): total})
-    how = Selection.model_validate(selection)
-    marks = held_out(found, how.fraction, how.seed)
-    held = int(marks.sum())
-    return Counter({(task, part): total - held, (task, "val"): held})
+        return Counter(names.get(name, name) for name in store.dense("split").tolist())
+    languages = store.dense("language")
+    if (counted := cell.facts.get("languages")) is not None:
+        languages = languages[np.isin(languages, list(counted))]
+    if not (selection := cell.facts.get("selection")):
+        return {cell.condition: len(languages)}
+    split = Selection.model_validate(selection)
+    held = int(held_out(languages, split.fraction, split.seed).sum())
+    return {cell.condition: len(languages) - held, "val": held}
 
 
-def count_points(tasks: Sequence[str], clusters: Iterable[Path]) -> dict[str, int]:
-    """Count the points of the samples (appendix B): of each task, and of Wikipedia.
+def count_points(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of appendix B: points in the samples of each task, and of Wikipedia.
 
     Args:
-        tasks: names of the tasks.
-        clusters: the agreement of clusters of any experiment of each.
+        cells: with the file ``clusters`` of any experiment of each task.
     """
-    found = {}
-    for task, path in zip(tasks, clusters, strict=True):
-        agreement = read_json(path)
-        found[task] = int(agreement["label"]["published"]["n"])
-        found["wikipedia"] = int(agreement["language_wikipedia"]["published"]["n"])
-    return found
+    counts: dict[str, int] = {}
+    for cell in cells:
+        agreement = read_json(cell.paths["clusters"])
+        counts[cell.task] = int(agreement["label"]["published"]["n"])
+        counts["wikipedia"] = int(agreement["language_wikipedia"]["published"]["n"])
+    for task, n in counts.items():
+        for protocol in PROTOCOLS:
+            yield {"task": task, "value": n, "protocol": protocol}

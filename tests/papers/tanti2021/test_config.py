@@ -3,7 +3,7 @@
 import pytest
 from configs import config, refused
 
-from mbert_atlas.papers.tanti2021.search import reported_names, search_space
+from mbert_atlas.papers.tanti2021.artifacts import search_space
 from mbert_atlas.plan.runs import RunTable
 
 TASK = "tanti2021:\n  tasks:\n    "
@@ -12,7 +12,7 @@ TASK = "tanti2021:\n  tasks:\n    "
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        (TASK + "udpos: {conditions: {initial: udpos}}\n", "line 3", "is for initial alone"),
+        (TASK + "udpos: {conditions: {initial: udpos}}\n", "line 3", "is only for initial"),
         (
             TASK + "udpos: {conditions: {gradient_reversal: udpos-entropy}}\n",
             "line 3",
@@ -63,7 +63,7 @@ TASK = "tanti2021:\n  tasks:\n    "
         ),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sentence):
+def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, line, sentence):
     message = refused(tmp_path, text)
     assert line in message
     assert sentence in message
@@ -87,10 +87,3 @@ def test_the_search_draws_from_table_4_what_matters_to_an_experiment():
     assert config().runs["xnli-reversal"].published.optimisation.learning_rate == 1e-6  # Table 5
     without = {name: {"search": {"draws": 0}} for name in ("udpos-initial", "xnli-initial")}
     assert RunTable(config(runs=without)).draws("xnli-entropy") == {}
-
-
-def test_a_draw_under_the_names_of_table_5():
-    values = {"optimisation.batch_size": 16, "confusion.weight": 0.3}
-    found = reported_names(values, "gradient_reversal")
-    assert found == {"minibatch": 16, "grad_rev_lambda": 0.3}
-    assert "entropy_weight" in reported_names(values, "entropy_maximisation")

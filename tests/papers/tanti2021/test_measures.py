@@ -6,12 +6,13 @@ import pytest
 from seqeval.metrics import f1_score
 from sklearn import metrics
 
-from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
+from mbert_atlas.arrays import Ragged, save_arrays
+from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.papers.tanti2021.measures import (
-    Experiment,
     count_examples,
     count_points,
+    list_choices,
     measure_clusters,
     measure_scores,
 )
@@ -36,21 +37,26 @@ def classes(path, rows):
 
 
 def experiment(folder, task, protocol, condition="fine_tuned"):
-    names = {name: str(folder / name) for name in ("labels", "languages", "report", "clusters")}
-    return Experiment(task, condition, protocol, 1, **names)
+    paths = {name: str(folder / name) for name in ("labels", "languages", "training", "clusters")}
+    kind = {"udpos": "tagging", "xnli": "nli"}[task]
+    return Cell(task, kind, condition=condition, protocol=protocol, seed=1, paths=paths)
+
+
+def scores(*experiments):
+    return values(measure_scores(experiments, by_language="table1_languages"))
 
 
 def report(folder):
     entropy = {name: {"mean": 1.5, "min": 0.0, "max": 3.0} for name in ("target", "wikipedia")}
     write_json(
         {protocol: {"entropy": entropy} for protocol in ("published", "corrected")},
-        folder / "report",
+        folder / "training",
     )
 
 
 def values(rows):
     return {
-        (row["artifact"], row["metric"]): (row["value"], row["n"])
+        (row.get("artifact", ""), row["metric"]): (row["value"], row["n"])
         for row in rows
         if not row.get("target")
     }
@@ -72,21 +78,21 @@ def test_tokens_are_scored_as_spans_of_pieces_or_as_words(tmp_path):
     write_parquet(pa.concat_tables(parts), tmp_path / "languages")
     report(tmp_path)
 
-    published = values(measure_scores([experiment(tmp_path, "udpos", "published")], "table1"))
+    published = scores(experiment(tmp_path, "udpos", "published"))
     expected = 100 * f1_score(gold, predicted, average="macro")
-    assert published["table1", "macro_f1_label"] == (pytest.approx(expected), 5)
+    assert published["", "macro_f1_label"] == (pytest.approx(expected), 5)
     expected = 100 * f1_score(gold, predicted, average="micro")
     assert published["footnote6", "micro_f1_label"] == (pytest.approx(expected), 5)
     expected = 100 * f1_score(languages, guessed, average="macro")
-    assert published["table1", "macro_f1_language_target"] == (pytest.approx(expected), 5)
-    assert published["table1", "entropy_language_wikipedia"] == (1.5, 5)
+    assert published["", "macro_f1_language_target"] == (pytest.approx(expected), 5)
+    assert published["", "entropy_language_wikipedia"] == (1.5, 5)
 
-    corrected = values(measure_scores([experiment(tmp_path, "udpos", "corrected")], "table1"))
-    assert corrected["table1", "macro_f1_label"] == (100, 4)  # every word's first piece is right
+    corrected = scores(experiment(tmp_path, "udpos", "corrected"))
+    assert corrected["", "macro_f1_label"] == (100, 4)  # every word's first piece is right
     flat = [[code for codes in side for code in codes] for side in (languages, guessed)]
     expected = 100 * metrics.f1_score(*flat, average="macro")
-    assert corrected["table1", "macro_f1_language_wikipedia"] == (pytest.approx(expected), 5)
-    assert corrected["table1", "token_accuracy_language_target"] == (80, 5)
+    assert corrected["", "macro_f1_language_wikipedia"] == (pytest.approx(expected), 5)
+    assert corrected["", "token_accuracy_language_target"] == (80, 5)
 
 
 def test_stray_languages_count_as_published_only(tmp_path):
@@ -105,12 +111,12 @@ def test_stray_languages_count_as_published_only(tmp_path):
     report(tmp_path)
     f1 = {"en": 1.0, "hi": 2 / 3, "ur": 0.0}
     for protocol, counted in (("published", f1), ("corrected", ("en", "hi"))):
-        found = values(measure_scores([experiment(tmp_path, "xnli", protocol)], "table1"))
+        found = scores(experiment(tmp_path, "xnli", protocol))
         expected = 100 * np.mean([f1[code] for code in counted])
-        assert found["table1", "macro_f1_language_target"][0] == pytest.approx(expected)
+        assert found["", "macro_f1_language_target"][0] == pytest.approx(expected)
         assert found["footnote6", "accuracy_label"] == (100, 3)
     initial = experiment(tmp_path, "xnli", "published", "initial")
-    assert ("footnote6", "accuracy_label") not in values(measure_scores([initial], "table1"))
+    assert ("footnote6", "accuracy_label") not in scores(initial)
 
 
 def test_clusters_and_points(tmp_path):
@@ -121,25 +127,60 @@ def test_clusters_and_points(tmp_path):
     names = ("label", "language_target", "language_wikipedia")
     write_json(dict.fromkeys(names, by_protocol), tmp_path / "clusters")
     for protocol, v_measure in (("published", 50), ("corrected", 25)):
-        found = values(measure_clusters([experiment(tmp_path, "udpos", protocol)], "table3"))
-        assert found["table3", "v_measure_label"] == (v_measure, 40)
-        assert found["table3", "ami_language_wikipedia"] == (12.5, 40)
-    assert count_points(["udpos"], [tmp_path / "clusters"]) == {"udpos": 40, "wikipedia": 40}
+        found = values(measure_clusters([experiment(tmp_path, "udpos", protocol)]))
+        assert found["", "v_measure_label"] == (v_measure, 40)
+        assert found["", "ami_language_wikipedia"] == (12.5, 40)
+    assert counts(count_points([experiment(tmp_path, "xnli", "published")])) == {
+        (task, ""): 40 for task in ("xnli", "wikipedia")
+    }
+
+
+def counts(rows):
+    """Return counts by task and part; every protocol has the same."""
+    by_protocol = {}
+    for row in rows:
+        key = (row["task"], row.get("condition", ""))
+        by_protocol.setdefault(row["protocol"], {})[key] = row["value"]
+    assert by_protocol["published"] == by_protocol["corrected"]
+    return by_protocol["published"]
 
 
 def test_examples_are_counted_by_part(tmp_path):
     ids = Ragged.from_rows([np.array([1, 2])] * 20, np.int32)
     language = np.array(["en"] * 10 + ["hi"] * 10)
+    plain, wikipedia = str(tmp_path / "plain"), str(tmp_path / "wikipedia")
     save_arrays(tmp_path / "plain", {"input_ids": ids, "language": language}, {})
-    store = load_arrays(tmp_path / "plain")
-    assert count_examples(store, "xnli", "test") == {("xnli", "test"): 20}
-    assert count_examples(store, "xnli", "test", languages=["hi", "de"]) == {("xnli", "test"): 10}
-    held = {"metric": "macro_f1", "fraction": 0.1, "seed": 0}
-    found = count_examples(store, "xnli", "train", held)
-    assert found == {("xnli", "train"): 18, ("xnli", "val"): 2}
     split = np.array(["train"] * 14 + ["validation"] * 2 + ["dev"] * 2 + ["test"] * 2)
     arrays = {"input_ids": ids, "language": language, "split": split}
     save_arrays(tmp_path / "wikipedia", arrays, {})
-    found = count_examples(load_arrays(tmp_path / "wikipedia"), "wikipedia", "train")
-    assert found[("wikipedia", "train")] == 14
-    assert found[("wikipedia", "val")] == 2
+    held = {"selection": {"metric": "macro_f1", "fraction": 0.1, "seed": 0}}
+    cells = [
+        Cell("xnli", condition="train", path=plain, facts=held),
+        Cell("xnli", condition="dev", path=plain, facts={"languages": ["hi", "de"]}),
+        Cell("xnli", condition="dev", path=plain),
+        Cell("xnli", condition="test", path=plain, facts={"selection": None}),
+        Cell("wikipedia", condition="train", path=wikipedia),
+    ]
+    assert counts(count_examples(cells)) == {
+        ("xnli", "train"): 18,
+        ("xnli", "val"): 2,
+        ("xnli", "dev"): 10 + 20,
+        ("xnli", "test"): 20,
+        ("wikipedia", "train"): 14,
+        ("wikipedia", "val"): 2,
+        ("wikipedia", "dev"): 2,
+        ("wikipedia", "test"): 2,
+    }
+
+
+def test_a_choice_is_listed_under_the_names_of_table_5(tmp_path):
+    path = tmp_path / "choice"
+    drawn = {"optimisation.batch_size": 16, "confusion.weight": 0.3}
+    names = {"gradient_reversal": "grad_rev_lambda", "entropy_maximisation": "entropy_weight"}
+    for condition, weight in names.items():
+        write_json({"values": drawn, "score": 71.5}, path)
+        cell = Cell("udpos", condition=condition, protocol="published", path=str(path))
+        rows = list(list_choices([cell]))
+        found = {row["metric"]: row["value"] for row in rows}
+        assert found == {"minibatch": 16, weight: 0.3, "dev_f1": 71.5}
+        assert {row["condition"] for row in rows} == {condition}

@@ -1,0 +1,368 @@
+"""Tables 1 to 3 and 5, Figures 3 to 6, and appendices A and B."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
+from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.records import (
+    Artifact,
+    Features,
+    Figure,
+    Measurement,
+    PaperPlan,
+    Store,
+    Table,
+)
+from mbert_atlas.plan.runs import Run
+
+if TYPE_CHECKING:
+    from mbert_atlas.plan.plan import Plan
+
+FINE_TUNING = ("initial", "fine_tuned")
+UNLEARNING = ("gradient_reversal", "entropy_maximisation")
+SCORES = {"table1": FINE_TUNING, "table2": UNLEARNING}
+MAPS = {
+    "figure3": ("udpos", "table1"),
+    "figure4": ("xnli", "table1"),
+    "figure5": ("udpos", "table2"),
+    "figure6": ("xnli", "table2"),
+}
+"""Task of a figure, and the table of scores that shows the same conditions."""
+_WHEN = {"table1": "before and after fine-tuning", "table2": "after unlearning language"}
+_TASKS = {"udpos": "Zero-shot POS tagging", "xnli": "Zero-shot NLI"}
+_POINTS = {"udpos": "Tokens of UDPOS and Wikipedia", "xnli": "Texts of XNLI and Wikipedia"}
+_CLAIMS = {
+    "table1": "fine-tuning on English makes the labels cluster (a, b) and the languages mix (c to "
+    "f).",
+    "table2": "the languages mix after unlearning too (c to f), on XNLI less than after "
+    "fine-tuning alone, and the labels cluster no better than after that (a, b).",
+}
+_READING = (
+    "A class is named only where its odds are at least twice those over all points: in a panel "
+    "without names the classes mix. Macro F1 is a classifier's on the whole test set, the mean "
+    "over seeds. V-measure and AMI compare k-means clusters of the full vectors, not of the map, "
+    "with labels or languages. The V-measure is not adjusted for chance and grows with the number "
+    "of clusters; AMI is, so 0 is chance. Distances between far clusters in a t-SNE mean little."
+)
+
+
+def plan_paper(plan: Plan) -> PaperPlan:
+    """Return what the paper shows under a config."""
+    section: Section = cast(Any, plan.config).tanti2021
+    experiments = _Experiments(
+        plan, section, {str(name): item for name, item in section.tasks.items()}
+    )
+    artifacts = [
+        *(experiments.score_table(name) for name in SCORES),
+        experiments.cluster_table(),
+        experiments.search_table(),
+        *(experiments.maps(name) for name in MAPS),
+        *experiments.appendices(),
+    ]
+    return PaperPlan(
+        artifacts=[item for item in artifacts if item.tables or item.figures],
+        features={f"tanti2021/{task}": experiments.features(task) for task in section.tasks},
+    )
+
+
+def search_space(config: Any) -> dict[str, list[float]]:
+    """Return all values that are searched, by their name in Table 4.
+
+    Args:
+        config: with the section of this paper.
+    """
+    space: dict[str, list[float]] = {}
+    for task in config.tanti2021.tasks.values():
+        for condition, family in task.conditions.items():
+            for key, values in config.runs[family].search.space.items():
+                name = condition if key == "confusion.weight" else key.partition(".")[2]
+                listed = space.setdefault(name, [])
+                listed += [value for value in values if value not in listed]
+    return space
+
+
+@dataclass(frozen=True)
+class _Experiments:
+    """The experiments, a condition of a task each; a config may have left out some of them."""
+
+    plan: Plan
+    section: Section
+    tasks: Mapping[str, LanguageTask]
+
+    def run(self, task: str, condition: str, protocol: Protocol = "published") -> Run:
+        family = self.tasks[task].conditions[cast(Condition, condition)]
+        return self.plan.runs.get(family, None, protocol)
+
+    def conditions(self, task: str, names: Sequence[str]) -> list[str]:
+        """Return those of some conditions that a task has."""
+        present = self.tasks[task].conditions if task in self.tasks else ()
+        return [name for name in names if name in present]
+
+    def languages(self, task: str) -> list[str]:
+        """Return the languages of the test set in which the experiments are evaluated."""
+        evaluated: dict[str, list[str]] = self.run(task, "fine_tuned").specification["evaluate"]
+        return evaluated[self.tasks[task].test]
+
+    def cells(self, task: str, conditions: Sequence[str], **kinds: str) -> list[Cell]:
+        """Return a cell per condition, protocol and seed.
+
+        Args:
+            task: name of the task.
+            conditions: those that the task lacks are left out.
+            kinds: the kind of path behind each role of a cell's files.
+        """
+        return [
+            Cell(
+                task=task,
+                kind=run.specification["encoding"]["task"],
+                condition=condition,
+                protocol=protocol,
+                seed=seed,
+                paths={role: path(kind, **wildcards) for role, kind in kinds.items()},
+            )
+            for condition in self.conditions(task, conditions)
+            for protocol in PROTOCOLS
+            for run in [self.run(task, condition, protocol)]
+            for seed in run.seeds
+            for wildcards in [
+                {
+                    "features": f"tanti2021/{task}",
+                    "run": run.id,
+                    "seed": seed,
+                    "protocol": protocol,
+                }
+            ]
+        ]
+
+    def features(self, task: str) -> Features:
+        """Return the vectors of a test set and of Wikipedia, and what is computed from them."""
+        item, section = self.tasks[task], self.section
+        splits = ["train", "validation", "test"]  # of Wikipedia
+        test = self.plan.examples(self.run(task, "fine_tuned"), item.test)
+        return Features(
+            stores={
+                "target": Store(test, splits=splits, languages=self.languages(task)),
+                "wikipedia": Store(self._wikipedia(task), splits=splits),
+            },
+            pooling=item.pooling,
+            layers="last",
+            probe={
+                "train": "wikipedia",
+                "predict": ["target"],
+                "corrected": section.probe.model_dump(mode="json"),
+            },
+            sample={
+                "seed": 0,  # the authors' of all their samples
+                "per_cell": item.points,
+                "per_language": section.points_per_language,
+                "language_clusters": section.language_clusters,
+                "perplexity": section.perplexity,
+            },
+        )
+
+    def _wikipedia(self, task: str) -> str:
+        texts = self.tasks[task].wikipedia
+        return self.plan.encoded(self.section.model, texts.dataset, texts.encoding)
+
+    def score_table(self, name: str) -> Artifact:
+        """Return Table 1 or 2: scores of the task and of language identification."""
+        tasks = [task for task in self.tasks if self.conditions(task, SCORES[name])]
+        kinds = {"labels": "predictions", "languages": "identified", "training": "identification"}
+        measurements = [
+            self._measurement(
+                f"{name}_{task}",
+                "measure_scores",
+                cells=partial(self.cells, task, SCORES[name], **kinds),
+                options=lambda: {"by_language": f"{name}_languages"},
+                resources="measure_experiments",
+            )
+            for task in tasks
+        ]
+        figures = [
+            Figure(
+                f"{name}_{task}",
+                draw="figures.transfer:draw_transfer",
+                cells=partial(_measured, f"{name}_{task}"),
+                options=partial(self._transfer_options, f"{_TASKS[task]} {_WHEN[name]}"),
+                reported=True,
+            )
+            for task in tasks
+        ]
+        title = f"Macro F1 of the task and of language identification {_WHEN[name]}"
+        return _artifact(name, title, measurements, figures=figures, highlight=name == "table1")
+
+    def _transfer_options(self, title: str) -> dict[str, Any]:
+        order = self.plan.condition_order("tanti2021")
+        names = self.plan.language_names()
+        return {"title": title, "names": names, "conditions": {}, "order": order}
+
+    def cluster_table(self) -> Artifact:
+        """Return Table 3: clusters after unlearning."""
+        measurements = [
+            self._cluster_measurement("table3", task, UNLEARNING)
+            for task in self.tasks
+            if self.conditions(task, UNLEARNING)
+        ]
+        title = "Clusters by label and by language after unlearning language"
+        return _artifact("table3", title, measurements)
+
+    def _cluster_measurement(self, name: str, task: str, conditions: Sequence[str]) -> Measurement:
+        return self._measurement(
+            f"{name}_{task}",
+            "measure_clusters",
+            cells=partial(self.cells, task, conditions, clusters="clusters"),
+            resources="measure_experiments",
+        )
+
+    def search_table(self) -> Artifact:
+        """Return Table 5, what the random searches choose, below Table 4, what they search."""
+        cells = [
+            Cell(
+                task=task,
+                condition="frozen" if condition == "initial" else condition,
+                protocol=protocol,
+                path=path("choice", search=family, protocol=protocol),
+            )
+            for task, item in self.tasks.items()
+            for condition, family in item.conditions.items()
+            for protocol in PROTOCOLS
+            if self.plan.runs.draws(family)
+        ]
+        if not cells:
+            return Artifact("table5")
+        facts = [
+            {
+                "searched": name.replace("_", " "),
+                "values": ", ".join(f"{item:g}" for item in values),
+            }
+            for name, values in search_space(self.plan.config).items()
+        ]
+        return Artifact(
+            "table5",
+            title="Hyperparameters that the random searches choose",
+            measurements=[self._measurement("table5", "list_choices", cells=lambda: cells)],
+            tables=[Table("table5", ["table5"], facts=facts)],
+        )
+
+    def maps(self, name: str) -> Artifact:
+        """Return one of Figures 3 to 6: t-SNE maps of a task under two conditions."""
+        task, table = MAPS[name]
+        if not self.conditions(task, SCORES[table]):
+            return Artifact(name)
+        # The captions of Figures 3 and 4 have numbers; those of Figures 5 and 6 are in Table 3.
+        has_numbers = table == "table1"
+        title = f"{_POINTS[task]} {_WHEN[table]}"
+        return _artifact(
+            name,
+            title,
+            [self._cluster_measurement(name, task, SCORES[table])] if has_numbers else [],
+            caption=self._caption(name),
+            figures=[
+                Figure(
+                    f"{name}.{protocol}",
+                    draw="papers.tanti2021.figures:draw_maps",
+                    cells=partial(self._map_cells, name, protocol),
+                    options=partial(self._map_options, title),
+                    protocol=protocol,
+                )
+                for protocol in PROTOCOLS
+            ],
+            highlight=has_numbers,
+        )
+
+    def _map_cells(self, name: str, protocol: Protocol) -> list[Cell]:
+        task, table = MAPS[name]
+        kinds = {"points": "projection", "clusters": "clusters"}
+        cells = self.cells(task, SCORES[table], **kinds)
+        scores = path("measurement", paper="tanti2021", name=f"{table}_{task}")
+        return [
+            replace(cell, paths={**cell.paths, "scores": scores})
+            for cell in cells
+            if (cell.protocol, cell.seed) == (protocol, cells[0].seed)
+        ]
+
+    def _map_options(self, title: str) -> dict[str, Any]:
+        """Return the options of all maps: each language looks the same in every one of them."""
+        datasets = self.plan.config.datasets
+        codes = {code for task in self.tasks for code in self.languages(task)}
+        for item in self.tasks.values():
+            codes.update(datasets[item.wikipedia.dataset].languages)
+        languages = [self.plan.languages[code] for code in sorted(codes)]
+        return {
+            "title": title,
+            "names": {language.code: language.name for language in languages},
+            "genera": {language.code: language.genus for language in languages},
+        }
+
+    def _caption(self, name: str) -> str:
+        task, table = MAPS[name]
+        shown = " (left) and ".join(self.conditions(task, SCORES[table])).replace("_", " ")
+        vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
+        chosen = ", a random token of each" if task == "udpos" else ""
+        return (
+            f"**Tanti et al. 2021, t-SNE of {task.upper()}.** Vectors of {vectors} under {shown} "
+            "(right). Points are the sample of Appendix B: at most "
+            f"{self.tasks[task].points} {items} of each language and label, and "
+            f"{self.section.points_per_language} paragraphs of each language from Wikipedia"
+            f"{chosen}. According to the paper {_CLAIMS[table]} {_READING}"
+        )
+
+    def appendices(self) -> list[Artifact]:
+        """Return appendices A and B: examples of each set, points of the samples."""
+        examples = self._measurement(
+            "appendixA",
+            "count_examples",
+            cells=self._encoded_sets,
+            columns={"metric": "n_items"},
+            resources="count_examples",
+        )
+        points = self._measurement(
+            "appendixB",
+            "count_points",
+            cells=lambda: [
+                self.cells(task, ["initial"], clusters="clusters")[0] for task in self.tasks
+            ],
+            columns={"condition": "tsne_sample", "metric": "n_points"},
+        )
+        return [
+            _artifact("appendixA", "Examples of each set", [examples]),
+            _artifact("appendixB", "Points of the maps", [points]),
+        ]
+
+    def _encoded_sets(self) -> list[Cell]:
+        """Return the encoded sets that appendix A counts, their part in ``condition``."""
+        cells = []
+        for task, item in self.tasks.items():
+            run = self.run(task, "fine_tuned")
+            selection = run.specification["hyperparameters"].get("selection")
+            sets = [("train", run.specification["train"], {"selection": selection})]
+            search = cast(Any, self.plan.config.runs[run.family]).search
+            sets += [("dev", name, {"languages": codes}) for name, codes in search.evaluate.items()]
+            sets += [("test", item.test, {"languages": self.languages(task)})]
+            cells += [
+                Cell(task=task, condition=part, path=self.plan.examples(run, name), facts=facts)
+                for part, name, facts in sets
+            ]
+        # Every task has the same texts of Wikipedia.
+        return [*cells, Cell(task="wikipedia", condition="train", path=self._wikipedia(task))]
+
+    def _measurement(self, name: str, function: str, **more: Any) -> Measurement:
+        columns = {"model": self.section.model, **more.pop("columns", {})}
+        return Measurement(name, f"papers.tanti2021.measures:{function}", columns=columns, **more)
+
+
+def _artifact(name: str, title: str, measurements: Sequence[Measurement], **more: Any) -> Artifact:
+    """Return an artifact with a table of its measurements, if it has any."""
+    tables = [Table(name, [item.name for item in measurements])] if measurements else []
+    return Artifact(name, title=title, measurements=measurements, tables=tables, **more)
+
+
+def _measured(name: str) -> list[Cell]:
+    return [Cell(path=path("measurement", paper="tanti2021", name=name))]

@@ -1,0 +1,266 @@
+"""Figures 3 to 6: t-SNE maps of a task's labels, its languages, and Wikipedia's languages."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from mbert_atlas.analysis.measurements import read_measurements
+from mbert_atlas.cells import Cell
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.projection import (
+    Floats,
+    Look,
+    family_looks,
+    language_looks,
+    map_classes,
+    write_legend,
+)
+from mbert_atlas.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILION,
+    house_style,
+)
+from mbert_atlas.files import read_json, read_parquet
+from mbert_atlas.labels import label
+from mbert_atlas.schemas import PROJECTION
+
+# Inches. Nothing here depends on the data, so the places need no layout engine.
+_PANEL, _LEGEND, _GAP, _HEAD, _TITLE, _FOOT = 3.9, 2.1, 0.15, 0.3, 0.5, 0.3
+
+LABEL_LOOKS: dict[str, dict[str, Look]] = {
+    "udpos": {
+        **family_looks(
+            "open class",
+            {
+                "NOUN": VERMILION,
+                "PROPN": "#7F3C00",
+                "VERB": ORANGE,
+                "ADJ": PURPLE,
+                "ADV": "#A8104F",
+                "INTJ": "#E8837A",
+            },
+        ),
+        **family_looks(
+            "closed class",
+            {
+                "ADP": BLUE,
+                "AUX": "#4B2E83",
+                "CCONJ": SKY,
+                "DET": GREEN,
+                "NUM": "#5F7F00",
+                "PART": "#7C77D1",
+                "PRON": "#0B5351",
+                "SCONJ": "#1D3A8F",
+            },
+        ),
+        **family_looks("other", {"PUNCT": BLACK, "SYM": "#9C9C9C", "X": GREY}),
+    },
+    "xnli": family_looks(
+        "", {"entailment": BLUE, "neutral": "#8A8A8A", "contradiction": VERMILION}
+    ),
+}
+"""Labels by task. Of the UPOS tags, open classes are warm, closed ones cool, the others grey."""
+_LABEL_NAMES = {
+    "NOUN": "noun",
+    "PROPN": "proper noun",
+    "VERB": "verb",
+    "ADJ": "adjective",
+    "ADV": "adverb",
+    "INTJ": "interjection",
+    "ADP": "adposition",
+    "AUX": "auxiliary",
+    "CCONJ": "coordinator",
+    "DET": "determiner",
+    "NUM": "numeral",
+    "PART": "particle",
+    "PRON": "pronoun",
+    "SCONJ": "subordinator",
+    "PUNCT": "punctuation",
+    "SYM": "symbol",
+}
+
+
+class _Row(NamedTuple):
+    """A row of panels: which examples they show and what divides them into classes."""
+
+    key: str
+    dataset: str
+    column: str
+    title: str
+
+
+_ROWS = (
+    _Row("label", "target", "label", "{task} labels"),
+    _Row("language_target", "target", "language", "{task} languages"),
+    _Row("language_wikipedia", "wikipedia", "language", "Wikipedia languages"),
+)
+
+
+class Condition(NamedTuple):
+    """One column of panels.
+
+    Attributes:
+        name: in the panels' titles.
+        points: columns of :data:`mbert_atlas.schemas.PROJECTION`; labels of Wikipedia are null.
+        scores: percent, by row of panels (``label``, ``language_target``, ``language_wikipedia``)
+            and name; those that were measured.
+    """
+
+    name: str
+    points: pd.DataFrame
+    scores: Mapping[str, Mapping[str, float]]
+
+
+def draw_maps(
+    cells: Sequence[Cell], *, title: str, names: Mapping[str, str], genera: Mapping[str, str]
+) -> Figure:
+    """Draw the maps of a task under some conditions of one protocol and seed.
+
+    Args:
+        cells: one per condition, see :func:`read_condition`.
+        title: see :func:`map_grid`.
+        names: see :func:`map_grid`.
+        genera: see :func:`map_grid`.
+    """
+    return map_grid(
+        [read_condition(cell) for cell in cells],
+        title=title,
+        task=cells[0].task,
+        names=names,
+        genera=genera,
+        note=(
+            f"Protocol: {cells[0].protocol}. Macro F1: mean over seeds. "
+            f"Points, V-measure and AMI: seed {cells[0].seed}."
+        ),
+    )
+
+
+def read_condition(cell: Cell) -> Condition:
+    """Read what one column of panels shows.
+
+    Args:
+        cell: with the files ``points``, Parquet, columns
+            :data:`mbert_atlas.schemas.PROJECTION`; ``clusters``, JSON, by row of panels and
+            protocol ``v_measure`` and ``ami`` (0 to 1); ``scores``, measurements, of which
+            ``macro_f1_<row>`` over all languages are averaged over seeds.
+
+    Raises:
+        DataError: if ``points`` has other columns or ``clusters`` is missing or not JSON.
+    """
+    measured = read_measurements(cell.paths["scores"])
+    for column in ("condition", "task", "protocol"):
+        measured = measured[measured[column] == getattr(cell, column)]
+    pooled = measured[measured["target"] == ""].dropna(subset="value")
+    macro_f1 = pooled.groupby("metric")["value"].mean()
+    clusters = read_json(cell.paths["clusters"])
+    scores = {}
+    for row in _ROWS:
+        agreement = clusters.get(row.key, {}).get(cell.protocol, {})
+        percent = {
+            "macro F1": macro_f1.get(f"macro_f1_{row.key}"),
+            **{
+                name: 100 * agreement[key]
+                for name, key in (("V-measure", "v_measure"), ("AMI", "ami"))
+                if key in agreement
+            },
+        }
+        scores[row.key] = {name: value for name, value in percent.items() if value is not None}
+    points = read_parquet(cell.paths["points"], PROJECTION).to_pandas()
+    return Condition(label(cell.condition), points, scores)
+
+
+def map_grid(
+    conditions: Sequence[Condition],
+    *,
+    title: str,
+    task: str,
+    names: Mapping[str, str],
+    genera: Mapping[str, str],
+    note: str = "",
+) -> Figure:
+    """Draw a column of three panels per condition: target labels, target and Wikipedia languages.
+
+    Colour and marker of a language follow from ``genera`` alone, so they are the same in every
+    panel and in every figure that is given the same genera.
+
+    Args:
+        conditions: columns, from left to right.
+        title: goes above the figure.
+        task: udpos or xnli.
+        names: code to English name; a code without one stands alone in the legend.
+        genera: code of every language to genus; languages of one genus share a colour.
+        note: goes below the panels.
+
+    Raises:
+        AtlasError: if all points of a panel are missing, a coordinate is not finite, or a point
+            has an unknown language or label.
+    """
+    of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
+    width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
+    height = _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT
+    panels = [(row, condition) for row in _ROWS for condition in conditions]
+    with house_style():
+        figure = Figure(figsize=(width, height))
+        figure.suptitle(title, x=_GAP / width, y=1 - 0.1 / height, ha="left", va="top")
+        figure.text(_GAP / width, 0.1 / height, note, ha="left", va="bottom", fontsize=8)
+        for index, (row, condition) in enumerate(panels):
+            looks = of_label if row.column == "label" else of_language
+            axes = _add_axes(figure, *divmod(index, len(conditions)))
+            map_classes(axes, *_classes(condition, row, looks), looks)
+            heading = f"({string.ascii_lowercase[index]}) {row.title.format(task=task.upper())}"
+            scores = condition.scores.get(row.key, {}).items()
+            measured = ", ".join(f"{name} {value:.1f}%" for name, value in scores)
+            axes.set_title(f"{heading}, {condition.name}\n{measured}", fontsize=9)
+        present = {code for condition in conditions for code in condition.points["language"]}
+        of_present = {code: look for code, look in of_language.items() if code in present}
+        legends = (
+            (f"{task.upper()} labels", of_label, _LABEL_NAMES),
+            ("Languages, by genus", of_present, names),
+        )
+        for place, legend in enumerate(legends):
+            axes = _add_axes(figure, place, len(conditions), _LEGEND)
+            axes.set_axis_off()
+            write_legend(axes, *legend)
+    return figure
+
+
+def _add_axes(figure: Figure, row: int, column: int, width: float = _PANEL) -> Axes:
+    """Add axes in a row and column of the grid, ``width`` inches wide."""
+    size = figure.get_size_inches()
+    left = _GAP + column * (_PANEL + _GAP)
+    bottom = size[1] - _HEAD - (row + 1) * (_TITLE + _PANEL)
+    return figure.add_axes((left / size[0], bottom / size[1], width / size[0], _PANEL / size[1]))
+
+
+def _classes(
+    condition: Condition, row: _Row, looks: Mapping[str, Look]
+) -> tuple[Floats, npt.NDArray[np.object_]]:
+    """Return the points of a panel, shape (n, 2), and the class of each."""
+    shown = condition.points[condition.points["dataset"] == row.dataset]
+    points = shown[["x", "y"]].to_numpy(dtype=np.float64)
+    classes = shown[row.column].to_numpy(dtype=object)
+    unknown = sorted({str(name) for name in classes if name not in looks})
+    problem = ""
+    if shown.empty:
+        problem = f"has no points of dataset {row.dataset}"
+    elif not np.isfinite(points).all():
+        problem = "has a coordinate that is not a finite number"
+    elif unknown:
+        problem = f"has points of {row.column} {', '.join(unknown)}, not one of {', '.join(looks)}"
+    if problem:
+        raise AtlasError(f"map of {condition.name}: it {problem}; check the projection behind it.")
+    return points, classes
