@@ -1,4 +1,4 @@
-# Each verb sets up what it needs: Python packages go to .venv, at the versions of requirements.lock.
+# Each target installs what it needs: Python packages go to .venv, at the versions of requirements.lock.
 
 PYTHON ?= python3.11
 CORES ?= $(shell nproc)
@@ -8,18 +8,19 @@ VENV := .venv
 INSTALLED := $(VENV)/.installed
 PIP := $(VENV)/bin/python -m pip install --disable-pip-version-check
 SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
-# Rules and tests find the programs of the environment without its being activated.
+# Rules and tests find the programs of the environment without activating it.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-fast test-slurm test-demo test-cluster coverage lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-all test-fast test-demo-all \
+  test-cluster test-slurm coverage lint format lock clean
 
-help: ## this list
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 	@echo
 	@echo "CORES=$(CORES) CPUs to use   MIRROR=DIR folder with the upstream files (small)   PYTHON=$(PYTHON)"
 
-setup: $(INSTALLED) ## install everything into .venv (again only after requirements.lock has changed)
+setup: $(INSTALLED) ## install everything into .venv (again only if requirements.lock changed)
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import ensurepip, sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
@@ -31,46 +32,54 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
-demo: $(INSTALLED) ## first results in minutes: highlights and claims in miniature; no network, no GPU
+demo: $(INSTALLED) ## highlights and claims on synthetic data, in minutes; no network, no GPU
 	$(SNAKEMAKE) --configfile config/demo.yaml -- highlights
 	@echo "Start here: results/demo/highlights/index.html"
 
-demo-all: $(INSTALLED) ## the whole workflow in miniature, going on from what `demo` has made
+demo-all: $(INSTALLED) ## every table and figure on synthetic data; reuses the results of `demo`
 	$(SNAKEMAKE) --configfile config/demo.yaml -- all
 	$(SNAKEMAKE) --configfile config/demo.yaml --report results/demo/report.html -- all
 	@echo "Start here:                 results/demo/index.html"
 	@echo "Figures, tables, captions:  results/demo/report.html"
 
 small: MIRRORED := $(if $(MIRROR),--config mirror=$(abspath $(MIRROR)))
-small: $(INSTALLED) ## real data, truncated: 3.4 hours on two cores, as predicted (MIRROR=DIR, or the network)
+small: $(INSTALLED) ## real data, truncated: an estimated 3.4 hours on two cores (MIRROR=DIR or network)
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) -- all
 	$(SNAKEMAKE) --configfile config/small.yaml $(MIRRORED) --report results/small/report.html -- all
 	@echo "Start here: results/small/index.html"
 
-encoder: $(INSTALLED) ## train the encoders that the repository ships for the demo, and put them there
+encoder: $(INSTALLED) ## retrain the encoders that ship with the repository for the demo
 	$(SNAKEMAKE) --configfile config/demo.yaml --config use_shipped=false -- ship_encoders
 
-test: lint ## lint, then every test
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal -m "not alone"
-	$(MAKE) --jobs 2 --output-sync=target test-demo test-cluster
+# Tests of the demo share one copy of the repository, so that `test-all` reuses the results of `test`.
+export MBERT_ATLAS_DEMO := $(CURDIR)/.pytest_cache/demo
+PYTEST := $(VENV)/bin/python -m pytest
+QUICK := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(CORES) --dist worksteal -m "not (demo or demo_all or slurm)"
 
-# A cluster mostly waits, so its tests run beside those of the demo.
-test-demo: $(INSTALLED) ## the whole demo, and the tests of what it made
-	$(VENV)/bin/python -m pytest -m "alone and not slurm"
+test: lint ## lint, unit tests, dry runs, and the demo's highlights with their checks
+	$(QUICK)
+	rm -rf $(MBERT_ATLAS_DEMO)
+	$(PYTEST) -m demo
 
-test-cluster: $(INSTALLED) ## the demo on a SLURM cluster of its own (where one is installed)
-	$(VENV)/bin/python -m pytest -m "slurm and not slow"
+test-all: test ## `test`, then the whole demo and the demo on a disposable SLURM cluster
+	$(MAKE) --jobs 2 --output-sync=target test-demo-all test-cluster
 
-coverage: $(INSTALLED) ## what the tests reach that need no whole run of the demo (twice as slow as without)
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) --dist worksteal -m "not alone" \
-	  --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
+test-fast: $(INSTALLED) ## unit tests
+	OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(CORES) tests/unit
 
-test-fast: $(INSTALLED) ## the unit tests only
-	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest --numprocesses $(CORES) tests/unit
+test-demo-all: $(INSTALLED)
+	$(PYTEST) -m demo_all
 
-test-slurm: $(INSTALLED) ## faults on a SLURM cluster of its own: an hour (root, Debian 12)
+# Jobs on the cluster mostly wait, so these tests run alongside those of the demo.
+test-cluster: $(INSTALLED)
+	$(PYTEST) -m "slurm and not slow"
+
+test-slurm: $(INSTALLED) ## fault injection on a disposable SLURM cluster: an hour (root, Debian 12)
 	tests/slurm/dev_cluster.sh install
-	$(VENV)/bin/python -m pytest -m slow tests/slurm
+	$(PYTEST) -m slow tests/slurm
+
+coverage: $(INSTALLED) ## line coverage of the unit tests and dry runs
+	$(QUICK) --cov --cov-report=term-missing:skip-covered --cov-fail-under=85
 
 lint: $(INSTALLED) ## ruff, snakefmt, mypy, snakemake --lint
 	$(VENV)/bin/ruff check .
@@ -79,13 +88,13 @@ lint: $(INSTALLED) ## ruff, snakefmt, mypy, snakemake --lint
 	$(VENV)/bin/mypy
 	$(SNAKEMAKE) --configfile config/demo.yaml --lint
 
-format: $(INSTALLED) ## rewrite the sources as lint wants them
+format: $(INSTALLED) ## reformat the sources
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/snakefmt Snakefile workflow
 
-# torch pins its CUDA packages itself, and a build without CUDA has none: they stay out of the lock.
-lock: ## resolve requirements.in anew (in a fresh environment) and write requirements.lock
+# torch pins its own CUDA packages and a CPU build has none, so the lock leaves them out.
+lock: ## resolve requirements.in in a fresh environment and write requirements.lock
 	$(PYTHON) -m venv --clear $(VENV)-lock
 	$(VENV)-lock/bin/python -m pip install --upgrade pip setuptools setuptools_scm
 	$(VENV)-lock/bin/python -m pip install --no-build-isolation --requirement requirements.in
@@ -97,6 +106,6 @@ lock: ## resolve requirements.in anew (in a fresh environment) and write require
 	  requirements.lock envs/mbert-atlas.yaml > envs/mbert-atlas.yaml.new
 	mv envs/mbert-atlas.yaml.new envs/mbert-atlas.yaml
 
-clean: ## remove the demo's results and all caches; other results stay
+clean: ## remove the demo's results and all caches; keep other results
 	rm -rf results/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -not -path './$(VENV)/*' -exec rm -rf {} +

@@ -1,21 +1,19 @@
 """The adjustment step of this project against a straightforward implementation of it.
 
-The baseline does, at every step, what comes to mind first: it tokenises each word on its own,
-averages the pieces word by word in a loop, runs the original encoder beside the adjusted one, pads
-to the longest sentence, and works through the batch by 4 sentence pairs. Both start from the same
-random encoder and take the same sentence pairs of the miniature, in one run, taking turns. Printed
-are sentence pairs per second, the ratio, and the loss of the same batch in both (without dropout,
-fp32).
+At every step the baseline tokenises word by word, averages subwords in a loop, runs the original
+encoder next to the adjusted one, pads to the longest sentence, and splits the batch into 4 sentence
+pairs at a time. Both start from the same random encoder and train on the same synthetic sentence
+pairs, taking turns. Printed are sentence pairs per second, the ratio, and the loss of the same
+batch in both (without dropout, fp32).
 
-The ratio depends on the encoder's size: both must run the same encoder forwards and backwards over
-both sides (6 parts of arithmetic; the baseline's second encoder makes it 7), so that only what is
-beside the arithmetic can be saved, and from 4 layers of 256 on a CPU spends most of its time in it.
-It depends on the protocol: ``published`` keeps the order of the sample, so that sentences of all
-lengths meet, and has dropout, which costs both the same.
-Also printed is the share of this project's steps that is forward and backward passes alone, over
-the same number of pieces without padding: all that is left to save is the rest.
-This project's tokenising and the original's English vectors come before the steps, once; their
-time is shown apart, and a second ratio counts it in.
+The ratio depends on the size of the encoder: both have to run the same encoder forwards and
+backwards over both sides (6 units of arithmetic; 7 with the baseline's second encoder), and from 4
+layers of 256 on, a CPU spends most of its time there. It depends on the protocol: ``published``
+keeps the order of the sample, so that batches mix sentences of all lengths, and uses dropout, which
+costs both the same. Also printed is the fraction of this project's steps spent in bare forward and
+backward passes, over the same number of subwords without padding: only the rest can be saved.
+This project tokenises and computes the original's English vectors once, before the steps; a second
+ratio includes that time.
 
     python benchmarks/adjustment.py                          # the demo's encoder
     python benchmarks/adjustment.py --protocol published
@@ -27,22 +25,16 @@ from __future__ import annotations
 import argparse
 import copy
 import logging
-import os
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import median
+from typing import Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads leave a busy machine alone
-
+import common
 import numpy as np
 import torch
-from transformers import BertConfig, BertModel
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from transformers import BertModel
 
 from mbert_atlas.alignment import align, encode_word_pairs, word_pairs
 from mbert_atlas.batching import epoch_batches
@@ -81,16 +73,13 @@ def main() -> None:
         describe(ours, options)
         report_equal_loss(theirs, ours, specification)
         contenders = {
-            "straightforward": theirs,
-            "this project": ours,
-            "bare passes": BarePasses(ours),
+            "straightforward": theirs.run,
+            "this project": ours.run,
+            "bare passes": ours.bare_passes,
         }
-        for contender in contenders.values():
-            contender.run(warm_up=True)
-        times: dict[str, list[Seconds]] = {name: [] for name in contenders}
-        for _ in range(options.repeats):
-            for name, contender in contenders.items():
-                times[name].append(contender.run())
+        for run in contenders.values():
+            run(warm_up=True)
+        times = common.take_turns(contenders, options.repeats)
         report_speed(times, ours.preparation, len(ours.examples))
 
 
@@ -107,20 +96,21 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    smallest = {"sentences": 40, "hidden": 16, "layers": 1, "vocabulary": 200, "repeats": 1}
+    return common.parse(parser, **smallest)
 
 
 def make_specification(options: argparse.Namespace) -> Adjustment:
-    """Return the asked protocol with the asked number of sentences and token budget."""
-    own = getattr(load(root=Path(__file__).parents[1]).runs["adjusted"], options.protocol)
+    """Return the protocol with the requested number of sentences and token budget."""
+    own = getattr(load(root=common.ROOT).runs["adjusted"], options.protocol)
     budget = {"token_budget": options.token_budget}
     changes = {"optimisation": own.optimisation.model_copy(update=budget)}
     return own.model_copy(update={"sentences": options.sentences} | changes)
 
 
 def prepare(folder: Path, options: argparse.Namespace) -> None:
-    """Make the bitext of the miniature, its word pairs, a tokenizer and a random encoder."""
-    sizes = dict.fromkeys(MiniatureSizes.model_fields, 4)
+    """Write a synthetic bitext, its word pairs, a tokenizer and a random encoder."""
+    sizes = {name: 4 for name, field in MiniatureSizes.model_fields.items() if field.default > 1}
     sizes["bitext_sentences"] = 2 * options.sentences
     code = options.language
     write_miniature(
@@ -149,12 +139,10 @@ def prepare(folder: Path, options: argparse.Namespace) -> None:
     train_wordpiece(map(" ".join, words), folder / "tokenizer", options.vocabulary)
     torch.manual_seed(options.seed)
     dropout = options.dropout if options.protocol == "published" else 0.0
-    config = BertConfig(
-        vocab_size=len(load_tokenizer(folder / "tokenizer")),
-        hidden_size=options.hidden,
-        num_hidden_layers=options.layers,
-        num_attention_heads=max(1, options.hidden // 64),
-        intermediate_size=4 * options.hidden,
+    config = common.bert_config(
+        options.layers,
+        options.hidden,
+        len(load_tokenizer(folder / "tokenizer")),
         hidden_dropout_prob=dropout,
         attention_probs_dropout_prob=dropout,
     )
@@ -190,7 +178,7 @@ class WordVectors(torch.nn.Module):
 
 
 class Straightforward:
-    """The baseline: everything again at every step."""
+    """The baseline: recomputes everything at every step."""
 
     def __init__(
         self, folder: Path, specification: Adjustment, options: argparse.Namespace
@@ -238,13 +226,13 @@ class Straightforward:
         return total
 
     def loss(self, count: int) -> float:
-        """Return the loss of the first sentence pairs, not at the original but beside it."""
+        """Return the loss of the first sentence pairs at slightly different weights."""
         model = WordVectors(self.folder / "encoder").eval()
-        beside(model.encoder)
+        perturb(model.encoder)
         with torch.no_grad():
             return self.batch_loss(model, self.examples[:count], learn=False)
 
-    def run(self, warm_up: bool = False) -> Seconds:
+    def run(self, warm_up: bool = False) -> common.Seconds:
         """Train for one epoch (on two batches to warm up); return the time of the steps."""
         size, model = self.optimisation.batch_size, WordVectors(self.folder / "encoder").train()
         optimiser = torch.optim.Adam(
@@ -261,7 +249,7 @@ class Straightforward:
                 optimiser.step()
                 optimiser.zero_grad()
 
-        return timed(steps)
+        return common.timed(steps)[0]
 
 
 class Project:
@@ -281,19 +269,19 @@ class Project:
             self.model, self.examples = sample.model, sample.examples
 
         self.preparation = {
-            "tokenising": timed(tokenise).wall,
-            "vectors of the original": timed(reference).wall,
+            "tokenising": common.timed(tokenise)[0].wall,
+            "vectors of the original": common.timed(reference)[0].wall,
         }
 
     def loss(self, count: int) -> float:
-        """Return the loss of the first sentence pairs, not at the original but beside it."""
+        """Return the loss of the first sentence pairs at slightly different weights."""
         model, objective = copy.deepcopy(self.model).eval(), AdjustmentObjective(self.specification)
-        beside(model)
+        perturb(model)
         batch = self.examples.collate(np.arange(count))
         with torch.no_grad():
             return objective.loss(model, batch, objective.weight(batch)).item()
 
-    def run(self, warm_up: bool = False) -> Seconds:
+    def run(self, warm_up: bool = False) -> common.Seconds:
         """Train for one epoch (however short); return the time of the steps.
 
         That is from the first batch to the end of the epoch, without what the loop does once.
@@ -312,32 +300,25 @@ class Project:
         )
         return clock.seconds
 
-
-class BarePasses:
-    """Forward and backward passes of the same steps, each over rows of equal length."""
-
-    def __init__(self, ours: Project) -> None:
-        self.model, settings = copy.deepcopy(ours.model).train(), ours.specification.optimisation
-        if not ours.specification.dropout_in_training:
-            switch_off_dropout(self.model)
-        sides = (ours.examples.source_ids.lengths, ours.examples.target_ids.lengths)
-        self.batches = []
+    def bare_passes(self, warm_up: bool = False) -> common.Seconds:
+        """Take forward and backward passes of the same steps, over rows of equal length."""
+        model, settings = copy.deepcopy(self.model).train(), self.specification.optimisation
+        if not self.specification.dropout_in_training:
+            switch_off_dropout(model)
+        sides = (self.examples.source_ids.lengths, self.examples.target_ids.lengths)
+        batches = []
         for rows in epoch_batches(
-            ours.examples.lengths, settings.batch_size, settings.order, ours.options.seed, 0
+            self.examples.lengths, settings.batch_size, settings.order, self.options.seed, 0
         ):
             length = round(sum(lengths[rows].sum() for lengths in sides) / (2 * len(rows)))
             shape = (2 * len(rows), length)
-            self.batches.append(torch.randint(5, ours.model.config.vocab_size, shape))
+            batches.append(torch.randint(5, model.config.vocab_size, shape))
 
-    def run(self, warm_up: bool = False) -> Seconds:
-        """Take the passes of one epoch (of two steps to warm up); return their time."""
-        return timed(lambda: self.passes(2 if warm_up else None))
+        def loss(model: Any, ids: torch.Tensor) -> torch.Tensor:
+            return model(input_ids=ids).last_hidden_state.square().mean()
 
-    def passes(self, count: int | None) -> None:
-        """Compute and drop the gradients of the first steps, or all."""
-        for input_ids in self.batches[:count]:
-            self.model(input_ids=input_ids).last_hidden_state.square().mean().backward()
-            self.model.zero_grad()
+        some = batches[:2] if warm_up else batches
+        return common.timed(lambda: common.passes(model, some, loss))[0]
 
 
 class Clock(Method):
@@ -345,18 +326,17 @@ class Clock(Method):
 
     def __init__(self, examples: AlignedSentences) -> None:
         self.examples, self.lengths = examples, examples.lengths
-        self.begin: Seconds | None = None
-        self.seconds = Seconds(0.0, 0.0)
+        self.begin: common.Seconds | None = None
+        self.seconds = common.Seconds(0.0, 0.0)
 
     def collate(self, indices: np.ndarray) -> Any:
         """Return the batch."""
-        self.begin = self.begin or now()
+        self.begin = self.begin or common.now()
         return self.examples.collate(indices)
 
     def end_epoch(self, epoch: int, model: Any) -> None:
         """Take the time since the first batch."""
-        end = now()
-        self.seconds = Seconds(end.wall - self.begin.wall, end.processor - self.begin.processor)
+        self.seconds = common.now().since(self.begin)
 
 
 def sampled(folder: Path, specification: Adjustment, seed: int) -> np.ndarray:
@@ -365,40 +345,22 @@ def sampled(folder: Path, specification: Adjustment, seed: int) -> np.ndarray:
     return sample_sentences(pairs, len(store.ragged("source_ids")), specification, seed)
 
 
-def beside(encoder: torch.nn.Module) -> None:
-    """Move an encoder a little, so that the regulariser is not zero."""
+def perturb(encoder: torch.nn.Module) -> None:
+    """Change the weights a little, so that the regulariser is not zero."""
     random = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in encoder.parameters():
             parameter.add_(0.01 * torch.randn(parameter.shape, generator=random))
 
 
-class Seconds(NamedTuple):
-    """Wall and processor time of one run."""
-
-    wall: float
-    processor: float  # of all threads together; says more than the wall on a busy machine
-
-
-def now() -> Seconds:
-    return Seconds(time.perf_counter(), time.process_time())
-
-
-def timed(action: Callable[[], Any]) -> Seconds:
-    start = now()
-    action()
-    end = now()
-    return Seconds(end.wall - start.wall, end.processor - start.processor)
-
-
 def describe(ours: Project, options: argparse.Namespace) -> None:
-    pieces = ours.examples.lengths / 2
+    subwords = ours.examples.lengths / 2
     parameters = sum(p.numel() for p in ours.model.parameters()) / 1e6
     print(
         f"CPU, {options.threads} threads; {options.layers} layers x {options.hidden}, "
         f"{parameters:.1f} M parameters; {len(ours.examples)} sentence pairs "
         f"en-{options.language}, {ours.examples.pairs} word pairs, "
-        f"{pieces.mean():.1f} pieces in the longer sentence of a pair",
+        f"{subwords.mean():.1f} subwords in the longer sentence of a pair",
         flush=True,
     )
 
@@ -417,27 +379,25 @@ def report_equal_loss(theirs: Straightforward, ours: Project, specification: Adj
 
 
 def report_speed(
-    times: dict[str, list[Seconds]], preparation: dict[str, float], pairs: int
+    times: dict[str, list[common.Seconds]], preparation: dict[str, float], pairs: int
 ) -> None:
     for name, seconds in times.items():
-        middle = statistics.median(time.wall for time in seconds)
-        shown = ", ".join(f"{time.wall:.2f} ({time.processor:.2f})" for time in seconds)
+        middle = median(time.wall for time in seconds)
+        shown = ", ".join(map(str, seconds))
         print(f"{name:>15}: {pairs / middle:8.1f} sentence pairs/s; wall (processor) s: {shown}")
     shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in preparation.items())
     print(f"once, before the steps of this project: {shown}")
-    steps = zip(times["bare passes"], times["this project"], strict=True)
-    share = statistics.median(bare.processor / ours.processor for bare, ours in steps)
-    print(f"share of this project's processor time that is bare passes: {share:.2f}")
-    turns = list(zip(times["straightforward"], times["this project"], strict=True))
+    theirs, ours = times["straightforward"], times["this project"]
+    share = common.ratio(times["bare passes"], ours, "processor")
+    print(f"bare passes as a fraction of this project's processor time: {share:.2f}")
     once = sum(preparation.values())
-    for title, ratios in {
-        "sentence pairs per second of the steps": [a.wall / b.wall for a, b in turns],
-        "processor time of the steps": [a.processor / b.processor for a, b in turns],
-        "sentence pairs per second, preparation counted in": [
-            a.wall / (b.wall + once) for a, b in turns
-        ],
+    whole = [time._replace(wall=time.wall + once) for time in ours]
+    for title, ratio in {
+        "sentence pairs per second of the steps": common.ratio(theirs, ours),
+        "processor time of the steps": common.ratio(theirs, ours, "processor"),
+        "sentence pairs per second, preparation included": common.ratio(theirs, whole),
     }.items():
-        print(f"ratio, {title}: {statistics.median(ratios):.2f}")
+        print(f"ratio, {title}: {ratio:.2f}")
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import common
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -76,6 +76,13 @@ def write_text(bitext: Path, text: Path) -> None:
     text.write_text("".join(lines), encoding="utf-8")
 
 
+def with_children(run: Callable[[], object]) -> common.Seconds:
+    """Time a call; its processor time includes that of child processes."""
+    before = sum(os.times()[:4])
+    time, _ = common.timed(run)
+    return time._replace(processor=sum(os.times()[:4]) - before)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bitext", type=Path, help="Parquet of schema BITEXT; default: synthetic")
@@ -86,7 +93,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--fast-align", default="fast_align", help="binary, by name or path")
     parser.add_argument("--atools", default="atools", help="binary, by name or path")
-    arguments = parser.parse_args()
+    arguments = common.parse(parser, sentences=30, threads=1, rounds=1)
     gold = read_gold(arguments.gold, arguments.gold_format) if arguments.gold else []
     binary, threads = shutil.which(arguments.fast_align), arguments.threads
 
@@ -106,15 +113,10 @@ def main() -> None:
             text, atools = folder / "text", shutil.which(arguments.atools)
             write_text(bitext, text)
             contestants["binary"] = lambda: call_binary(binary, atools, text, folder, threads)
-        seconds: dict[str, float] = {}
-        processor: dict[str, float] = {}
-        for _ in range(arguments.rounds):
-            for contestant, run in contestants.items():
-                start, before = time.perf_counter(), sum(os.times()[:4])
-                run()
-                elapsed, used = time.perf_counter() - start, sum(os.times()[:4]) - before
-                seconds[contestant] = min(elapsed, seconds.get(contestant, elapsed))
-                processor[contestant] = min(used, processor.get(contestant, used))
+        turns = {name: lambda run=run: with_children(run) for name, run in contestants.items()}
+        times = common.take_turns(turns, arguments.rounds)
+        seconds = {name: min(time.wall for time in rounds) for name, rounds in times.items()}
+        processor = {name: min(time.processor for time in rounds) for name, rounds in times.items()}
         print(f"{pq.read_metadata(bitext).num_rows} sentence pairs, {threads} threads")
         for contestant, elapsed in seconds.items():
             ratio = ""

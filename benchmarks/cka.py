@@ -1,14 +1,14 @@
 """How much faster is CKA of languages by layer than the straightforward way? Ratios of one run.
 
-Arithmetic alone: pairs x layers of cached vectors, one product X X' per language and layer, against
-n x n kernels with products by an explicit centring matrix, computed for each of the three sums of
-every pair and layer. The straightforward way is timed on some pairs and layers, and scaled up; both
-give the same values. Here the intervals are included, which the straightforward way lacks.
+Arithmetic: pairs x layers of cached vectors, one product X X' per language and layer, against n x n
+kernels with products by an explicit centring matrix, recomputed for each of the three sums of every
+pair and layer. The straightforward way is timed on some pairs and layers, and scaled up; both give
+the same values. Our time includes the intervals, which the straightforward way lacks.
 
-The whole, encoding included: a random BERT reads every sentence of all languages in one pass over
-batches of similar length, for all layers; against one sentence at a time, again for every layer,
-timed on some sentences of one layer and scaled up. The last line adds the arithmetic of as many
-layers as this BERT has.
+Total with encoding: a random BERT encodes every sentence of all languages in one pass over batches
+of similar length, for all layers; against one sentence at a time, repeated for every layer, timed
+on some sentences of one layer and scaled up. The last line adds the arithmetic of as many layers as
+this BERT has.
 
     OMP_NUM_THREADS=1 python benchmarks/cka.py [--size 128x4] [--sentences 1000]
 """
@@ -16,19 +16,12 @@ layers as this BERT has.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy and torch look
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+import common
 import numpy as np
 import torch
-from transformers import BertConfig, BertModel
+from transformers import BertModel
 
 from mbert_atlas.analysis.similarity import Kernel, compare, kernels
 from mbert_atlas.arrays import Ragged
@@ -43,8 +36,8 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=13, help="of the cached vectors")
     parser.add_argument("--pairs", type=int, default=16, help="one language against so many others")
     parser.add_argument("--timed", type=int, default=3, help="cells timed the straightforward way")
-    options = parser.parse_args()
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    smallest = {"sentences": 30, "dims": 9, "layers": 2, "pairs": 2, "timed": 1, "size": "16x1"}
+    options = common.parse(parser, **smallest)
     n, dims, layers, pairs = options.sentences, options.dims, options.layers, options.pairs
     random = np.random.default_rng(0)
     # The languages of a layer share their meanings; one layer stands for all.
@@ -54,18 +47,19 @@ def main() -> None:
     ]
     cells = pairs * layers
     print(f"{pairs} pairs x {layers} layers, {n} sentences, {dims} dims")
-    print("\narithmetic alone           seconds    ratio")
+    print("\narithmetic                 seconds    ratio")
+    some = vectors[1 : options.timed + 1]
     slow = {
-        name: seconds(lambda by=by: [by(vectors[0], y) for y in vectors[1 : options.timed + 1]])
+        name: common.timed(lambda by=by: [by(vectors[0], other) for other in some])
         for name, by in (("linear", plain_linear), ("rbf", plain_rbf))
     }
-    expected = {name: found for name, (_, found) in slow.items()}
-    slow_seconds = {name: took / options.timed * cells for name, (took, _) in slow.items()}
+    expected = {name: values for name, (_, values) in slow.items()}
+    slow_seconds = {name: time.wall / options.timed * cells for name, (time, _) in slow.items()}
     for name, took in slow_seconds.items():
         line(f"straightforward, {name}", took)
-    linear, found = seconds(lambda: linear_of_all(vectors))
-    every, by_measure = seconds(lambda: all_measures(vectors))
-    assert np.allclose(found[: options.timed], expected["linear"], atol=1e-8)
+    (linear, _), of_all = common.timed(lambda: linear_of_all(vectors))
+    (every, _), by_measure = common.timed(lambda: all_measures(vectors))
+    assert np.allclose(of_all[: options.timed], expected["linear"], atol=1e-8)
     for name, values in expected.items():
         measured = [estimates[f"cka_{name}"].value for estimates in by_measure]
         assert np.allclose(measured[: options.timed], values, atol=1e-8)
@@ -75,13 +69,6 @@ def main() -> None:
     size, depth = map(int, options.size.split("x"))
     arithmetic = linear * (depth + 1), slow_seconds["linear"] / layers * (depth + 1)
     encoding(size, depth, (pairs + 1) * n, *arithmetic)
-
-
-def seconds(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Return how long a call takes, and what it gives."""
-    started = time.perf_counter()
-    found = function()
-    return time.perf_counter() - started, found
 
 
 def line(name: str, took: float, against: float | None = None) -> None:
@@ -129,21 +116,13 @@ def encoding(
     size: int, depth: int, sentences: int, fast_arithmetic: float, slow_arithmetic: float
 ) -> None:
     torch.manual_seed(0)
-    model = BertModel(
-        BertConfig(
-            vocab_size=1000,
-            hidden_size=size,
-            num_hidden_layers=depth,
-            num_attention_heads=max(1, size // 64),
-            intermediate_size=4 * size,
-        )
-    ).eval()
+    model = BertModel(common.bert_config(depth, size, 1000)).eval()
     random = np.random.default_rng(1)
     lengths = np.clip(random.gamma(4, 8, sentences).astype(int), 4, 200)
     ids = Ragged.from_rows([random.integers(5, 1000, length) for length in lengths], np.int32)
     rows, starts = np.arange(len(ids)), np.ones(len(ids), dtype=np.int64)
     every = list(range(depth + 1))
-    fast, _ = seconds(
+    (fast, _), _ = common.timed(
         lambda: span_vectors(
             model, ids, rows, starts, ids.lengths - 1, aggregation="mean", layers=every
         )
@@ -156,10 +135,9 @@ def encoding(
                 text = torch.from_numpy(ids[row].astype(np.int64))[None]
                 model(text, output_hidden_states=True).hidden_states[-1][0, 1:-1].mean(0).numpy()
 
-    took, _ = seconds(one_by_one)
-    once = took / len(some) * len(ids)
+    once = common.timed(one_by_one)[0].wall / len(some) * len(ids)
     slow = once * len(every)
-    print(f"\nwhole, BERT of {size} x {depth:<4}   seconds    ratio")
+    print(f"\ntotal, BERT of {size} x {depth:<4}   seconds    ratio")
     line("one by one, by layer", slow)
     line("one by one, all layers", once, slow)
     line("one pass in batches", fast, slow)

@@ -2,8 +2,8 @@
 
 Same model, weights, data, epochs, batch size, learning rate and precision, in one run, taking
 turns; prints examples and tokens per second, their ratio, and the loss of the same batch in both.
-Also printed is the share of this loop's steps that is forward and backward passes alone, over the
-same number of pieces without padding: all that is left to save is the rest.
+Also printed is the fraction of this loop's steps spent in bare forward and backward passes, over
+the same number of subwords without padding: only the rest can be saved.
 
     python benchmarks/finetune.py            # on a CPU: a small BERT on 2 threads
     python benchmarks/finetune.py            # where a GPU is found: a BERT of mBERT's size, bf16
@@ -14,17 +14,14 @@ from __future__ import annotations
 import argparse
 import copy
 import logging
-import os
-import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from statistics import median
+from typing import Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads leave a busy machine alone
-
+import common
 import numpy as np
 import torch
 from transformers import (
@@ -34,8 +31,6 @@ from transformers import (
     Trainer,
     TrainingArguments,
 )
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.batching import epoch_batches
@@ -77,13 +72,11 @@ def main() -> None:
             "this loop": OurTraining(model, rows, labels, options, gpu),
         }
         report_equal_loss(contenders, options.batch_size)
-        contenders["bare passes"] = BarePasses(contenders["this loop"].model, lengths, options)
-        for contender in contenders.values():
-            contender.run(warm_up=True)
-        seconds: dict[str, list[Seconds]] = {name: [] for name in contenders}
-        for _ in range(options.repeats):
-            for name, contender in contenders.items():
-                seconds[name].append(contender.run())
+        runs = {name: contender.run for name, contender in contenders.items()}
+        runs["bare passes"] = BarePasses(contenders["this loop"].model, lengths, options).run
+        for run in runs.values():
+            run(warm_up=True)
+        seconds = common.take_turns(runs, options.repeats)
     report_speed(seconds, options, int(lengths.sum()))
 
 
@@ -95,20 +88,19 @@ def parse(gpu: bool) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    return common.parse(parser, examples=12, batch_size=4, repeats=1, threads=1)
 
 
 def make_config(gpu: bool, vocabulary: int) -> BertConfig:
-    """Return mBERT's size (the configuration's defaults) for a GPU, a small one for a CPU."""
-    size: dict[str, Any] = {} if gpu else {"num_hidden_layers": 4, "num_attention_heads": 4}
-    if not gpu:
-        size |= {"hidden_size": 256, "intermediate_size": 1024}
-    return BertConfig(vocab_size=vocabulary, num_labels=LABELS, attn_implementation="sdpa", **size)
+    """Return a configuration of mBERT's size for a GPU, a small one for a CPU."""
+    layers, hidden = (12, 768) if gpu else (4, 256)
+    kind = {"num_labels": LABELS, "attn_implementation": "sdpa"}
+    return common.bert_config(layers, hidden, vocabulary, **kind)
 
 
 def make_rows(random: np.random.Generator, count: int, vocabulary: int) -> list[np.ndarray]:
     """Return token ids with lengths spread like those of XNLI pairs and UD sentences, 5 to 128."""
-    lengths = np.clip(random.lognormal(np.log(32), 0.6, count), 5, 128).astype(int)
+    lengths = common.text_lengths(random, 32, count, 5, 128)
     first = len(SPECIAL_TOKENS)
     return [
         np.concatenate([[2], random.integers(first, vocabulary, length - 2), [3]])
@@ -121,8 +113,8 @@ class TheirTraining:
 
     def __init__(self, model, rows, labels, options, gpu, folder) -> None:
         self.model, self.options, self.gpu, self.folder = model, options, gpu, folder
-        pieces = [*SPECIAL_TOKENS, *(f"w{n}" for n in range(model.config.vocab_size - 5))]
-        (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", "utf-8")
+        subwords = [*SPECIAL_TOKENS, *(f"w{n}" for n in range(model.config.vocab_size - 5))]
+        (folder / "vocab.txt").write_text("\n".join(subwords) + "\n", "utf-8")
         tokenizer_from_vocabulary(folder / "vocab.txt", folder / "tokenizer")
         self.tokenizer = load_tokenizer(folder / "tokenizer")
         self.data = [
@@ -153,7 +145,7 @@ class TheirTraining:
         trainer.remove_callback(PrinterCallback)
         return trainer
 
-    def run(self, warm_up: bool = False) -> Seconds:
+    def run(self, warm_up: bool = False) -> common.Seconds:
         """Train a copy of the model (on two batches to warm up); return the seconds."""
         trainer = self.trainer(self.data[: 2 * self.options.batch_size] if warm_up else self.data)
         return timed(trainer.train)
@@ -183,7 +175,7 @@ class OurTraining:
         }
         return TextExamples(TokenStore(arrays, {"pad_id": 0}), pad_multiple=8 if self.gpu else 1)
 
-    def run(self, warm_up: bool = False) -> Seconds:
+    def run(self, warm_up: bool = False) -> common.Seconds:
         """Train a copy of the model (on two batches to warm up); return the seconds."""
         model = copy.deepcopy(self.model)
         examples = self.examples(2 * self.options.batch_size if warm_up else None)
@@ -230,32 +222,29 @@ class BarePasses:
                 {"input_ids": ids.to(self.device), "labels": labels.to(self.device)}
             )
 
-    def run(self, warm_up: bool = False) -> Seconds:
+    def run(self, warm_up: bool = False) -> common.Seconds:
         """Take the passes of all epochs (of two steps to warm up); return the seconds."""
         return timed(lambda: self.passes(2 if warm_up else None))
 
     def passes(self, count: int | None) -> None:
         """Compute and drop the gradients of the first steps, or all."""
-        for batch in self.batches[:count] * self.epochs:
-            with autocast("auto", self.device):
-                loss = CrossEntropy().loss(self.model, batch, len(batch["labels"]))
-            loss.backward()
-            self.model.zero_grad()
+        common.passes(self.model, self.batches[:count] * self.epochs, self.loss)
+
+    def loss(self, model: EncoderWithHead, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Return the loss of a batch in the precision of the device."""
+        with autocast("auto", self.device):
+            return CrossEntropy().loss(model, batch, len(batch["labels"]))
 
 
-class Seconds(NamedTuple):
-    """Wall and processor time of one run."""
+def timed(action: Callable[[], Any]) -> common.Seconds:
+    """Return the time of an action, to the end of what it started on a GPU."""
 
-    wall: float
-    processor: float  # of all threads together; says more than the wall on a busy machine
+    def whole() -> None:
+        action()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
 
-
-def timed(action: Callable[[], Any]) -> Seconds:
-    wall, processor = time.perf_counter(), time.process_time()
-    action()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return Seconds(time.perf_counter() - wall, time.process_time() - processor)
+    return common.timed(whole)[0]
 
 
 def report_equal_loss(contenders: dict[str, Any], count: int) -> None:
@@ -268,24 +257,22 @@ def report_equal_loss(contenders: dict[str, Any], count: int) -> None:
 
 
 def report_speed(
-    seconds: dict[str, list[Seconds]], options: argparse.Namespace, tokens: int
+    seconds: dict[str, list[common.Seconds]], options: argparse.Namespace, tokens: int
 ) -> None:
     for name, times in seconds.items():
-        middle = statistics.median(time.wall for time in times)
-        shown = ", ".join(f"{time.wall:.2f} ({time.processor:.2f})" for time in times)
+        middle = median(time.wall for time in times)
+        shown = ", ".join(map(str, times))
         print(
             f"{name:>9}: {options.epochs * options.examples / middle:8.1f} examples/s "
             f"{options.epochs * tokens / middle:9.0f} tokens/s; wall (processor) seconds: {shown}"
         )
-    turns = list(zip(seconds["Trainer"], seconds["this loop"], strict=True))
-    wall = statistics.median(theirs.wall / ours.wall for theirs, ours in turns)
-    processor = statistics.median(theirs.processor / ours.processor for theirs, ours in turns)
-    pairs = zip(seconds["bare passes"], seconds["this loop"], strict=True)
-    share = statistics.median(bare.processor / ours.processor for bare, ours in pairs)
-    print(f"share of this loop's processor time that is bare passes: {share:.2f}")
+    theirs, ours = seconds["Trainer"], seconds["this loop"]
+    share = common.ratio(seconds["bare passes"], ours, "processor")
+    print(f"bare passes as a fraction of this loop's processor time: {share:.2f}")
     print(
-        f"ratio of examples per second, median over {options.repeats} turns: {wall:.2f} "
-        f"(of processor time: {processor:.2f})"
+        f"ratio of examples per second, median over {options.repeats} turns: "
+        f"{common.ratio(theirs, ours):.2f} "
+        f"(of processor time: {common.ratio(theirs, ours, 'processor'):.2f})"
     )
 
 

@@ -1,7 +1,7 @@
-"""What a job pays before its first line of work: CPU seconds of its imports, all threads together.
+"""CPU seconds, over all threads, that the imports of a job take before its first line of work.
 
 Each kind of job is a fresh process that imports what Snakemake and the job's script import, in
-turns with one that imports torch alone; printed are medians and ratios to torch.
+turns with one that imports only torch; printed are medians and ratios to torch.
 
     python benchmarks/imports.py
     python benchmarks/imports.py --repeats 9 finetune plot_transfer
@@ -16,10 +16,10 @@ import resource
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-SCRIPTS = ROOT / "workflow/scripts"
+import common
+
+SCRIPTS = common.ROOT / "workflow/scripts"
 TORCH = "torch alone"
 JOBS = [
     "finetune",
@@ -43,8 +43,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("jobs", nargs="*", default=JOBS, help="names of scripts")
     parser.add_argument("--repeats", type=int, default=5)
-    options = parser.parse_args()
+    options = common.parse(parser, repeats=1)
     programs = {TORCH: "import torch"} | {job: imports(job) for job in options.jobs}
+    if options.smallest:
+        programs = {name: programs[name] for name in (TORCH, "scorecard")}
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     for turn in range(options.repeats + 1):
         for name, program in programs.items():
@@ -66,7 +68,7 @@ def imports(script: str) -> str:
 def processor_seconds(program: str) -> float:
     """Return the CPU seconds, user and system, of a Python process that runs a program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(common.ROOT), "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-c", program], cwd=SCRIPTS, env=environment, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

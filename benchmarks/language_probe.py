@@ -1,21 +1,21 @@
 """Language identification in isolation (Tanti et al. 2021) against the obvious implementation.
 
-The obvious one does in every epoch what the authors' code does: it passes each minibatch, by 32
-texts, through the frozen encoder in training mode and backwards through it too, as its parameters
-still want gradients, and lets the optimiser step the linear layer alone; then it passes the
-validation texts through it. This project passes every text through the encoder once, in batches of
-similar length, keeps the vectors in fp16 on disk, and trains the layer on these.
+In every epoch the obvious one does what the authors' code does: it runs each minibatch, 32 texts at
+a time, forwards and backwards through the frozen encoder in training mode, as its parameters still
+require gradients, and lets the optimiser update only the linear layer; then it encodes the
+validation texts. This project encodes every text once, in batches of similar length, keeps the
+vectors in fp16 on disk, and trains the layer on these.
 
-Both start from the same random encoder and take the same texts, as many epochs and the same batch
-size, in one run, taking turns. Both pad a batch to its longest text, and neither is slowed down by
-checks (the authors' code also asks for anomaly detection at every step). Texts are random pieces,
-each language with its own frequencies; lengths are spread like those of Wikipedia paragraphs of 100
-characters and more, cut at 128. The language of whole texts is read from the pooler's output, that
-of tokens from the last hidden state of every piece that does not go on with a word.
+Both start from the same random encoder and take turns on the same texts, with equal epochs and
+batch size. Both pad a batch to its longest text, and neither runs checks (the authors' code also
+enables anomaly detection at every step). Texts are random subwords with frequencies by language;
+lengths are distributed like those of Wikipedia paragraphs of 100 characters and more, cut at 128.
+The language of whole texts is predicted from the pooler's output, that of tokens from the last
+hidden state of every word-initial subword.
 
 A backward pass costs twice a forward pass, so 5 epochs are 15 forward passes over the training
 texts and 6 over the validation texts, against one over each here: 14 times as much where an eighth
-of the texts validates. What goes beyond comes from padding, as random minibatches are wider.
+of the texts validates. Any further gain comes from padding, as random minibatches are wider.
 
     python benchmarks/language_probe.py                     # both units
     python benchmarks/language_probe.py --unit token --layers 6 --hidden 384 --threads 2
@@ -27,23 +27,16 @@ import argparse
 import copy
 import json
 import logging
-import os
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # waiting threads leave a busy machine alone
-
+import common
 import numpy as np
 import torch
 from torch import nn
-from transformers import BertConfig, BertModel
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from transformers import BertModel
 
 from mbert_atlas.analysis.probing import fit_probe
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
@@ -75,10 +68,8 @@ def main() -> None:
                 "this project": Project(folder, unit, options),
             }
             report_equal_vectors(contenders)
-            times: dict[str, list[Seconds]] = {name: [] for name in contenders}
-            for _ in range(options.repeats):
-                for name, contender in contenders.items():
-                    times[name].append(timed(contender.run))
+            runs = {name: contender.run for name, contender in contenders.items()}
+            times = common.take_turns(runs, options.repeats)
             results.append(report_speed(unit, times, contenders))
     print(json.dumps(results, indent=2))
 
@@ -96,7 +87,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
+    smallest = {"layers": 1, "hidden": 16, "vocabulary": 100, "texts": 64, "epochs": 1}
+    return common.parse(parser, **smallest)
 
 
 def specification(options: argparse.Namespace) -> Probe:
@@ -106,23 +98,21 @@ def specification(options: argparse.Namespace) -> Probe:
 def prepare(folder: Path, unit: str, options: argparse.Namespace) -> None:
     """Write a random encoder, its tokenizer, and texts: 7 of 8 train, the others validate."""
     words = options.vocabulary - len(SPECIAL_TOKENS)
-    pieces = [f"##{number}" if number % 4 == 0 else f"w{number}" for number in range(words)]
-    (folder / "vocabulary.txt").write_text("\n".join([*SPECIAL_TOKENS, *pieces]) + "\n", "utf-8")
+    subwords = [f"##{number}" if number % 4 == 0 else f"w{number}" for number in range(words)]
+    (folder / "vocabulary.txt").write_text("\n".join([*SPECIAL_TOKENS, *subwords]) + "\n", "utf-8")
     tokenizer_from_vocabulary(folder / "vocabulary.txt", folder / "tokenizer")
     torch.manual_seed(options.seed)
-    config = BertConfig(
-        vocab_size=options.vocabulary,
-        hidden_size=options.hidden,
-        num_hidden_layers=options.layers,
-        num_attention_heads=max(1, options.hidden // 64),
-        intermediate_size=4 * options.hidden,
-        initializer_range=0.1,  # large enough for vectors that tell languages apart
+    config = common.bert_config(
+        options.layers,
+        options.hidden,
+        options.vocabulary,
+        initializer_range=0.1,  # large enough for vectors that depend on the language
     )
     save_encoder(BertModel(config), folder / "tokenizer", folder / "encoder")
 
     random = np.random.default_rng(options.seed)
     language = np.arange(options.texts) % options.languages
-    lengths = np.clip(random.lognormal(np.log(80), 0.6, options.texts), 25, 128).astype(int)
+    lengths = common.text_lengths(random, 80, options.texts, 25, 128)
     frequencies = random.dirichlet(np.full(words, 0.1), options.languages)
     ids = [
         [CLS, *(len(SPECIAL_TOKENS) + random.choice(words, length - 2, p=frequencies[code])), SEP]
@@ -134,9 +124,9 @@ def prepare(folder: Path, unit: str, options: argparse.Namespace) -> None:
             [
                 [
                     NO_LABEL
-                    if piece in (CLS, SEP) or (piece - len(SPECIAL_TOKENS)) % 4 == 0
+                    if token in (CLS, SEP) or (token - len(SPECIAL_TOKENS)) % 4 == 0
                     else code
-                    for piece in row
+                    for token in row
                 ]
                 for row, code in zip(ids, language, strict=True)
             ],
@@ -158,7 +148,7 @@ def prepare(folder: Path, unit: str, options: argparse.Namespace) -> None:
 
 
 class Straightforward:
-    """The baseline: the encoder again in every epoch, backwards too."""
+    """The baseline: runs the encoder in every epoch, backwards too."""
 
     def __init__(self, folder: Path, unit: str, options: argparse.Namespace) -> None:
         self.unit, self.specification, self.seed = unit, specification(options), options.seed
@@ -176,7 +166,7 @@ class Straightforward:
         self.history: list[float] = []
 
     def vectors(self, encoder: nn.Module, rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what is classified in some texts, padded to the longest, and its labels."""
+        """Return the vectors to classify in some texts, padded to the longest, and their labels."""
         ids = nn.utils.rnn.pad_sequence([self.ids[row] for row in rows], batch_first=True)
         mask = nn.utils.rnn.pad_sequence(
             [torch.ones_like(self.ids[row]) for row in rows], batch_first=True
@@ -264,26 +254,13 @@ class Project:
         return features.by_example.take(np.arange(count)).values.astype(np.float32)
 
 
-class Seconds(NamedTuple):
-    """Wall and processor time of one run."""
-
-    wall: float
-    processor: float  # of all threads together; says more than the wall on a busy machine
-
-
-def timed(action: Callable[[], Any]) -> Seconds:
-    wall, processor = time.perf_counter(), time.process_time()
-    action()
-    return Seconds(time.perf_counter() - wall, time.process_time() - processor)
-
-
 def describe(folder: Path, unit: str, options: argparse.Namespace) -> None:
     store, encoder = load_arrays(folder / "store"), load_encoder(folder / "encoder")
     lengths = store.ragged("input_ids").lengths
     print(
         f"{unit}: CPU, {options.threads} threads; {options.layers} layers x {options.hidden}, "
         f"{sum(p.numel() for p in encoder.parameters()) / 1e6:.1f} M parameters; {len(lengths)} "
-        f"texts of {lengths.min()} to {lengths.max()} pieces (mean {lengths.mean():.1f}) in "
+        f"texts of {lengths.min()} to {lengths.max()} subwords (mean {lengths.mean():.1f}) in "
         f"{options.languages} languages, {options.epochs} epochs, batches of {options.batch_size}",
         flush=True,
     )
@@ -298,19 +275,14 @@ def report_equal_vectors(contenders: dict[str, Any]) -> None:
 
 
 def report_speed(
-    unit: str, times: dict[str, list[Seconds]], contenders: dict[str, Any]
+    unit: str, times: dict[str, list[common.Seconds]], contenders: dict[str, Any]
 ) -> dict[str, Any]:
     for name, seconds in times.items():
-        shown = ", ".join(f"{time.wall:.2f} ({time.processor:.2f})" for time in seconds)
+        shown = ", ".join(map(str, seconds))
         best = 100 * max(contenders[name].history)
         print(f"{name:>15}: wall (processor) s: {shown}; best validation macro F1 {best:.1f}%")
     theirs, ours = times.values()
-    ratios = {
-        kind: statistics.median(
-            getattr(a, kind) / getattr(b, kind) for a, b in zip(theirs, ours, strict=True)
-        )
-        for kind in Seconds._fields
-    }
+    ratios = {kind: common.ratio(theirs, ours, kind) for kind in common.Seconds._fields}
     print(
         f"ratio of wall time, median over {len(ours)} turns: {ratios['wall']:.1f} "
         f"(of processor time: {ratios['processor']:.1f})",

@@ -1,8 +1,8 @@
-"""How fast is this machine? A fixed little training loop, to be named beside every timing.
+"""How fast is this machine? A small, fixed training loop to report next to timings.
 
-200 steps of AdamW on a Transformer of the demo's size (4 layers of 96, 32 rows of 24 pieces, 9,000
-pieces), on one thread, by itself and then on every core at once. A time of another machine is
-comparable after division by these seconds.
+200 steps of AdamW on a Transformer of the demo's size (4 layers, hidden size 96, batches of 32 x 24
+subwords, vocabulary of 9,000), on one thread, first alone and then on every core at once. Divide
+timings by these seconds to compare machines.
 
     python benchmarks/machine.py
 """
@@ -13,28 +13,29 @@ import argparse
 import multiprocessing
 import os
 import platform
-import time
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch counts the cores
-
+import common
 import torch
 from torch import nn
 
-STEPS, ROWS, LENGTH, SIZE, LAYERS, VOCABULARY = 200, 32, 24, 96, 4, 9000
+ROWS, LENGTH, SIZE, LAYERS, VOCABULARY = 32, 24, 96, 4, 9000
 
 
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    cores = len(os.sched_getaffinity(0))
-    print(f"{platform.machine()}, {cores} cores, torch {torch.__version__}, {STEPS} steps")
-    print(f"one process          {seconds(0):6.1f} s")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
+    options = common.parse(parser, steps=2, cores=1)
+    steps, cores = options.steps, options.cores
+    print(f"{platform.machine()}, {cores} cores, torch {torch.__version__}, {steps} steps")
+    print(f"one process          {seconds(0, steps):6.1f} s")
     with multiprocessing.get_context("spawn").Pool(cores) as pool:
-        found = pool.map(seconds, range(cores), chunksize=1)
-    print(f"{cores} at once (slowest) {max(found):6.1f} s")
+        times = pool.starmap(seconds, ((core, steps) for core in range(cores)), chunksize=1)
+    print(f"{cores} at once (slowest) {max(times):6.1f} s")
 
 
-def seconds(seed: int) -> float:
-    """Return how long the training loop takes."""
+def seconds(seed: int, steps: int) -> float:
+    """Return how long the training loop takes after ten steps of warm-up."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     layer = nn.TransformerEncoderLayer(SIZE, 4, 4 * SIZE, 0.0, batch_first=True)
@@ -42,17 +43,18 @@ def seconds(seed: int) -> float:
     words, head = nn.Embedding(VOCABULARY, SIZE), nn.Linear(SIZE, VOCABULARY)
     model = nn.ModuleList([words, encoder, head])
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    pieces = torch.randint(VOCABULARY, (STEPS + 10, ROWS, LENGTH))
-    for step, batch in enumerate(pieces):
-        if step == 10:  # what is done only once is over
-            started = time.perf_counter()
-        loss = nn.functional.cross_entropy(
-            head(encoder(words(batch))).flatten(0, 1), batch.flatten()
-        )
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-    return time.perf_counter() - started
+    tokens = torch.randint(VOCABULARY, (steps + 10, ROWS, LENGTH))
+
+    def learn(batches: torch.Tensor) -> None:
+        for batch in batches:
+            logits = head(encoder(words(batch))).flatten(0, 1)
+            loss = nn.functional.cross_entropy(logits, batch.flatten())
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+
+    learn(tokens[:10])
+    return common.timed(lambda: learn(tokens[10:]))[0].wall
 
 
 if __name__ == "__main__":

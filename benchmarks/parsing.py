@@ -1,10 +1,10 @@
 """Dependency trees from arc scores: batches in NumPy against decoders that go one by one.
 
-Random sentences as long as those of treebanks, once with the scores of a good parser (gold arcs
-raised, so that most words' own best heads make a tree) and once with those of a poor one. Beside
-the package's decoder run networkx's maximum arborescence and Chu-Liu-Edmonds in plain Python, each
-sentence by itself; to all of them the root's arcs are lowered alike, as trees have one word below
-the root. All must find trees of the same score.
+Random sentences as long as those of treebanks, with the scores of a good parser (gold arcs raised,
+so that the best heads of most words form a tree) and with those of a poor one. The package's
+decoder is compared with networkx's maximum arborescence and with Chu-Liu-Edmonds in plain Python,
+one sentence at a time. The root's arcs are lowered equally for all, as trees have one word below
+the root. All have to find trees of the same score.
 
     python benchmarks/parsing.py [--sentences N]
 """
@@ -12,23 +12,16 @@ the root. All must find trees of the same score.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
+import common
 import networkx
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.tasks.arborescences import best_trees
 
-TOKEN_BUDGET = 12000  # words in one batch: training.loop.predict takes 16,384 pieces
+TOKEN_BUDGET = 12000  # words in one batch: training.loop.predict takes 16,384 subwords
 
 
 def main() -> None:
@@ -37,9 +30,9 @@ def main() -> None:
     parser.add_argument("--networkx", type=int, default=30, help="sentences that it is given")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    options = common.parse(parser, sentences=20, networkx=2, rounds=1)
     random = np.random.default_rng(options.seed)
-    lengths = np.clip(random.lognormal(np.log(18), 0.6, options.sentences), 2, 120).astype(int)
+    lengths = common.text_lengths(random, 18, options.sentences, 2, 120)
     print(f"{len(lengths)} sentences of {lengths.min()} to {lengths.max()} words, one thread")
     for name, raised in (("good", 9.0), ("poor", 0.0)):
         scores = [make_scores(random, length, raised) for length in lengths]
@@ -61,15 +54,14 @@ def compare(name: str, scores: list[np.ndarray], options: argparse.Namespace) ->
         ),
         "networkx": (lambda those: [with_networkx(lowered(own)) for own in those], some),
     }
-    found, rate = {}, dict.fromkeys(contestants, 0.0)
+    trees_of, rate = {}, dict.fromkeys(contestants, 0.0)
     for _ in range(options.rounds):
         for contestant, (decode, given) in contestants.items():
-            start = time.perf_counter()
-            found[contestant] = decode(given)
-            seconds = time.perf_counter() - start
-            rate[contestant] = max(rate[contestant], len(given) / seconds)
-    for contestant, own in found.items():
-        for score, one, other in zip(scores, found["mbert_atlas"], own, strict=False):
+            run = common.timed(lambda decode=decode, given=given: decode(given))
+            (wall, _), trees_of[contestant] = run
+            rate[contestant] = max(rate[contestant], len(given) / wall)
+    for contestant, decoded in trees_of.items():
+        for score, one, other in zip(scores, trees_of["mbert_atlas"], decoded, strict=False):
             np.testing.assert_allclose(value(score, one), value(score, other), rtol=1e-9)
         ratio = rate["mbert_atlas"] / rate[contestant]
         slower = f", {ratio:.1f} times slower" if contestant != "mbert_atlas" else ""
@@ -88,7 +80,7 @@ def make_scores(random: np.random.Generator, words: int, raised: float) -> np.nd
 
 
 def in_batches(scores: list[np.ndarray]) -> list[np.ndarray]:
-    """Decode with this package: sentences of similar length together, as they are predicted."""
+    """Decode with this package, in batches of similar length as in prediction."""
     lengths = np.array([len(own) for own in scores])
     trees: list[np.ndarray] = [np.empty(0)] * len(scores)
     for rows in micro_batches(np.arange(len(scores)), lengths, TOKEN_BUDGET):
@@ -116,7 +108,7 @@ def value(score: np.ndarray, heads: np.ndarray) -> float:
 
 
 def is_tree_of_best(score: np.ndarray) -> bool:
-    """Whether every word's own best head makes a tree with one word below the root."""
+    """Whether the best heads of all words form a tree with one word below the root."""
     heads = [0, *score[1:].argmax(axis=1).tolist()]
     return heads[1:].count(0) == 1 and find_circle(heads) is None
 

@@ -1,29 +1,23 @@
 """How much faster does a BERT learn from texts here than in transformers' Trainer? One run.
 
 Masked language modelling of the same texts by the same small BERT: our loop on packed rows, with
-logits at masked pieces only; and transformers' Trainer with its data collator, one text an example,
-padded to the longest of a random batch, logits everywhere. Counted are pieces of texts, neither
-padding nor special ones. And the loss of a batch with the same masks is compared.
+logits at masked tokens only; and transformers' Trainer with its data collator, one text an example,
+padded to the longest of a random batch, logits everywhere. Subwords of texts are counted, neither
+padding nor special tokens. The loss of a batch with the same masks is compared.
 
-    OMP_NUM_THREADS=2 python benchmarks/pretraining.py [--texts 3000]
+    python benchmarks/pretraining.py [--texts 3000] [--threads 2]
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "2")  # before torch looks
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+import common
 import numpy as np
 import torch
 from transformers import (
-    BertConfig,
     BertForMaskedLM,
     BertForPreTraining,
     BertTokenizerFast,
@@ -38,66 +32,56 @@ from mbert_atlas.training.loop import train
 from mbert_atlas.training.pretraining import MaskedExamples, MaskedLanguageModel
 
 VOCABULARY, WINDOW, MASKED, ROWS = 8000, 128, 0.15, 32
+CONFIG = common.bert_config(4, 256, VOCABULARY, max_position_embeddings=WINDOW)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--texts", type=int, default=3000)
-    options = parser.parse_args()
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    parser.add_argument("--threads", type=int, default=2)
+    options = common.parse(parser, texts=40, threads=1)
+    torch.set_num_threads(options.threads)
     random = np.random.default_rng(0)
     # Paragraphs of Wikipedia: most are short, some long.
-    lengths = np.clip(random.lognormal(np.log(40), 0.8, options.texts), 4, WINDOW - 2).astype(int)
+    lengths = common.text_lengths(random, 40, options.texts, 4, WINDOW - 2, spread=0.8)
     texts = [random.integers(5, VOCABULARY, n).tolist() for n in lengths]
-    print(f"{lengths.sum()} pieces of {len(texts)} texts, {os.environ['OMP_NUM_THREADS']} threads")
+    print(f"{lengths.sum()} subwords of {len(texts)} texts, {options.threads} threads")
     ours, theirs = packed(texts), line_by_line(texts)
-    print(f"  mbert_atlas            {ours:8.0f} pieces per second")
-    print(
-        f"  transformers' Trainer  {theirs:8.0f} pieces per second; ours {ours / theirs:.2f} times"
-    )
+    print(f"  mbert_atlas            {ours:8.0f} subwords per second")
+    print(f"  transformers' Trainer  {theirs:8.0f} subwords per second: {ours / theirs:.2f} times")
     compare_losses(texts)
 
 
-def new_config() -> BertConfig:
-    return BertConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=256,
-        num_hidden_layers=4,
-        num_attention_heads=4,
-        intermediate_size=1024,
-        max_position_embeddings=WINDOW,
-    )
-
-
 def packed(texts: list[list[int]]) -> float:
-    """Return how many pieces of texts our loop learns from in a second."""
+    """Return how many subwords a second our loop learns from."""
     flat = np.concatenate(texts)
     parts = np.array_split(flat, -(-len(flat) // (WINDOW - 2)))
     rows = Ragged.from_rows([[2, *part, 3] for part in parts], np.int32)
     examples = MaskedExamples(TokenStore({"input_ids": rows}, {}), MASKED, 0)
     optimisation = Optimisation(learning_rate=1e-4, batch_size=ROWS, epochs=1, clip_norm=1.0)
-    start = time.perf_counter()
-    train(
-        BertForPreTraining(new_config()),
-        examples,
-        MaskedLanguageModel(4, VOCABULARY),
-        optimisation,
-        seed=1,
-        state_dir=None,
-        description="pretraining",
+    spent, _ = common.timed(
+        lambda: train(
+            BertForPreTraining(CONFIG),
+            examples,
+            MaskedLanguageModel(4, VOCABULARY),
+            optimisation,
+            seed=1,
+            state_dir=None,
+            description="pretraining",
+        )
     )
-    return len(flat) / (time.perf_counter() - start)
+    return len(flat) / spent.wall
 
 
 def line_by_line(texts: list[list[int]]) -> float:
-    """Return how many pieces of texts transformers' Trainer learns from in a second."""
+    """Return how many subwords a second transformers' Trainer learns from."""
     with tempfile.TemporaryDirectory() as folder:
         names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
         names += [f"p{number}" for number in range(5, VOCABULARY)]
         (Path(folder) / "vocab.txt").write_text("\n".join(names))
         tokenizer = BertTokenizerFast(str(Path(folder) / "vocab.txt"))
         trainer = Trainer(
-            BertForMaskedLM(new_config()),
+            BertForMaskedLM(CONFIG),
             TrainingArguments(
                 folder,
                 per_device_train_batch_size=ROWS,
@@ -112,9 +96,7 @@ def line_by_line(texts: list[list[int]]) -> float:
             DataCollatorForLanguageModeling(tokenizer, mlm_probability=MASKED),
             [{"input_ids": [2, *text, 3]} for text in texts],
         )
-        start = time.perf_counter()
-        trainer.train()
-        return sum(map(len, texts)) / (time.perf_counter() - start)
+        return sum(map(len, texts)) / common.timed(trainer.train)[0].wall
 
 
 def compare_losses(texts: list[list[int]]) -> None:
@@ -122,8 +104,7 @@ def compare_losses(texts: list[list[int]]) -> None:
     rows = Ragged.from_rows([[2, *text, 3] for text in texts[:ROWS]], np.int32)
     examples = MaskedExamples(TokenStore({"input_ids": rows}, {}), MASKED, 0)
     torch.manual_seed(0)
-    model = BertForPreTraining(new_config()).eval()
-    other = BertForMaskedLM(new_config()).eval()
+    model, other = BertForPreTraining(CONFIG).eval(), BertForMaskedLM(CONFIG).eval()
     other.load_state_dict(model.state_dict(), strict=False)
     objective, batch = MaskedLanguageModel(4, VOCABULARY), examples.collate(np.arange(ROWS))
     torch.manual_seed(1)

@@ -1,23 +1,22 @@
 """The whole workflow to its end with stand-ins for jobs: what Snakemake itself costs and survives.
 
-The repository is copied to a folder of its own and every script of a rule replaced by one that
-waits some milliseconds and writes small files of the right kind, or half of them and then fails,
-at random at the rate asked for. The plan is the real one, at paper scale unless a preset is given.
-It runs
+In a copy of the repository every script of a rule is replaced by one that waits some milliseconds
+and writes small files of the right kind, or, at random at the requested rate, half of them and
+fails. The plan is the real one, at paper scale unless a preset is given. It runs
 
 - locally on many cores (``--profile local``), and
 - through the profile ``slurm``, with stand-ins for sbatch, squeue, scancel and others first on
-  PATH. A job that is submitted is done, or has failed, when sbatch returns: no inner Snakemake
-  starts, which on a cluster takes seconds on the nodes. What is rehearsed is the main process.
+  PATH. A submitted job has ended when sbatch returns, without an inner Snakemake, which on a
+  cluster takes seconds on the nodes: only the main process is rehearsed.
 
-Each is started again until it ends well (a job may fail for good), and then once more, which must
-have nothing to do. Printed are the starts, how many attempts were made and failed, and of the main
-process its CPU seconds, its memory at its highest, its threads, and the wall time.
+Each is restarted until it succeeds (a job may exhaust its retries), and then once more, with
+nothing left to do. Printed are the starts, the number of attempts and of failures, and CPU seconds,
+peak memory, threads and wall time of the main process.
 
     python benchmarks/rehearsal.py    # paper scale
     python benchmarks/rehearsal.py --configfile config/demo.yaml --only slurm
 
-Linux only. Nothing is fetched. The folder is removed at the end.
+Linux only. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -25,25 +24,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import NamedTuple
 
+import common
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(common.ROOT / "tests/workflow"))
+
+from clone import copy_repository
+
 MOST_STARTS = 10
-# Fields of /proc/<pid>/stat after the name of the program, which may hold blanks.
-USER, SYSTEM, THREADS = 11, 12, 17
 
 OUTPUTS = '''
-"""Write small files in the place of results, or half of them and fail."""
+"""Write small files in place of results, or half of them and fail."""
 
 import json
 import os
@@ -60,7 +57,7 @@ CONTENT = {".json": b"{}", ".csv": b"column\\n", ".svg": b"<svg/>", ".html": b"<
 
 
 def make(outputs):
-    """Return whether the job went well; what it does not write it leaves as it was not there."""
+    """Write all outputs and return true, or write half of them and return false."""
     time.sleep(SETTINGS["seconds"])
     fails = random.random() < SETTINGS["rate"]
     with open(os.path.join(HERE, "attempts"), "a") as stream:
@@ -87,7 +84,7 @@ open(snakemake.log[0], "w").close()
 sys.exit(not make(list(snakemake.output)))
 """
 SLURM = '''#!{python} -SE
-"""Stand-in for the programs of SLURM: a job is done when it has been submitted."""
+"""Stand-in for the programs of SLURM: a job ends when it is submitted."""
 
 import json
 import os
@@ -121,16 +118,6 @@ elif name == "scontrol":
 SLURM_PROGRAMS = ("sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo")
 
 
-class Cost(NamedTuple):
-    """What one start cost the main process: CPU and wall time in seconds, memory in MB."""
-
-    status: int
-    cpu: float
-    memory: float
-    threads: int
-    wall: float
-
-
 def main() -> None:
     options = parse()
     for name in ("local", "slurm") if options.only is None else (options.only,):
@@ -142,15 +129,16 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--configfile", help="a preset; without one paper scale")
     parser.add_argument("--target", default="all")
-    parser.add_argument("--rate", type=float, default=0.02, help="share of attempts that fail")
+    parser.add_argument("--rate", type=float, default=0.02, help="fraction of attempts that fail")
     parser.add_argument("--seconds", type=float, default=0.01, help="how long a job waits")
     parser.add_argument("--cores", type=int, default=64, help="of the local run")
     parser.add_argument("--only", choices=("local", "slurm"), help="one of the two runs")
-    return parser.parse_args()
+    one = "results/demo/data/xnli.parquet"
+    return common.parse(parser, configfile="config/demo.yaml", target=one, cores=2, rate=0.0)
 
 
 def rehearse(name: str, options: argparse.Namespace, folder: Path) -> None:
-    """Run the workflow in an empty folder until nothing is missing; print what it cost."""
+    """Run the workflow in an empty folder until nothing is missing; print the cost."""
     copy = folder / "copy"
     stand_ins = folder / "stand-ins"
     prepare(copy, stand_ins, options)
@@ -169,7 +157,7 @@ def rehearse(name: str, options: argparse.Namespace, folder: Path) -> None:
     print(f"{'threads':>9}{'wall s':>9}")
     for start in range(1, MOST_STARTS + 1):
         before = attempts(stand_ins)
-        cost = run(command, copy, environment, folder / "printed")
+        cost = common.watch(command, copy, folder / "printed", env=environment)
         done, failed = (after - old for after, old in zip(attempts(stand_ins), before, strict=True))
         print(
             f"{start:6}{cost.status:6}{done + failed:10}{failed:8}{cost.cpu:9.1f}"
@@ -186,17 +174,7 @@ def rehearse(name: str, options: argparse.Namespace, folder: Path) -> None:
 
 def prepare(copy: Path, stand_ins: Path, options: argparse.Namespace) -> None:
     """Copy the repository with stand-ins for the scripts of its rules."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    for path in filter(None, listed.split("\0")):
-        if (ROOT / path).is_file():
-            (copy / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / path, copy / path)
+    copy_repository(copy)
     stand_ins.mkdir()
     settings = {"seconds": options.seconds, "rate": options.rate}
     (stand_ins / "settings.json").write_text(json.dumps(settings))
@@ -215,7 +193,7 @@ def prepare(copy: Path, stand_ins: Path, options: argparse.Namespace) -> None:
 def write_table(
     copy: Path, stand_ins: Path, options: argparse.Namespace, environment: dict[str, str]
 ) -> None:
-    """Write which outputs are folders, and what each target makes, by which sbatch knows jobs."""
+    """Write which outputs are folders, and the outputs of each target, which sbatch looks up."""
     code = f"""
 import json, sys
 sys.path.insert(0, {str(copy)!r})
@@ -244,34 +222,10 @@ with SnakemakeApi(OutputSettings(quiet={{Quietness.ALL}})) as api:
 
 
 def attempts(stand_ins: Path) -> tuple[int, int]:
-    """Return how many attempts went well and how many failed until now."""
+    """Return how many attempts succeeded and how many failed so far."""
     path = stand_ins / "attempts"
     text = path.read_text() if path.exists() else ""
     return text.count("done"), text.count("failed")
-
-
-def run(command: list[str], folder: Path, environment: dict[str, str], printed: Path) -> Cost:
-    """Start Snakemake once and look at it twice a second."""
-    started = time.monotonic()
-    with printed.open("w") as log:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
-    memory, threads = 0.0, 0
-    # A process that has ended keeps its times in /proc until it is waited for.
-    while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        if found := re.search(r"VmHWM:\s+(\d+) kB", status):
-            memory = int(found[1]) / 1024
-        threads = max(threads, statistics_of(process.pid)[THREADS])
-        time.sleep(0.5)
-    wall, numbers = time.monotonic() - started, statistics_of(process.pid)
-    cpu = (numbers[USER] + numbers[SYSTEM]) / os.sysconf("SC_CLK_TCK")
-    return Cost(process.wait(), cpu, memory, threads, wall)
-
-
-def statistics_of(pid: int) -> list[int]:
-    """Return the numbers of /proc/<pid>/stat, without state at their start (as 0)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return [0, *map(int, fields[1:])]
 
 
 if __name__ == "__main__":

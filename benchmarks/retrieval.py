@@ -11,14 +11,8 @@ scaled up, and its ranks are compared with ours.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
-from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy looks
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+import common
 import numpy as np
 
 from mbert_atlas.analysis.retrieval import translation_ranks
@@ -30,20 +24,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--words", type=int, default=20_000, help="words of each language")
     parser.add_argument("--timed", type=int, default=200, help="words of each that are ranked")
-    options = parser.parse_args()
+    options = common.parse(parser, words=50, timed=20)
     random = np.random.default_rng(0)
     count = options.words
     one = random.normal(size=(count, DIMS)).astype(np.float32)
     other = (0.1 * one + random.normal(size=(count, DIMS))).astype(np.float32)
     more = random.integers(count, size=(count // 2, 2))
     pairs = np.concatenate([np.stack([np.arange(count)] * 2, axis=1), more])
-    start = time.perf_counter()
-    found = translation_ranks(one, other, pairs)
-    ours = time.perf_counter() - start
+    (ours, _), found = common.timed(lambda: translation_ranks(one, other, pairs))
     some = random.choice(count, options.timed, replace=False)
-    start = time.perf_counter()
-    ranked = ranking(one, other, pairs, some), ranking(other, one, pairs[:, ::-1], some)
-    theirs = (time.perf_counter() - start) * count / options.timed
+    (wall, _), ranked = common.timed(
+        lambda: (ranking(one, other, pairs, some), ranking(other, one, pairs[:, ::-1], some))
+    )
+    theirs = wall * count / options.timed
     mrr = [float((1 / ranks).mean()) for ranks in found]
     apart = np.abs(np.stack([ranks[some] for ranks in found]) - np.array(ranked))
     print(f"{count} x {count} words, {DIMS} dims, both directions, MRR {mrr[0]:.3f} {mrr[1]:.3f}")

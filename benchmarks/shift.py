@@ -12,17 +12,11 @@ come, as the authors' script does. The encoder is a random BERT; predictions are
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
-from pathlib import Path
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch looks
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+import common
 import numpy as np
 import torch
-from transformers import BertConfig, BertForPreTraining
+from transformers import BertForPreTraining
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.encoders.hooks import Hook, hooked, shift
@@ -36,36 +30,28 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=150)
     parser.add_argument("--size", type=int, default=256, help="width of the BERT")
     parser.add_argument("--vocabulary", type=int, default=5000)
-    options = parser.parse_args()
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    options = common.parse(parser, sentences=4, size=64, vocabulary=50)
     random = np.random.default_rng(0)
     # XNLI: premises of some 20 words, hypotheses of half as many.
-    lengths = np.clip(random.lognormal(np.log(20), 0.6, options.sentences), 4, 126).astype(int)
+    lengths = common.text_lengths(random, 20, options.sentences, 4, 126)
     rows = [[2, *random.integers(5, options.vocabulary, n), 3] for n in lengths]
-    config = BertConfig(
-        vocab_size=options.vocabulary,
-        hidden_size=options.size,
-        num_hidden_layers=12,
-        num_attention_heads=options.size // 64,
-        intermediate_size=4 * options.size,
-    )
+    config = common.bert_config(12, options.size, options.vocabulary)
     torch.manual_seed(0)
     model = BertForPreTraining(config).eval()
     shifts = random.normal(size=(13, options.size)).astype(np.float32)
     ids = Ragged.from_rows(rows, np.int32)
-    start = time.perf_counter()
-    found = predict_shifted(model, ids, shifts, list(LAYERS), list(WEIGHTS))
-    ours = time.perf_counter() - start
-    start = time.perf_counter()
-    apart = 0
-    for layer in LAYERS:
-        for weight in WEIGHTS:
-            full = full_passes(model, rows, layer, shifts[layer], weight)
-            apart += sum(
-                (np.array(row) != found[layer, weight][number]).sum()
-                for number, row in enumerate(full)
-            )
-    theirs = time.perf_counter() - start
+    (ours, _), found = common.timed(
+        lambda: predict_shifted(model, ids, shifts, list(LAYERS), list(WEIGHTS))
+    )
+    grid = [(layer, weight) for layer in LAYERS for weight in WEIGHTS]
+    (theirs, _), full = common.timed(
+        lambda: {cell: full_passes(model, rows, shifts, *cell) for cell in grid}
+    )
+    apart = sum(
+        (np.array(row) != found[cell][number]).sum()
+        for cell in grid
+        for number, row in enumerate(full[cell])
+    )
     total = len(LAYERS) * len(WEIGHTS) * int((lengths).sum())
     print(f"{len(rows)} sentences, BERT of {options.size} x 12, {len(WEIGHTS)} weights, 12 layers")
     print(f"  mbert_atlas            {ours:8.1f} s")
@@ -74,7 +60,7 @@ def main() -> None:
 
 
 def full_passes(
-    model: BertForPreTraining, rows: list[list[int]], layer: int, vector: np.ndarray, weight: float
+    model: BertForPreTraining, rows: list[list[int]], shifts: np.ndarray, layer: int, weight: float
 ) -> list[list[int]]:
     """Return the predicted tokens of all sentences, batch by batch."""
     found = []
@@ -83,7 +69,8 @@ def full_passes(
         ids = torch.zeros(len(some), max(map(len, some)), dtype=torch.long)
         for number, row in enumerate(some):
             ids[number, : len(row)] = torch.tensor(row)
-        with torch.inference_mode(), hooked(model.base_model, [Hook(layer, shift(vector, weight))]):
+        hook = Hook(layer, shift(shifts[layer], weight))
+        with torch.inference_mode(), hooked(model.base_model, [hook]):
             logits = model(ids, attention_mask=(ids > 0).long()).prediction_logits
         tokens = logits.argmax(dim=-1)
         found += [tokens[n, 1 : len(row) - 1].tolist() for n, row in enumerate(some)]

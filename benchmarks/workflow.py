@@ -1,12 +1,11 @@
 """What Snakemake's own process costs, with this project's settings and with Snakemake's defaults.
 
 A generated workflow of many jobs without inputs, each of which sleeps a second and touches a file,
-runs twice, from scratch: as Snakemake does it unasked, and with the profile `local` and
-`workflow/supervision.py`, as in this project. Printed are, for the process that schedules and
-without the jobs that it starts: its CPU seconds (user and system, from /proc, when it has ended),
-the most threads it held (looked at ten times a second), and the wall time from its start to its
-exit, beside the wall time that the jobs' sleep alone takes. CPU seconds of its children, that is
-of the jobs' shells and of the solver, stand apart.
+runs twice from scratch: with Snakemake's defaults, and with the profile `local` and
+`workflow/supervision.py`, as in this project. It prints the cost of the scheduling process without
+the jobs that it starts: CPU seconds (user and system), the maximum number of threads, and wall time
+from start to exit, next to the wall time of the jobs' sleep alone. CPU seconds of its children, the
+jobs' shells and the solver, are a separate column.
 
     python benchmarks/workflow.py                       # 3,000 jobs on 32 cores, about five minutes
     python benchmarks/workflow.py --jobs 300 --cores 4  # few at a time: longer, fewer ready jobs
@@ -17,15 +16,13 @@ Linux only. The jobs sleep, so that more cores can be given than there are.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
+import common
+
+SHOWN = ("cpu", "children", "threads", "wall")
 WORKFLOW = """
 rule all:
     input:
@@ -41,23 +38,12 @@ rule job:
 SCHEDULER = f"""
 import sys
 
-sys.path.insert(0, "{ROOT}")
+sys.path.insert(0, "{common.ROOT}")
 from workflow.supervision import supervise
 
 onstart:
     supervise(workflow, logger, "results")
 """
-# Fields of /proc/<pid>/stat after the name of the program, which may hold blanks.
-USER, SYSTEM, CHILDREN_USER, CHILDREN_SYSTEM, THREADS = 11, 12, 13, 14, 17
-
-
-class Cost(NamedTuple):
-    """What one run cost: CPU and wall time in seconds."""
-
-    cpu: float
-    children: float
-    threads: int
-    wall: float
 
 
 def main() -> None:
@@ -67,9 +53,9 @@ def main() -> None:
     print(f"{'':20}{'CPU s':>10}{'children':>10}{'threads':>10}{'wall s':>10}")
     default = run(options, [], WORKFLOW)
     report("Snakemake's default", default)
-    ours = run(options, ["--profile", str(ROOT / "local")], SCHEDULER + WORKFLOW)
+    ours = run(options, ["--profile", str(common.ROOT / "local")], SCHEDULER + WORKFLOW)
     report("this project", ours)
-    ratios = [before / after for before, after in zip(default, ours, strict=True)]
+    ratios = [getattr(default, name) / getattr(ours, name) for name in SHOWN]
     print(f"{'ratio':20}" + "".join(f"{ratio:10.2f}" for ratio in ratios))
 
 
@@ -78,43 +64,23 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=3_000)
     parser.add_argument("--cores", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=1.0, help="how long a job sleeps")
-    return parser.parse_args()
+    return common.parse(parser, jobs=6, cores=2, seconds=0.1)
 
 
-def run(options: argparse.Namespace, arguments: list[str], workflow: str) -> Cost:
-    """Run a workflow in an empty folder; every output must be there afterwards."""
+def run(options: argparse.Namespace, arguments: list[str], workflow: str) -> common.Cost:
+    """Run a workflow in an empty folder; every output has to exist afterwards."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         text = workflow.format(jobs=options.jobs, seconds=options.seconds)
         (folder / "Snakefile").write_text(text)
         command = [sys.executable, "-m", "snakemake", "--cores", str(options.cores), *arguments]
-        started = time.monotonic()
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-        threads = 0
-        # A process that has ended keeps its times in /proc until it is waited for.
-        while os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-            threads = max(threads, statistics_of(process.pid)[THREADS])
-            time.sleep(0.1)
-        wall, numbers = time.monotonic() - started, statistics_of(process.pid)
-        if process.wait() != 0 or len(list((folder / "out").iterdir())) != options.jobs:
+        cost = common.watch(command, folder, folder / "log")
+        if cost.status != 0 or len(list((folder / "out").iterdir())) != options.jobs:
             sys.exit((folder / "log").read_text()[-3_000:])
-    tick = os.sysconf("SC_CLK_TCK")
-    return Cost(
-        cpu=(numbers[USER] + numbers[SYSTEM]) / tick,
-        children=(numbers[CHILDREN_USER] + numbers[CHILDREN_SYSTEM]) / tick,
-        threads=threads,
-        wall=wall,
-    )
+    return cost
 
 
-def statistics_of(pid: int) -> list[int]:
-    """Return the numbers of /proc/<pid>/stat, without state at their start (as 0)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return [0, *map(int, fields[1:])]
-
-
-def report(name: str, cost: Cost) -> None:
+def report(name: str, cost: common.Cost) -> None:
     print(f"{name:20}{cost.cpu:10.1f}{cost.children:10.1f}{cost.threads:10}{cost.wall:10.1f}")
 
 

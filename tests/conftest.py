@@ -1,24 +1,27 @@
-"""One copy of the repository, and one run of the demo in it, for all tests of the workflow."""
+"""One copy of the repository for dry runs, and one in which the demo runs for all tests of it."""
 
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
 from clone import DEMO, copy_repository, snakemake
 
-# What a shell starts in the background ignores Ctrl-C, and so would all that tests start.
+# Processes started in the background of a shell ignore Ctrl-C, and tests would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MINUTES = pytest.StashKey[dict[str, float]]()
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what takes all cores by itself, so that the rest can run side by side."""
+    """Mark the tests of the demo by what they need of it."""
     for item in items:
-        if "demo" in item.fixturenames or item.get_closest_marker("slurm"):
-            item.add_marker("alone")
+        if "demo" in item.fixturenames:
+            item.add_marker("demo_all")
+        elif "highlights" in item.fixturenames:
+            item.add_marker("demo")
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -32,17 +35,20 @@ def repository(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def demo(repository, pytestconfig):
-    """Run everything once, the highlights first; a test that changes something changes it back."""
-    cores = str(os.cpu_count() or 1)
-    minutes = pytestconfig.stash.setdefault(MINUTES, {})
-    for target in ("highlights", "all"):
-        started = time.monotonic()
-        options = ["--profile", "local", "--cores", cores, *DEMO]
-        done = snakemake(repository, target, *options, timeout=3000)
-        assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
-        minutes[target] = (time.monotonic() - started) / 60
-    return repository
+def highlights(tmp_path_factory, pytestconfig):
+    """Folder in which `highlights` has run; a test that changes something there undoes it.
+
+    With MBERT_ATLAS_DEMO it is that folder, and results of an earlier session are reused.
+    """
+    kept = os.environ.get("MBERT_ATLAS_DEMO")
+    folder = copy_repository(Path(kept) if kept else tmp_path_factory.mktemp("demo"))
+    return _made(folder, "highlights", pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def demo(highlights, pytestconfig):
+    """The same folder with everything in it."""
+    return _made(highlights, "all", pytestconfig)
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +58,13 @@ def report(demo):
     done = snakemake(demo, "all", "--profile", "local", *DEMO, "--report", str(page))
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
     return page.read_text()
+
+
+def _made(folder, target, pytestconfig):
+    started = time.monotonic()
+    options = ["--profile", "local", "--cores", str(os.cpu_count() or 1), *DEMO]
+    done = snakemake(folder, target, *options, timeout=3000)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    minutes = pytestconfig.stash.setdefault(MINUTES, {})
+    minutes[target] = (time.monotonic() - started) / 60
+    return folder

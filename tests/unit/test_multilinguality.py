@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -86,21 +84,3 @@ def test_words_of_a_dictionary_are_compared_among_themselves(world):
     found = by_measure(encoder, gold, {"ru": listed | {("absent", "rabsent")}})
     assert found["dictionary", "ru", 0] == (1.0, pytest.approx(1 / 10))
     assert found["words", "ru", 0][0] < 0.6
-
-
-def test_the_benchmark_prints_every_language(world):
-    encoder, gold = world
-    command = [sys.executable, ROOT / "benchmarks/multilinguality.py", encoder, gold]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    lines = [line.split() for line in shown.splitlines() if line]
-    assert [line[0] for line in lines[2:6]] == ["en", "ru", "mean", "chance"]
-
-
-def test_the_benchmark_reads_dictionaries(world):
-    encoder, gold = world
-    rows = (f"{word} r{word}\n" for word in WORDS[:10])
-    (gold.parent / "en-ru.txt").write_text("".join(rows))
-    command = [sys.executable, ROOT / "benchmarks/multilinguality.py", encoder, gold]
-    command += ["--dictionaries", gold.parent]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert shown.split()[:5] == ["measure", "words", "dictionary", "sentences", "languages"]

@@ -1,4 +1,4 @@
-"""Snakemake in a copy of the repository, and what it says and leaves."""
+"""Snakemake in a copy of the repository: its plan, its output, its results."""
 
 import os
 import re
@@ -14,7 +14,7 @@ DEMO = ["--configfile", "config/demo.yaml"]
 
 
 def copy_repository(destination: Path) -> Path:
-    """Copy the files that git knows, or would add."""
+    """Copy the files that git tracks or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -29,7 +29,7 @@ def copy_repository(destination: Path) -> Path:
 
 
 def snakemake(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
-    """Run Snakemake there; its package is the copy's, as the folder comes first on the path."""
+    """Run Snakemake there; it imports the package of the copy, which comes first on the path."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(
         [sys.executable, "-m", "snakemake", *arguments],
@@ -50,13 +50,13 @@ def jobs(done: subprocess.CompletedProcess) -> dict[str, int]:
     return {name: int(count) for name, count in rows}
 
 
-def left_to_do(folder: Path, *arguments: str) -> dict[str, int]:
-    """Number of jobs by rule that the demo in a folder still needs."""
-    planned = jobs(snakemake(folder, "all", "-n", "--profile", "local", *DEMO, *arguments))
-    return {name: count for name, count in planned.items() if name not in ("total", "all")}
+def left_to_do(folder: Path, *arguments: str, target: str = "all") -> dict[str, int]:
+    """Number of jobs by rule that a target of the demo in a folder still needs."""
+    planned = jobs(snakemake(folder, target, "-n", "--profile", "local", *DEMO, *arguments))
+    return {name: count for name, count in planned.items() if name not in ("total", target)}
 
 
 def measured(folder: Path, name: str) -> pd.DataFrame:
-    """What the demo in a folder measured for ``paper/artifact``."""
+    """Measurements of ``paper/artifact`` in a folder where the demo has run."""
     path = folder / "results/demo/measurements" / f"{name}.csv"
     return pd.read_csv(path, keep_default_na=False)

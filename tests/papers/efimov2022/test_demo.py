@@ -17,8 +17,8 @@ from mbert_atlas.papers import load
 pytestmark = pytest.mark.workflow
 
 
-def test_adjustment_brings_related_words_together(demo):
-    frame = measured(demo, "efimov2022/figure1").astype({"value": float})
+def test_adjustment_brings_related_words_together(highlights):
+    frame = measured(highlights, "efimov2022/figure1").astype({"value": float})
     ratio = frame[frame.metric == "mean_ratio"].groupby(["protocol", "target", "condition"])
     mean = ratio["value"].mean().unstack()
     assert (mean["adjusted"] < mean["original"]).all(), mean
@@ -27,23 +27,25 @@ def test_adjustment_brings_related_words_together(demo):
     assert (area["adjusted"] > area["original"]).all(), area
 
 
-def test_replay_keeps_what_fine_tuning_alone_forgets(demo):
-    frame = measured(demo, "efimov2022/figure1").astype({"value": float})
+def test_replay_keeps_what_fine_tuning_alone_forgets(highlights):
+    frame = measured(highlights, "efimov2022/figure1").astype({"value": float})
     auc = frame[frame.metric == "separation_auc"].groupby(["protocol", "target", "condition"])
     area = auc["value"].mean().unstack()
     assert (area["adjusted_continual-nli"] > area["adjusted_nli"]).all(), area
 
 
-def test_alignment_is_close_to_the_truth(demo):
+def test_alignment_is_close_to_the_truth(highlights):
     for language in ("ru", "hi"):
-        path = demo / f"results/demo/alignment/wikimatrix/{language}.scores.json"
+        path = highlights / f"results/demo/alignment/wikimatrix/{language}.scores.json"
         scores = json.loads(path.read_text())
         assert scores["sentences"] >= 100
         assert scores["aer"] < 0.20, scores
 
 
-def test_inference_beats_guessing_and_transfers(demo):
-    paths = [demo / f"results/demo/runs/nli/seed{seed}/predictions.parquet" for seed in (1, 2)]
+def test_inference_beats_guessing_and_transfers(highlights):
+    paths = [
+        highlights / f"results/demo/runs/nli/seed{seed}/predictions.parquet" for seed in (1, 2)
+    ]
     predictions = pd.concat((pq.read_table(path).to_pandas() for path in paths), ignore_index=True)
     right = (predictions.gold == predictions.prediction)[predictions.dataset == "xnli"]
     by_language = right.groupby(predictions.language).mean()
@@ -100,8 +102,8 @@ def test_the_extended_encoder_is_the_old_one_and_more(demo):
     assert (after - start).abs().amax(1)[len(before) :].min() > 0
 
 
-def test_protocols_differ_where_they_should(demo):
-    table = measured(demo, "efimov2022/table2")
+def test_protocols_differ_where_they_should(highlights):
+    table = measured(highlights, "efimov2022/table2")
     accuracy = table[table.metric == "accuracy"].astype({"value": float})
     by = accuracy.pivot_table("value", ["condition", "target", "seed"], "protocol")
     assert (by.loc["original", "published"] == by.loc["original", "corrected"]).all()

@@ -26,12 +26,21 @@ def test_without_any_trained_layer_transfer_is_lost(demo):
         assert score[task, "random_init", "all"] < score[task, "ref", ""] - 10, score
 
 
+def check_layers(folder, artifact):
+    frame = numbers(folder, artifact)
+    assert set(frame.condition) == {"ref", "random_init_delta"}
+    assert set(frame.protocol) == {"published", "corrected"}
+    assert set(frame.layers) == {"", "1-2", "3-4"}
+
+
+def test_layers_are_reinitialised_in_pairs(highlights):
+    check_layers(highlights, "table7")
+    assert numbers(highlights, "figure7")["value"].between(0, 100).all()
+
+
 def test_every_table_and_figure_has_its_cells(demo):
-    for artifact in ("table2", "table6", "table7", "table8"):
-        frame = numbers(demo, artifact)
-        assert set(frame.condition) == {"ref", "random_init_delta"}
-        assert set(frame.protocol) == {"published", "corrected"}
-        assert set(frame.layers) == {"", "1-2", "3-4"}
+    for artifact in ("table2", "table6", "table8"):
+        check_layers(demo, artifact)
     assert set(numbers(demo, "table1").layers) > {"first", "last", "lower", "upper"}
     assert set(numbers(demo, "table3").metric) >= {"learning_rate", "batch_size", "n_grid_trials"}
     table4 = numbers(demo, "table4")

@@ -7,8 +7,8 @@ from clone import measured
 pytestmark = pytest.mark.workflow
 
 
-def test_languages_are_identified(demo):
-    frame = measured(demo, "tanti2021/table1_xnli").astype({"value": float})
+def test_languages_are_identified(highlights):
+    frame = measured(highlights, "tanti2021/table1_xnli").astype({"value": float})
     initial = frame[frame.condition == "initial"]
     accuracy = initial[initial.metric == "accuracy_language_wikipedia"]
     assert set(accuracy.protocol) == {"published", "corrected"}
@@ -36,8 +36,8 @@ def test_experiments_of_language_specificity_are_complete(demo):
     assert points["value"].astype(int).loc["xnli", "published"].item() == 3 * 3 * 40
 
 
-def test_tagging_beats_guessing(demo):
-    tagging = measured(demo, "tanti2021/table1_udpos")
+def test_tagging_beats_guessing(highlights):
+    tagging = measured(highlights, "tanti2021/table1_udpos")
     tuned = tagging[tagging.condition == "fine_tuned"]
     words = tuned[(tuned.metric == "accuracy") & (tuned.target == "en")]
     assert words["value"].astype(float).min() > 90

@@ -1,4 +1,4 @@
-"""The house stands as docs/design.md draws it: arrows point one way, and a paper is one place."""
+"""The code has the architecture of docs/design.md: imports point one way, papers are separate."""
 
 from __future__ import annotations
 
@@ -29,11 +29,16 @@ CODE = (
 )
 
 
-def rooms() -> list[str]:
-    """The rooms of the package in the order of the table in docs/design.md."""
+def table(header: str) -> list[list[str]]:
+    """Cells in backquotes of every row of a table in docs/design.md."""
     text = (ROOT / "docs/design.md").read_text(encoding="utf-8")
-    table = text.partition("| room | holds |")[2].partition("\n\n")[0]
-    return re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    rows = text.partition(header)[2].partition("\n\n")[0]
+    return [re.findall(r"`([^`]+)`", row) for row in rows.splitlines()[2:]]
+
+
+def subpackages() -> list[str]:
+    """The subpackages in the order in which they may import each other."""
+    return [row[0] for row in table("| subpackage | holds |")]
 
 
 def imports() -> dict[str, set[str]]:
@@ -56,30 +61,29 @@ def imports() -> dict[str, set[str]]:
     return found
 
 
-def room_of(module: str) -> str | None:
-    """The room that a module lies in; none for the small ones below all rooms."""
+def subpackage_of(module: str) -> str | None:
+    """The subpackage of a module; none for modules at the top level."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and (PACKAGE / parts[1]).is_dir() else None
 
 
-def test_every_folder_of_the_package_is_a_room_of_the_design() -> None:
+def test_the_page_lists_every_subpackage() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert len(rooms()) == len(folders)
-    assert set(rooms()) == folders
+    assert sorted(subpackages()) == sorted(folders)
 
 
-def test_no_arrow_climbs() -> None:
-    height = {room: place for place, room in enumerate(rooms(), 1)} | {None: 0}
-    climbing = [
+def test_imports_point_one_way() -> None:
+    order = {name: place for place, name in enumerate(subpackages(), 1)} | {None: 0}
+    wrong = [
         f"{module} imports {target}"
         for module, targets in imports().items()
         for target in targets
-        if module != "mbert_atlas" and height[room_of(target)] > height[room_of(module)]
+        if module != "mbert_atlas" and order[subpackage_of(target)] > order[subpackage_of(module)]
     ]
-    assert climbing == []
+    assert wrong == []
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
+def test_no_imports_are_circular() -> None:
     graph, done = imports(), set[str]()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
@@ -93,12 +97,12 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
         visit(module, ())
 
 
-def test_papers_do_not_know_each_other() -> None:
+def test_papers_do_not_import_each_other() -> None:
     for module, targets in imports().items():
-        if room_of(module) == "papers":
-            own = ".".join(module.split(".")[:3])
-            others = {t for t in targets if room_of(t) == "papers" and t != "mbert_atlas.papers"}
-            assert all(target.startswith(own) for target in others), module
+        if subpackage_of(module) == "papers":
+            paper = ".".join(module.split(".")[:3])
+            allowed = ("mbert_atlas.papers", *(t for t in targets if t.startswith(paper)))
+            assert all(t in allowed for t in targets if subpackage_of(t) == "papers"), module
 
 
 def test_only_the_workflow_imports_snakemake() -> None:
@@ -111,7 +115,7 @@ def test_only_the_workflow_imports_snakemake() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_no_other_code_names_a_paper(paper: str) -> None:
-    """Config, rules, scripts, science, tests and reported numbers of a paper lie under its name."""
+    """All files of a paper have its name in their path."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -130,7 +134,13 @@ def test_no_other_code_names_a_paper(paper: str) -> None:
     assert naming == []
 
 
-def test_papers_are_found_by_their_folder() -> None:
+@pytest.mark.parametrize("stop", table("| stop | file | name |"), ids=lambda stop: "-".join(stop))
+def test_the_traced_example_exists(stop: list[str]) -> None:
+    file, name = stop
+    assert name in (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_papers_are_discovered_by_their_folder() -> None:
     assert set(papers.names()) <= set(PAPERS)
     assert set(papers.names()) == {
         path.parent.name for path in (PACKAGE / "papers").glob("*/__init__.py")
