@@ -256,20 +256,16 @@ def as_text(found: Estimate) -> str:
         for paper, stage, jobs, gpu, cpu in [*found.costs[columns].values, ("total", "", *total)]
     ]
     lines += ["", f"{'GPUs':>6}{'cores':>7}{'wall time':>14}{'peak disk usage':>19}"]
-    lines += [
-        f"{int(row.gpus) or 'none':>6}{row.cores:7}{hours(row.wall_hours * 3600):>14}"
-        f"{row.disk_gb:16.1f} GB"
-        for row in found.times.itertuples()
-    ]
+    for row in found.times.to_dict("records"):
+        gpus, time = int(row["gpus"]) or "none", hours(row["wall_hours"] * 3600)
+        lines.append(f"{gpus:>6}{int(row['cores']):7}{time:>14}{row['disk_gb']:16.1f} GB")
     lines += ["", "Sources of the times:"]
     all_hours = max(found.sources["wall_hours"].sum(), 1e-9)
-    for row in found.sources.itertuples():
-        rules = row.rules.split()
+    for row in found.sources.to_dict("records"):
+        rules, share = row["rules"].split(), row["wall_hours"] / all_hours
         more = f" and {len(rules) - 6} more" if len(rules) > 6 else ""
-        share = row.wall_hours / all_hours
-        lines.append(
-            f"  {share:4.0%}  {row.jobs:5} jobs  {row.source} ({', '.join(rules[:6])}{more})"
-        )
+        names = f"{', '.join(rules[:6])}{more}"
+        lines.append(f"  {share:4.0%}  {row['jobs']:5} jobs  {row['source']} ({names})")
     return "\n".join(lines)
 
 

@@ -223,6 +223,15 @@ class Files:
                 found["language_directions"] = self.directions(run.base, data["dataset"])
         return found
 
+    def method_passes(self, run: Run) -> float:
+        """Return what methods add to a training step, in forward passes over the training data."""
+        own = run.specification["hyperparameters"]
+        passes = 3.0 if own.get("confusion") else 0.0
+        passes += 1.0 if own.get("language_subspace") else 0.0  # the reference encoder
+        if replay := own.get("replay"):  # the original encodes the English side
+            passes += 7.0 * replay["sentences"] / own["optimisation"]["batch_size"]
+        return passes + (own["selection"]["fraction"] if own.get("selection") else 0.0)
+
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
         run = self.runs[next(iter(self.runs.draws(search)))]

@@ -89,10 +89,8 @@ def _finetuning(run: Run, volumes: Volumes) -> float:
     once = shape.forward(_examples(run, item["train"], item.get("train_languages"), volumes))
     is_frozen = own.get("trained_layers") == "none"
     passes = (1.0 if is_frozen else _STEP) + volumes.plan.method_passes(run)
-    return once * passes * epochs + sum(
-        shape.forward(_examples(run, name, codes, volumes))
-        for name, codes in item["evaluate"].items()
-    )
+    tests = [_examples(run, name, codes, volumes) for name, codes in item["evaluate"].items()]
+    return once * passes * epochs + sum(map(shape.forward, tests))
 
 
 def _examples(run: Run, dataset: str, languages: Any, volumes: Volumes) -> Volume:

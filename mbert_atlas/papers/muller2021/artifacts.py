@@ -109,8 +109,10 @@ class _Planner:
         model = {"model": self.section.model}
         for name, table in self.section.tables.items():
             cells = partial(layer_cells, self.files, table)
-            measure, resources = f"{_MEASURES}:measure_layers", "measure_layers"
-            yield _table(Measurement(name, measure, cells, columns=model, resources=resources))
+            measure = f"{_MEASURES}:measure_layers"
+            yield _table(
+                Measurement(name, measure, cells, columns=model, resources="measure_layers")
+            )
         if self.by_target:
             names = sorted(self.by_target)
             sources = [Cell(path=_measurement_path(name)) for name in names]
