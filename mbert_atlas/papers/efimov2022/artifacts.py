@@ -183,7 +183,8 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
                 cells=lambda: [Cell(path=plan.measurement(PAPER, name))],
                 options=lambda: {
                     "title": title,
-                    "names": plan.language_names() | conditions,
+                    "names": plan.language_names(),
+                    "conditions": conditions,
                     "order": plan.condition_order(PAPER),
                 },
                 reported=True,
