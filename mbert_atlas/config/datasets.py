@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 from pydantic import Field
 
 from mbert_atlas.config.corpora.base import Corpus, Source
+from mbert_atlas.registry import Registry
 
-__all__ = ["CORPORA", "Dataset", "Source"]
+__all__ = ["CORPORA", "Dataset", "Source", "resource_keys"]
 
-_MODELS = (
-    "wikipedia.Wikipedia",
-    "plain_text.PlainText",
-    "bitext.Bitext",
-    "gold_alignment.GoldAlignment",
-    "universal_dependencies.UniversalDependencies",
-    "nli.NliPairs",
-    "ner.NamedEntities",
-    "qa.QuestionAnswering",
-    "language_identification.LanguageIdentification",
-    "typology.Typology",
-    "dictionary.Dictionary",
+CORPORA = Registry(
+    "kind of corpus",
+    {
+        "wikipedia": "config.corpora.wikipedia:Wikipedia",
+        "plain_text": "config.corpora.plain_text:PlainText",
+        "bitext": "config.corpora.bitext:Bitext",
+        "gold_alignment": "config.corpora.gold_alignment:GoldAlignment",
+        "universal_dependencies": "config.corpora.universal_dependencies:UniversalDependencies",
+        "nli": "config.corpora.nli:NliPairs",
+        "ner": "config.corpora.ner:NamedEntities",
+        "qa": "config.corpora.qa:QuestionAnswering",
+        "language_identification": "config.corpora.language_identification:LanguageIdentification",
+        "typology": "config.corpora.typology:Typology",
+        "dictionary": "config.corpora.dictionary:Dictionary",
+    },
 )
-"""The registry: a new kind of corpus is a module of :mod:`mbert_atlas.config.corpora` with its
-model, a module of :mod:`mbert_atlas.corpora` with the function that the model names, and a line
-here."""
-
-
-def _model(name: str) -> type[Corpus]:
-    module, _, model = name.partition(".")
-    found: type[Corpus] = getattr(import_module(f"mbert_atlas.config.corpora.{module}"), model)
-    return found
-
-
-CORPORA = [_model(name) for name in _MODELS]
+"""A new kind of corpus is a module with its model, a module of :mod:`mbert_atlas.corpora` with the
+functions that the model names, and a line here."""
+_MODELS: list[type[Corpus]] = [CORPORA.load(corpus) for corpus in CORPORA]
 
 if TYPE_CHECKING:
     Dataset: TypeAlias = Corpus
 else:
-    Dataset = Annotated[Union[tuple(CORPORA)], Field(discriminator="corpus")]  # noqa: UP007
+    Dataset = Annotated[Union[tuple(_MODELS)], Field(discriminator="corpus")]  # noqa: UP007
+
+
+def resource_keys() -> set[str]:
+    """Return the keys of the config's ``resources`` for jobs that read or derive datasets."""
+    models = zip(CORPORA, _MODELS, strict=True)
+    return {f"read_{corpus}" for corpus, item in models if item.reads_large or item.derives_large}

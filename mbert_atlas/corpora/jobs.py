@@ -86,14 +86,14 @@ class DerivingJob:
         tokenizer: folder of the tokenizer that is needed, if any.
         options: the dataset's section of the config.
         output: Parquet file to write.
-        card: JSON file for the dataset card; none for a dataset without one.
+        card: JSON file for the dataset card, where the dataset has one.
     """
 
     tables: Sequence[Path]
     tokenizer: Path | None
     options: Options
     output: Path
-    card: Path | None
+    card: Path
 
 
 Reader = Callable[[Upstream, Options], tuple[pa.Table, Card]]

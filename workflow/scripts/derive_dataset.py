@@ -1,4 +1,3 @@
-from importlib import import_module
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
@@ -6,17 +5,16 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.corpora.jobs import DerivingJob
+    from mbert_atlas.registry import resolve
 
-    tokenizer, card = snakemake.input.tokenizer, snakemake.output.get("card")
-    module, _, function = snakemake.params.deriver.partition(":")
-    derive = getattr(import_module(f"mbert_atlas.{module}"), function)
-    derive(
+    tokenizer = snakemake.input.tokenizer
+    resolve(snakemake.params.derive)(
         DerivingJob(
             [Path(path) for path in snakemake.input.tables],
             Path(tokenizer) if tokenizer else None,
             snakemake.params.dataset,
             Path(snakemake.output.table),
-            Path(card) if card else None,
+            Path(snakemake.output.get("card", "")),
         )
     )
 

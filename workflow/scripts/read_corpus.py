@@ -1,4 +1,3 @@
-from importlib import import_module
 from pathlib import Path
 
 from workflow.scripts.atlas_job import run
@@ -8,6 +7,7 @@ from workflow.scripts.origins import origin_in
 def main(snakemake):
     from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
     from mbert_atlas.languages import Language
+    from mbert_atlas.registry import resolve
 
     dataset = snakemake.params.dataset
     upstreams = [
@@ -25,9 +25,7 @@ def main(snakemake):
         )
         for code, row in dataset["languages"].items()
     ]
-    module, _, function = snakemake.params.reader.partition(":")
-    read = getattr(import_module(f"mbert_atlas.{module}"), function)
-    read(
+    resolve(snakemake.params.read)(
         ReadingJob(
             upstreams,
             dataset,

@@ -46,8 +46,10 @@ class Corpus(ConfigModel):
     """Makes the table from that of another dataset, see :attr:`parent`."""
     by_language: ClassVar[bool] = False
     """Whether each language has a table and a job of its own."""
-    submitted: ClassVar[bool] = False
-    """Whether jobs are submitted, with the resources of ``read_<corpus>``; else they are local."""
+    reads_large: ClassVar[bool] = False
+    """Whether reading jobs are submitted, see :attr:`resources`; else they are local."""
+    derives_large: ClassVar[bool] = False
+    """Whether deriving jobs are."""
     is_running_text: ClassVar[bool] = False
     """Whether the table has the columns of ``schemas.PARAGRAPHS``."""
     one_file: ClassVar[bool] = False
@@ -75,6 +77,16 @@ class Corpus(ConfigModel):
     def function(self) -> str:
         """The function that makes the table, as ``module:function``."""
         return self.deriver if self.parent else self.reader
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the jobs that make the table are submitted."""
+        return self.derives_large if self.parent else self.reads_large
+
+    @property
+    def resources(self) -> str:
+        """Key of the config's ``resources`` that has what submitted jobs request."""
+        return f"read_{self.corpus}"
 
     @property
     def tokenizer_of(self) -> str | None:

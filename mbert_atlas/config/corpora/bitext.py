@@ -18,7 +18,7 @@ class Bitext(Derivable):
 
     reader = "corpora.bitext:read"
     deriver = "alignment.pieces:derive"
-    by_language = submitted = has_file_limits = True
+    by_language = reads_large = has_file_limits = True
 
     corpus: Literal["bitext"] = CORPUS
     format: Format | None = FORMAT

@@ -17,7 +17,7 @@ class LanguageIdentification(Corpus):
 
     reader = "corpora.language_identification:read"
     deriver = "corpora.language_identification:derive"
-    submitted = True
+    reads_large = derives_large = True
     parent_key = "paragraphs"
 
     corpus: Literal["language_identification"] = CORPUS

@@ -11,7 +11,7 @@ class UniversalDependencies(WithSplit):
     """Sentences of treebanks."""
 
     reader = "corpora.universal_dependencies:read"
-    submitted = True
+    reads_large = True
 
     corpus: Literal["universal_dependencies"] = CORPUS
     limit: int | None = LIMIT

@@ -13,7 +13,7 @@ class Wikipedia(Corpus):
     """Paragraphs of dumps."""
 
     reader = "corpora.wikipedia:read"
-    by_language = submitted = is_running_text = one_file = True
+    by_language = reads_large = is_running_text = one_file = True
 
     corpus: Literal["wikipedia"] = CORPUS
     minimum_characters: int = Field(
