@@ -17,6 +17,7 @@ from snakemake.logging import logger
 from mbert_atlas import papers
 from mbert_atlas.cells import as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.reading import BASE
 from mbert_atlas.config.resources import Resources
@@ -105,6 +106,21 @@ class WorkflowPlan(Plan):
             "runtime": _growing("time", request.runtime),
         }
         return found | ({"gpu": request.gpu} if request.gpu else {})
+
+    def corpus_resources(self) -> dict[str, Any]:
+        """Return :meth:`resources` that depend on the kind of corpus of a job's dataset."""
+
+        def amount(kind: str, key: str) -> Callable[..., int]:
+            return lambda wildcards, attempt, rulename: (
+                getattr(self.corpus_request(wildcards.dataset), key)
+                * growth(kind, rulename, wildcards, attempt)
+            )
+
+        return {"mem_mb": amount("memory", "mem_mb"), "runtime": amount("time", "runtime")}
+
+    def corpus_request(self, dataset: str) -> Resources:
+        """Return what jobs that read or derive a dataset request."""
+        return self.request(self.config.datasets[dataset].resources)
 
     def code(self, *names: str) -> str:
         """Return a fingerprint of scripts and ``module:function``: a rerun trigger."""
@@ -269,7 +285,10 @@ def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Langu
         config,
         [*below, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
         languages=[item.code for item in languages],
-        rules={name for path in sources for name in _REQUESTED.findall(path.read_text())},
+        rules={
+            *resource_keys(),
+            *(name for path in sources for name in _REQUESTED.findall(path.read_text())),
+        },
         typed=workflow.config_settings.config,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -15,7 +16,7 @@ from tokenizers import Tokenizer
 
 from mbert_atlas.alignment.pharaoh import Links, read_pharaoh
 from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
-from mbert_atlas.corpora.cards import write_card
+from mbert_atlas.corpora.cards import Card
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
@@ -82,9 +83,7 @@ def word_pairs(
         "held-out pairs": int(pairs[apart].sum()),
     }
     files, dataset = [bitext, pharaoh], "word pairs"
-    write_card(
-        card, dataset=dataset, language=language, files=files, counts=counts, dropped=dropped
-    )
+    Card(dataset, language, Counter(counts), Counter(dropped)).write(card, files)
 
 
 def _selected(

@@ -9,8 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from mbert_atlas.alignment.pairs import load_word_tokenizer, tokenise_words
+from mbert_atlas.corpora.jobs import DerivingJob
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import BITEXT
+
+
+def derive(job: DerivingJob) -> None:
+    """Split the words of one language of a bitext, see :func:`piece_bitext`."""
+    assert job.tokenizer is not None
+    piece_bitext(job.tables[0], job.tokenizer, job.output)
 
 
 def piece_bitext(bitext: Path | str, tokenizer_dir: Path | str, output: Path | str) -> None:

@@ -32,7 +32,6 @@ _METRICS = {
     "parsing": TREE_METRICS,
 }
 _SCORED = ("nli", "universal_dependencies", "ner", "qa")
-_TEXTS = ("wikipedia", "plain_text")
 
 
 def check_config(
@@ -95,6 +94,11 @@ def check_config(
 def datasets_of(config: Config, *corpora: str) -> list[str]:
     """Return the names of the datasets of these kinds."""
     return [name for name, item in config.datasets.items() if item.corpus in corpora]
+
+
+def running_texts(config: Config) -> list[str]:
+    """Return the names of the datasets of running text."""
+    return [name for name, item in config.datasets.items() if item.is_running_text]
 
 
 def finetuning_families(config: Config) -> list[str]:
@@ -240,18 +244,13 @@ def _check_names(config: Config) -> None:
 
 def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
     dataset, at = config.datasets[name], f"datasets.{name}"
-    if dataset.corpus == "language_identification":
-        texts = datasets_of(config, *_TEXTS)
-        check_name(f"{at}.paragraphs", dataset.paragraphs, texts, " as running text")
-        if dataset.limit and dataset.limit < dataset.minimum_per_language:
-            problem = f"{dataset.limit} is less than minimum_per_language"
-            report(Mistake(f"{at}.limit", f"{problem}, {dataset.minimum_per_language}", "raise it"))
-    elif dataset.parent:
-        alike = datasets_of(config, dataset.corpus)
-        check_name(f"{at}.made_from", dataset.parent, alike, f" as {dataset.corpus}")
-        _check_circle(f"{at}.made_from", name, lambda other: _parent(config, other))
-    if dataset.corpus in ("language_identification", "bitext"):
-        check_name(f"{at}.encoder", dataset.encoder, config.encoders)
+    dataset.check(config, at)
+    if dataset.parent:
+        role = f" as {dataset.corpus}" if dataset.derives_from(dataset) else " as running text"
+        parents = [key for key, item in config.datasets.items() if dataset.derives_from(item)]
+        check_name(f"{at}.{dataset.parent_key}", dataset.parent, parents, role)
+        _check_circle(f"{at}.{dataset.parent_key}", name, lambda other: _parent(config, other))
+    check_name(f"{at}.encoder", dataset.tokenizer_of, config.encoders)
     for code in dataset.files_by_language or ():
         check_name(f"{at}.files_by_language", code, codes or [code], " as a language")
     for code in dataset.languages:
@@ -261,8 +260,8 @@ def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
             check_language(config, f"{at}.languages", code, dataset.parent)
             continue
         if config.miniature:
-            own = ["en", *config.miniature.languages]
-            check_name(f"{at}.languages", code, own, " in the miniature")
+            languages = ["en", *config.miniature.languages]
+            check_name(f"{at}.languages", code, languages, " in the miniature")
         if dataset.files is None and code not in (dataset.files_by_language or {}):
             mend = "name one in `files_by_language`, or leave out the language or the dataset"
             report(Mistake(f"{at}.languages", f"{code!r} has no file", mend, code))
@@ -289,7 +288,7 @@ def _check_encoder(config: Config, name: str) -> None:
     at = f"encoders.{name}.{'scratch' if scratch else 'changed'}"
     source = scratch or changed
     for text in source.texts if source else []:
-        check_name(f"{at}.texts", text, datasets_of(config, *_TEXTS), " as running text")
+        check_name(f"{at}.texts", text, running_texts(config), " as running text")
         for code in changed.languages if changed else []:
             check_language(config, f"{at}.languages", code, text)
     if scratch:

@@ -1,28 +1,31 @@
-"""Rows that cannot be used, of a file that otherwise can: counted and left out, up to a share."""
+"""Rows that cannot be used, in a file that otherwise can: counted, left out, up to a fraction."""
 
 from __future__ import annotations
 
 import logging
 import re
 from collections import Counter
+from types import TracebackType
 
 from mbert_atlas.errors import DataError
 
 _logger = logging.getLogger(__name__)
 
 MOST_BAD = 0.01
-"""Share of bad rows above which a file is refused.
+"""Fraction of bad rows above which a file is an error.
 
 Slips of annotators and of conversion are a few in 100,000 rows; a file of another format, language
 or version, or one whose columns have shifted, is wrong in most of them. One in a hundred is far
 from both, and too few to move a score visibly.
 """
-_SHOWN = 5
+_LISTED = 5
 _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|(?<![\w-])\d+")
 
 
 class BadRows:
     """Collects the bad rows of one corpus.
+
+    ``with bad:`` drops a row for the :class:`DataError` that reading it raises.
 
     Args:
         unit: what a row is called, in the plural.
@@ -38,21 +41,36 @@ class BadRows:
         self.first: list[str] = []
         self._error: DataError | None = None
 
+    def __enter__(self) -> None:
+        """Start to read a row."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        """Drop the row if reading it raised a DataError."""
+        if not isinstance(error, DataError):
+            return False
+        self.drop(error)
+        return True
+
     def drop(self, error: DataError) -> None:
-        """Count a row that is left out, for what ``error`` says."""
+        """Count a row that is left out because of ``error``."""
         self._error = self._error or error
         self.reasons[_PARTICULAR.sub("…", error.problem)] += 1
-        if len(self.first) < _SHOWN:
+        if len(self.first) < _LISTED:
             self.first.append(f"{error.path}, {error.where}: {error.problem}")
 
     def require_few(self, usable: int) -> None:
-        """Refuse a corpus of which more than ``MOST_BAD`` has been left out.
+        """Raise an error if more than ``MOST_BAD`` of a corpus has been left out.
 
         Args:
             usable: how many rows were not.
 
         Raises:
-            DataError: the first error, with the number of rows like it.
+            DataError: the first error, with the number of bad rows.
         """
         if (error := self._error) is None:
             return
@@ -62,3 +80,15 @@ class BadRows:
             problem = f"{error.problem} ({share}, more than {MOST_BAD:.0%})"
             raise DataError(error.path, error.where, problem, error.mend)
         _logger.warning("%s and are left out: %s", share, "; ".join(self.first))
+
+
+class _NoBadRows(BadRows):
+    """Raises the error of the first bad row."""
+
+    def drop(self, error: DataError) -> None:
+        """Raise the error."""
+        raise error
+
+
+STRICT = _NoBadRows("rows")
+"""For files in which no row may be bad."""

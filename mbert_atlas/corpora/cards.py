@@ -2,64 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mbert_atlas import __version__
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.files import read_json, sha256_of, write_json
 
-Source = Mapping[str, str] | Sequence[Mapping[str, str]] | None
 
+@dataclass
+class Card:
+    """What a reader of a dataset must know before using its numbers; filled while it is read.
 
-def write_card(
-    card: Path | str,
-    *,
-    dataset: str,
-    language: str,
-    files: Iterable[Path | str],
-    counts: Mapping[str, int],
-    dropped: Mapping[str, int],
-    bad: BadRows | None = None,
-    source: Source = None,
-    notes: Iterable[str] = (),
-    tool: str = "",
-) -> None:
-    """Write a dataset card as JSON: what a reader must know before using its numbers.
-
-    Args:
-        card: path of the JSON file.
-        dataset: name of the dataset where ``source`` has none.
+    Attributes:
+        dataset: name of the dataset where its origins state none.
         language: language code(s).
-        files: upstream files that were read; their checksums are taken here.
         counts: items by kind.
         dropped: items left out, by reason; reasons with nothing left out are not written.
-        bad: rows left out since they cannot be used; the first few are listed.
-        source: ``dataset``, ``licence`` and ``citation`` as the source register states them, and
-            ``read_from``, what was really read; one mapping, or one for each file.
+        bad: rows left out because they cannot be used; the first few are listed.
         notes: choices that a reader should know.
         tool: a program that did the work besides this package, with its version.
     """
-    stated = [source] if isinstance(source, Mapping) else list(source or [])
 
-    def joined(key: str, otherwise: str) -> str:
-        return "; ".join(dict.fromkeys(one[key] for one in stated if one.get(key))) or otherwise
+    dataset: str
+    language: str
+    counts: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    bad: BadRows = field(default_factory=lambda: BadRows("rows"))
+    notes: list[str] = field(default_factory=list)
+    tool: str = ""
 
-    left_out = {**dropped, **(bad.reasons if bad else {})}
-    content = {
-        "dataset": joined("dataset", dataset),
-        "language": language,
-        "read_from": list(dict.fromkeys(one["read_from"] for one in stated if "read_from" in one)),
-        "source_files": [{"path": str(path), "sha256": sha256_of(path)} for path in files],
-        "licence": joined("licence", "not stated"),
-        "citation": joined("citation", "not stated"),
-        "counts": dict(counts),
-        "dropped": {reason: number for reason, number in left_out.items() if number},
-        "first_bad_rows": bad.first if bad else [],
-        "notes": list(notes),
-        "created_by": f"mbert-atlas {__version__}" + (f", {tool}" if tool else ""),
-    }
-    write_json(content, card)
+    def content(
+        self, files: Iterable[Path | str], origins: Iterable[Mapping[str, str]] = ()
+    ) -> dict[str, Any]:
+        """Return the card as JSON.
+
+        Args:
+            files: files that were read; their checksums are taken here.
+            origins: of each upstream file what the register of sources states (``dataset``,
+                ``licence``, ``citation``) and what was really read (``read_from``).
+        """
+        stated = list(origins)
+
+        def joined(key: str, default: str) -> str:
+            return "; ".join(dict.fromkeys(one[key] for one in stated if one.get(key))) or default
+
+        left_out = self.dropped + self.bad.reasons
+        return {
+            "dataset": joined("dataset", self.dataset),
+            "language": self.language,
+            "read_from": list(
+                dict.fromkeys(one["read_from"] for one in stated if "read_from" in one)
+            ),
+            "source_files": [
+                {"path": path, "sha256": sha256_of(path)} for path in dict.fromkeys(map(str, files))
+            ],
+            "licence": joined("licence", "not stated"),
+            "citation": joined("citation", "not stated"),
+            "counts": dict(self.counts),
+            "dropped": {reason: number for reason, number in left_out.items() if number},
+            "first_bad_rows": self.bad.first,
+            "notes": self.notes,
+            "created_by": f"mbert-atlas {__version__}" + (f", {self.tool}" if self.tool else ""),
+        }
+
+    def write(
+        self,
+        path: Path | str,
+        files: Iterable[Path | str],
+        origins: Iterable[Mapping[str, str]] = (),
+    ) -> None:
+        """Write :meth:`content` to a JSON file."""
+        write_json(self.content(files, origins), path)
 
 
 def corpora_read(folder: Path | str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
-from mbert_atlas.config.datasets import GoldAlignmentFormat
+from mbert_atlas.config.corpora.gold_alignment import Format
 from mbert_atlas.corpora.lines import (
     ascii_words,
     numbered_lines,
@@ -20,7 +20,6 @@ from mbert_atlas.errors import DataError
 
 _logger = logging.getLogger(__name__)
 
-Format = GoldAlignmentFormat
 Link = tuple[int, int]
 _FILES = {"xlwa": 1, "naacl": 3, "awesome": 2}
 _LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")

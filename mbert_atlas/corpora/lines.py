@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from mbert_atlas.corpora.bad_rows import BadRows
+from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 
@@ -193,32 +193,31 @@ def numbered_lines(
 def parallel_lines(
     first: tuple[Path | str, str | None],
     second: tuple[Path | str, str | None],
-    bad: BadRows | None = None,
+    bad: BadRows = STRICT,
 ) -> Iterator[tuple[int, str, str]]:
     """Yield (line number, line of the first file, line of the second) of line-parallel files.
 
+    Args:
+        first: path and, in a zip, pattern of the member; see :func:`numbered_lines`.
+        second: the same of the other file.
+        bad: collects pairs of lines that are not UTF-8; without it the first raises an error.
+
     Raises:
-        DataError: if one file has more lines than the other, or, without ``bad`` to count them, a
-            line is not UTF-8.
+        DataError: if one file has more lines than the other.
     """
-    strict = bad is None
     # closing: a half-read generator would keep its archive open until it is collected.
     with (
-        closing(numbered_lines(*first, strict=strict)) as left,
-        closing(numbered_lines(*second, strict=strict)) as right,
+        closing(numbered_lines(*first, strict=False)) as left,
+        closing(numbered_lines(*second, strict=False)) as right,
     ):
         for number, text in left:
             other = next(right, None)
             if other is None:
                 raise _unequal(first, second, number)
-            if bad is not None:
-                try:
-                    require_text(text, first[0], number)
-                    require_text(other[1], second[0], number)
-                except DataError as error:
-                    bad.drop(error)
-                    continue
-            yield number, text, other[1]
+            with bad:
+                require_text(text, first[0], number)
+                require_text(other[1], second[0], number)
+                yield number, text, other[1]
         surplus = next(right, None)
         if surplus is not None:
             raise _unequal(second, first, surplus[0])
@@ -248,35 +247,29 @@ def numbered_columns(
     *,
     least: int,
     most: int | None = None,
-    bad: BadRows | None = None,
+    bad: BadRows = STRICT,
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, columns) of a tab-separated file whose first line says how many it has.
+    """Yield (line number, columns) of a tab-separated file; its first line gives their number.
 
     Args:
         path: see :func:`numbered_lines`.
         member: see :func:`numbered_lines`.
         least: columns that every line must have.
         most: columns beyond which a line is wrong; none: any number.
-        bad: collects wrong lines; without it the first of them ends it.
+        bad: collects wrong lines; without it the first raises an error.
 
     Raises:
         DataError: see :func:`numbered_lines` and :func:`split_columns`.
     """
     width = 0
-    with closing(numbered_lines(path, member, strict=bad is None)) as lines:
+    with closing(numbered_lines(path, member, strict=False)) as lines:
         for number, line in lines:
             width = width or min(max(line.count("\t") + 1, least), most or sys.maxsize)
-            try:
-                columns = split_columns(line, width, path, number)
-            except DataError as error:
-                if bad is None:
-                    raise
-                bad.drop(error)
-                continue
-            yield number, columns
+            with bad:
+                yield number, split_columns(line, width, path, number)
 
 
-def manythings(path: Path, bad: BadRows | None = None) -> Iterator[tuple[int, list[str]]]:
+def manythings(path: Path, bad: BadRows = STRICT) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, columns) of a Tatoeba pair of manythings.org, alone or in a zip.
 
     The columns are English, the other language and, in newer files, an attribution.

@@ -1,4 +1,12 @@
-"""Named entities of WikiANN (splits of Rahimi et al. 2019) and CoNLL-2003, one row a sentence."""
+"""Named entities of WikiANN (splits of Rahimi et al. 2019) and CoNLL-2003, one row a sentence.
+
+Formats: ``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or
+the file named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``.
+``panx``: lines ``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word, part
+of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each document; a file, or
+``train.txt``, ``valid.txt`` (dev) or ``test.txt`` in a zip. Its tags, IOB1 as published, become
+IOB2.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +23,10 @@ from typing import IO, cast, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.config.datasets import NamedEntitiesFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.config.corpora.ner import Format
+from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import (
     ascii_words,
     decoded_lines,
@@ -32,18 +41,9 @@ from mbert_atlas.corpora.lines import (
 from mbert_atlas.corpora.samples import limited, sample_note, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import AGAIN, write_parquet
+from mbert_atlas.files import AGAIN
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
-Format = NamedEntitiesFormat
-"""How sentences are laid out in files.
-
-``rahimi``: lines ``language:word<TAB>tag``, a blank line after each sentence; a file, or the file
-named by the split in ``<language>.tar.gz``, alone or inside ``panx_dataset.zip``. ``panx``: lines
-``word<TAB>tag``, plain or compressed (XTREME). ``conll2003``: lines of word, part of speech, chunk
-and tag with spaces between, ``-DOCSTART-`` before each document; a file, or ``train.txt``,
-``valid.txt`` (dev) or ``test.txt`` in a zip. Its tags, IOB1 as published, become IOB2.
-"""
 OUTSIDE = "O"
 TYPES = ("LOC", "ORG", "PER")
 TAGS = (OUTSIDE, *(f"{part}-{name}" for name in TYPES for part in "BI"))
@@ -69,82 +69,57 @@ class TaggedSentence:
         )
 
 
-def read_ner(
-    source_path: Path | str,
-    format: Format,
-    language: str,
-    split: str,
-    output: Path | str,
-    card: Path | str,
-    *,
-    limit: int | None = None,
-    seed: int | None = None,
-    source: Source = None,
-    script: str = "",
-) -> None:
-    """Read the sentences of one language and split.
+def read(job: ReadingJob) -> None:
+    """Read the sentences of all languages of a split, with ``schemas.TAGGED_SENTENCES``'s columns.
 
-    Tags are kept. Sentences with a bad line (not UTF-8, a wrong number of columns, an empty word,
-    an unknown tag, the prefix of another language) are left out while they are few, see
-    :class:`BadRows`. The card counts ``I-`` tags that continue nothing (about one in 500 words in
-    Chinese and Japanese); seqeval takes each for the beginning of an entity.
-
-    Args:
-        source_path: a file in one of the formats below.
-        format: see :data:`Format`.
-        language: our language code.
-        split: name of the split for the rows; selects the member of an archive.
-        output: Parquet file with the columns of ``schemas.TAGGED_SENTENCES``; ids are the numbers
-            of the usable sentences in the file, from 1.
-        card: JSON file for the dataset card.
-        limit: most sentences to keep; all if none.
-        seed: seed for a random sample of ``limit`` sentences; without one, the first are kept.
-        source: dataset, licence and citation for the card.
-        script: what the language is written in, see :func:`require_script`.
+    Ids are the numbers of the usable sentences in the file, from 1. ``sample_seed`` draws ``limit``
+    sentences at random; without one, the first are kept. Sentences with a bad line (not UTF-8, a
+    wrong number of columns, an empty word, an unknown tag, the prefix of another language) are left
+    out while they are few, see :class:`BadRows`. The card counts ``I-`` tags that continue nothing
+    (about one in 500 words in Chinese and Japanese); seqeval begins an entity at each.
 
     Raises:
         DataError: for too many bad sentences, a missing member, or no sentence; names file and
             line.
     """
-    path = Path(source_path)
-    bad = BadRows("sentences")
-    sentences = _sentences(path, format, language, split, bad)
-    require_script((" ".join(one.forms) for one in sentences), script, path, language)
+    read_languages(job, _read_language)
+
+
+def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
+    (file,), code, split = upstream.files, upstream.language.code, options["split"]
+    limit, seed = options["limit"], options["sample_seed"]
+    dataset = "CoNLL-2003" if file.format == "conll2003" else "WikiANN"
+    card = Card(dataset, code, bad=BadRows("sentences"))
+    sentences = _sentences(file.path, file.format, code, split, card.bad)
+    texts = (" ".join(sentence.forms) for sentence in sentences)
+    require_script(texts, upstream.language.script, file.path, code)
     rows = [
-        (str(number), language, split, sentence.forms, sentence.tags)
+        (str(number), code, split, sentence.forms, sentence.tags)
         for number, sentence in enumerate(sentences, 1)
     ]
-    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, "ner", language, split)
+    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, "ner", code, split)
     tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
     sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
-    types = sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)})
-    counts = sizes | {f"{name}: entities begun": tags[f"B-{name}"] for name in types}
-    strays = sum(sentences[int(number) - 1].stray for number in kept["id"].to_pylist())
-    notes = [sample_note(limit, seed)] if kept.num_rows < len(sentences) else []
-    if strays:
-        counts["I- tags that continue no entity"] = strays
-        notes.append("I- tags that continue no entity are kept; seqeval begins an entity there")
-    write_parquet(kept, output)
-    write_card(
-        card,
-        dataset="CoNLL-2003" if format == "conll2003" else "WikiANN",
-        language=language,
-        files=[path],
-        counts=counts,
-        dropped={},
-        bad=bad,
-        source=source,
-        notes=notes,
-    )
+    card.counts.update(sizes)
+    for name in sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)}):
+        card.counts[f"{name}: entities begun"] = tags[f"B-{name}"]
+    if kept.num_rows < len(sentences):
+        card.notes.append(sample_note(limit, seed))
+    if strays := sum(sentences[int(number) - 1].stray for number in kept["id"].to_pylist()):
+        card.counts["I- tags that continue no entity"] = strays
+        note = "I- tags that continue no entity are kept; seqeval begins an entity there"
+        card.notes.append(note)
+    return kept, card
 
 
 def _sentences(
-    path: Path, format: Format, language: str, split: str, bad: BadRows
+    path: Path, format: str, language: str, split: str, bad: BadRows
 ) -> list[TaggedSentence]:
     require_format(format, get_args(Format), path)
     if format == "rahimi":
         lines, place = _rahimi_lines(path, language, split)
-        sentences = list(parse_tagged(lines, place, _prefixed(language), bad=bad))
+        columns = partial(_after_prefix, language)
+        sentences = list(parse_tagged(lines, place, columns, bad=bad))
     elif format == "conll2003":
         member = {"dev": "valid"}.get(split, split) + r"\.txt"
         with open_member(path, member) as (place, content):
@@ -201,8 +176,8 @@ def entity_tags(table: pa.Table) -> tuple[str, ...]:
     Args:
         table: columns of ``schemas.TAGGED_SENTENCES``.
     """
-    there = set(pc.unique(pc.list_flatten(table.column("ner_tags"))).to_pylist())
-    return (*TAGS, *MORE_TAGS) if there.intersection(MORE_TAGS) else TAGS
+    present = set(pc.unique(pc.list_flatten(table.column("ner_tags"))).to_pylist())
+    return (*TAGS, *MORE_TAGS) if present.intersection(MORE_TAGS) else TAGS
 
 
 Columns = Callable[[str, Path | str, int], tuple[str, str]]
@@ -223,16 +198,11 @@ def _of_four(line: str, path: Path | str, number: int) -> tuple[str, str]:
     return columns[0], columns[3]
 
 
-def _prefixed(language: str) -> Columns:
-    """Return the columns of ``language:word<TAB>tag``."""
-    return partial(_after_prefix, language)
-
-
-def _after_prefix(prefix: str, line: str, path: Path | str, number: int) -> tuple[str, str]:
+def _after_prefix(language: str, line: str, path: Path | str, number: int) -> tuple[str, str]:
     word, tag = _of_two(line, path, number)
-    found, colon, word = word.partition(":")
-    if not colon or found != prefix:
-        problem = f"{line!r} does not begin with {prefix}:"
+    prefix, colon, word = word.partition(":")
+    if not colon or prefix != language:
+        problem = f"{line!r} does not begin with {language}:"
         mend = "correct the source's format or language"
         raise DataError(path, f"line {number}", problem, mend)
     return word, tag
@@ -244,49 +214,33 @@ def parse_tagged(
     columns: Columns = _of_two,
     *,
     tags: Collection[str] = TAGS,
-    bad: BadRows | None = None,
+    bad: BadRows = STRICT,
 ) -> Iterator[TaggedSentence]:
     """Parse lines of a word and its tag with blank lines between sentences.
 
     Args:
         lines: (number, line without its end).
         path: for errors.
-        columns: reads a line; ``word<TAB>tag`` if not given.
+        columns: reads a line; ``word<TAB>tag`` by default.
         tags: those that may occur.
-        bad: collects sentences that cannot be used; without it the first of them ends it.
+        bad: collects sentences that cannot be used; without it the first raises an error.
 
     Raises:
-        DataError: see :func:`read_ner`.
+        DataError: see :func:`read`.
     """
     for is_blank, group in groupby(lines, key=lambda item: not item[1]):
         if is_blank:
             continue
         rows = list(group)
-        sentence = TaggedSentence(rows[0][0])
-        try:
+        with bad:
+            sentence = TaggedSentence(rows[0][0])
             for number, line in rows:
                 word, tag = columns(line, path, number)
-                _add(sentence, word.strip(), tag, tags, path, number)
-        except DataError as error:
-            if bad is None:
-                raise
-            bad.drop(error)
-            continue
-        yield sentence
-
-
-def _add(
-    sentence: TaggedSentence,
-    word: str,
-    tag: str,
-    tags: Collection[str],
-    path: Path | str,
-    number: int,
-) -> None:
-    if not word:  # a blank alone, as XTREME's preparation strips words
-        raise DataError(path, f"line {number}", "an empty word", "remove the line")
-    if tag not in tags:
-        problem = f"{tag!r} is not one of {', '.join(tags)}"
-        raise DataError(path, f"line {number}", problem, "correct the tag")
-    sentence.forms.append(word)
-    sentence.tags.append(tag)
+                if not word.strip():  # XTREME's preparation strips words
+                    raise DataError(path, f"line {number}", "an empty word", "remove the line")
+                if tag not in tags:
+                    problem = f"{tag!r} is not one of {', '.join(tags)}"
+                    raise DataError(path, f"line {number}", problem, "correct the tag")
+                sentence.forms.append(word.strip())
+                sentence.tags.append(tag)
+            yield sentence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -12,24 +12,24 @@ from typing import get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mbert_atlas.config.datasets import PlainTextFormat
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.config.corpora.plain_text import Format
+from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
 from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format, require_text
 from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import AGAIN, write_parquet
+from mbert_atlas.files import AGAIN
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import PARAGRAPHS
 
-Format = PlainTextFormat
 _RANGE = "<range>"
 
 
 def iter_texts(
-    path: Path | str, format: Format, *, language: str = "en", bad: BadRows | None = None
+    path: Path | str, format: str, *, language: str = "en", bad: BadRows = STRICT
 ) -> Iterator[str]:
     """Yield the texts of a corpus file one by one, stripped, without empty ones.
 
@@ -38,11 +38,11 @@ def iter_texts(
         format: ``paragraphs``: Parquet with a column ``text`` (paragraphs, language identification
             examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank,
             without those whose words the release withholds; ``vline``: a verse a line, where
-            ``<range>`` says that it is told in the line before; ``manythings``: English and another
-            language, tab-separated, alone or zipped; ``moses``: a zip whose members end in language
-            codes.
-        language: ``moses``: the code of the wanted side; ``manythings``: ``en`` or any other.
-        bad: collects what cannot be used; without it the first bad line ends it.
+            ``<range>`` means that it is part of the line before; ``manythings``: English and
+            another language, tab-separated, alone or zipped; ``moses``: a zip whose members end in
+            language codes.
+        language: ``moses``: the code of the side; ``manythings``: ``en`` or any other.
+        bad: collects what cannot be used; without it the first bad line raises an error.
 
     Raises:
         DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
@@ -53,26 +53,21 @@ def iter_texts(
     return (text for text in map(str.strip, texts) if text)
 
 
-def _texts(path: Path, format: Format, language: str, bad: BadRows | None) -> Iterator[str]:
-    strict = bad is None
+def _texts(path: Path, format: str, language: str, bad: BadRows) -> Iterator[str]:
     if format == "conllu":
-        for sentence in parse_conllu(numbered_lines(path, strict=strict), path, bad):
+        for sentence in parse_conllu(numbered_lines(path, strict=False), path, bad):
             if not sentence.is_withheld:
                 yield sentence.text
     elif format == "manythings":
         for _, columns in manythings(path, bad):
             yield columns[int(language != "en")]
     else:
-        wanted = rf"[^/]+\.{re.escape(language)}" if format == "moses" else None
-        for number, line in numbered_lines(path, wanted, strict=strict):
-            if bad is not None:
-                try:
-                    require_text(line, path, number)
-                except DataError as error:
-                    bad.drop(error)
-                    continue
-            if format != "vline" or line.strip() != _RANGE:
-                yield line
+        member = rf"[^/]+\.{re.escape(language)}" if format == "moses" else None
+        for number, line in numbered_lines(path, member, strict=False):
+            with bad:
+                require_text(line, path, number)
+                if format != "vline" or line.strip() != _RANGE:
+                    yield line
 
 
 def _paragraphs(path: Path) -> Iterator[str]:
@@ -93,9 +88,9 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
-    """Yield the texts of a Parquet file in an order that a seed draws, a row group at a time.
+    """Yield the texts of a Parquet file in random order, a row group at a time.
 
-    Row groups come in a random order, and the texts of each, too: no more than one is in memory.
+    Row groups are shuffled, and the texts of each, so that no more than one is in memory.
 
     Args:
         path: Parquet file with a column ``text``.
@@ -112,52 +107,35 @@ def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
             yield from texts.take(random.permutation(len(texts))).to_pylist()
 
 
-def read_plain_text(
-    files: Sequence[tuple[Path, Format]],
-    language: str,
-    output: Path | str,
-    card: Path | str,
-    *,
-    limit: int | None = None,
-    source: Source = None,
-    script: str = "",
-) -> None:
-    """Collect the running text of one language, for pretraining.
+def read(job: ReadingJob) -> None:
+    """Read the running text of one language, for pretraining, with the columns of ``PARAGRAPHS``.
 
-    Args:
-        files: files with their formats, read in turn.
-        language: our language code.
-        output: Parquet file with the columns of ``schemas.PARAGRAPHS``; the title is the file's
-            name, the page its number.
-        card: JSON file for the dataset card.
-        limit: stop after this many texts.
-        source: dataset, licence and citation for the card.
-        script: what the language is written in, see :func:`require_script`.
+    Files are read in turn, up to ``limit`` texts; the title is the file's name, the page its
+    number.
 
     Raises:
         DataError: see :func:`iter_texts`; also if there is no text at all.
     """
-    bad = BadRows("lines")
-    found = (
-        (f"{language}-{number}-{position}", language, number, path.name, text)
-        for number, (path, format) in enumerate(files)
-        for position, text in enumerate(iter_texts(path, format, language=language, bad=bad))
+    read_single(job, _read_language)
+
+
+def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
+    files, code, limit = upstream.files, upstream.language.code, options["limit"]
+    card = Card("plain text", code, bad=BadRows("lines"))
+    texts = (
+        (f"{code}-{number}-{position}", code, number, file.path.name, text)
+        for number, file in enumerate(files)
+        for position, text in enumerate(
+            iter_texts(file.path, file.format, language=code, bad=card.bad)
+        )
     )
-    rows = list(islice(found, limit))
-    bad.require_few(len(rows))
+    rows = list(islice(texts, limit))
+    card.bad.require_few(len(rows))
     if not rows:
-        raise DataError(files[0][0], "", "there is no text in it", f"drop it, or {AGAIN}")
-    for number, (path, _) in enumerate(files):
-        require_script((row[4] for row in rows if row[2] == number), script, path, language)
-    write_card(
-        card,
-        dataset="plain text",
-        language=language,
-        files=[path for path, _ in files],
-        counts={"texts": len(rows)},
-        dropped={},
-        bad=bad,
-        notes=shortfall(limit, len(rows), "texts"),
-        source=source,
-    )
-    write_parquet(table_of(rows, PARAGRAPHS), output)
+        raise DataError(files[0].path, "", "there is no text in it", f"drop it, or {AGAIN}")
+    for number, file in enumerate(files):
+        texts_of_file = (row[4] for row in rows if row[2] == number)
+        require_script(texts_of_file, upstream.language.script, file.path, code)
+    card.counts["texts"] = len(rows)
+    card.notes += shortfall(limit, len(rows), "texts")
+    return table_of(rows, PARAGRAPHS), card

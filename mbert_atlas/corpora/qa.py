@@ -2,6 +2,14 @@
 
 SQuAD (Rajpurkar et al. 2016), XQuAD (Artetxe et al. 2020), MLQA (Lewis et al. 2020) with its
 translation of SQuAD, and the gold passages of TyDi QA (Clark et al. 2020) share that layout.
+
+Formats: ``squad``: SQuAD 1.1 and XQuAD; a zip holds ``<split>-v1.1.json``. ``mlqa``: a file
+``<split>-context-<language>-question-<language>.json`` or the zip of them.
+``mlqa-translate-train``: machine-translated SQuAD, a file or the archive of
+``<language>_squad-translate-train-<split>-v1.1.json``; misplaced answers, repeated ids and empty
+answers are dropped there and counted. ``tydiqa``: gold passages of all languages, of which those
+whose ids begin with the language's name are taken. ``tydiqa-xtreme``: gold passages of one language
+as XTREME prepares them, whose ids repeat, so that the number of the question is added.
 """
 
 from __future__ import annotations
@@ -16,27 +24,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from mbert_atlas.config.datasets import QuestionAnsweringFormat
+from mbert_atlas.config.corpora.qa import Format
 from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Source, write_card
+from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.jobs import (
+    CorpusFile,
+    DerivingJob,
+    Options,
+    ReadingJob,
+    Upstream,
+    read_languages,
+)
 from mbert_atlas.corpora.lines import open_member, require_format
 from mbert_atlas.corpora.samples import limited, sample_note, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_parquet, write_parquet
+from mbert_atlas.files import read_parquet, write_json, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
-Format = QuestionAnsweringFormat
-"""How questions are laid out in files.
-
-``squad``: SQuAD 1.1 and XQuAD; a zip holds ``<split>-v1.1.json``. ``mlqa``: a file
-``<split>-context-<language>-question-<language>.json`` or the zip of them.
-``mlqa-translate-train``: SQuAD translated by machine, a file or the archive of
-``<language>_squad-translate-train-<split>-v1.1.json``; misplaced answers, repeated ids and empty
-answers are dropped there and counted. ``tydiqa``: gold passages of all languages, of which those
-whose ids begin with the language's name are taken. ``tydiqa-xtreme``: gold passages of one language
-as XTREME prepares them, whose ids repeat, so that the number of the question is added.
-"""
 TYDIQA_LANGUAGES = {
     "ar": "arabic",
     "bn": "bengali",
@@ -50,6 +55,7 @@ TYDIQA_LANGUAGES = {
 }
 """Our code -> the word with which the ids of TyDi QA begin."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_ENGLISH = ("en", "Latn")
 
 
 class _Part(BaseModel):
@@ -80,50 +86,35 @@ class _File(_Part):
     data: Sequence[_Article]
 
 
-def read_qa(
-    source_path: Path | str,
-    format: Format,
-    language: str,
-    split: str,
-    output: Path | str,
-    card: Path | str,
-    *,
-    question_language: str | None = None,
-    limit: int | None = None,
-    seed: int | None = None,
-    source: Source = None,
-    script: str = "",
-    question_script: str = "",
-) -> None:
-    """Read the questions of one language, or of a pair of languages, and one split.
+def read(job: ReadingJob) -> None:
+    """Read the questions of all languages of a split, with the columns of ``schemas.QA_EXAMPLES``.
 
-    Contexts and answers are kept to the character; questions lose blanks at their ends. Bad
+    Contexts and answers are kept to the character; questions lose blanks at their ends. With
+    ``questions: target`` contexts are English, with ``english`` the questions are (``mlqa`` only).
+    ``sample_seed`` draws ``limit`` questions at random; without one, the first are kept. Bad
     questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
     at its place in the context) are left out while they are few, see :class:`BadRows`.
-
-    Args:
-        source_path: a JSON file, plain or compressed, or an archive of such files.
-        format: see :data:`Format`.
-        language: code of the contexts' language.
-        split: name of the split for the rows; selects the member of an archive.
-        output: Parquet file with the columns of ``schemas.QA_EXAMPLES``.
-        card: JSON file for the dataset card.
-        question_language: code of the questions' language, if another (``mlqa`` only).
-        limit: most questions to keep; all if none.
-        seed: seed for a random sample of ``limit`` questions; without one, the first are kept.
-        source: dataset, licence and citation for the card.
-        script: what the contexts' language is written in, see :func:`require_script`.
-        question_script: the same for the questions.
 
     Raises:
         DataError: for a file that is not in SQuAD's layout, too many bad questions, a missing
             member, or no question; names the file and the question.
     """
-    path, asked_in = Path(source_path), question_language or language
-    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("questions")
-    with open_member(path, _member(path, format, language, asked_in, split)) as (place, stream):
-        questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place, bad)
-    usable = _usable(questions, format, language, place, counts, dropped, bad)
+    read_languages(job, _read_language)
+
+
+def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
+    (file,), split, code = upstream.files, options["split"], upstream.language.code
+    limit, seed, script = options["limit"], options["sample_seed"], upstream.language.script
+    (language, script), (asked_in, question_script) = {
+        "same": ((code, script), (code, script)),
+        "target": (_ENGLISH, (code, script)),
+        "english": ((code, script), _ENGLISH),
+    }[options["questions"]]
+    codes = language if asked_in == language else f"{language} {asked_in}"
+    card = Card(file.format, codes, bad=BadRows("questions"))
+    with open_member(file.path, _member(file, language, asked_in, split)) as (place, stream):
+        questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place, card.bad)
+    usable = _usable(questions, file.format, language, place, card)
     rows = [
         (identifier, language, asked_in, split, context, question, *answers)
         for context, identifier, question, *answers in usable
@@ -131,47 +122,30 @@ def read_qa(
     require_script((str(row[4]) for row in rows), script, place, language)
     require_script((str(row[5]) for row in rows), question_script, place, asked_in)
     table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
-    notes = _notes(language, asked_in)
+    card.notes += _notes(language, asked_in)
     if table.num_rows < len(rows):
-        notes.append(sample_note(limit, seed))
-    counts |= _sizes(table)
-    write_parquet(table, output)
-    write_card(
-        card,
-        dataset=format,
-        language=language if asked_in == language else f"{language} {asked_in}",
-        files=[path],
-        counts=counts,
-        dropped=dropped,
-        bad=bad,
-        source=source,
-        notes=notes,
-    )
+        card.notes.append(sample_note(limit, seed))
+    card.counts |= _sizes(table)
+    return table, card
 
 
 def _usable(
-    questions: Iterable[tuple[str, _Question]],
-    format: Format,
-    language: str,
-    place: str,
-    counts: Counter[str],
-    dropped: Counter[str],
-    bad: BadRows,
+    questions: Iterable[tuple[str, _Question]], format: str, language: str, place: str, card: Card
 ) -> Iterator[tuple[str, str, str, list[str], list[int]]]:
-    """Yield context, id, question, answers and their places; the wrong is dropped."""
+    """Yield context, id, question, answers and their places; the wrong ones are dropped."""
     lenient = format == "mlqa-translate-train"
     prefix = _tydiqa_prefix(place, language) if format == "tydiqa" else ""
-    known: set[str] = set()
+    seen: set[str] = set()
     for context, one in questions:
         if not one.id.startswith(prefix):
-            counts["questions in other languages"] += 1
+            card.counts["questions in other languages"] += 1
             continue
-        counts["questions read"] += 1
-        number = counts["questions read"]
+        card.counts["questions read"] += 1
+        number = card.counts["questions read"]
         identifier = f"{one.id}-{number}" if format == "tydiqa-xtreme" else one.id
         question, answers = one.question.strip(), [a for a in one.answers if _stands(a, context)]
         problem, mend = "", "fetch the file again"
-        if identifier in known:
+        if identifier in seen:
             problem, mend = "repeated id", "remove one of the questions"
         elif not one.answers:
             problem = "no answer"
@@ -179,22 +153,25 @@ def _usable(
         elif not answers or (len(answers) < len(one.answers) and not lenient):
             problem = "answer not at its place in the context"
         if problem and not lenient:
-            bad.drop(DataError(place, f"question {one.id}", problem, mend))
+            card.bad.drop(DataError(place, f"question {one.id}", problem, mend))
             continue
         if problem or not question:
-            dropped[problem or "empty question"] += 1
+            card.dropped[problem or "empty question"] += 1
             continue
-        known.add(identifier)
+        seen.add(identifier)
         if len(answers) < len(one.answers):
-            dropped["answers not at their place, of questions with others"] += 1
-        texts, starts = [a.text for a in answers], [a.answer_start for a in answers]
-        yield context, identifier, question, texts, starts
-    bad.require_few(len(known) + dropped["empty question"])
-    if not known:
-        left_out = f" ({dict(dropped)})" if dropped else ""
-        problem = f"no question left of {counts['questions read']}{left_out}"
+            card.dropped["answers not at their place, of questions with others"] += 1
+        yield context, identifier, question, *_columns(answers)
+    card.bad.require_few(len(seen) + card.dropped["empty question"])
+    if not seen:
+        left_out = f" ({dict(card.dropped)})" if card.dropped else ""
+        problem = f"no question left of {card.counts['questions read']}{left_out}"
         mend = "correct the language or the format"
         raise DataError(place, f"language {language}", problem, mend)
+
+
+def _columns(answers: Sequence[_Answer]) -> tuple[list[str], list[int]]:
+    return [answer.text for answer in answers], [answer.answer_start for answer in answers]
 
 
 def _notes(language: str, asked_in: str) -> list[str]:
@@ -218,34 +195,26 @@ def _stands(answer: _Answer, context: str) -> bool:
 
 def _tydiqa_prefix(place: str, language: str) -> str:
     if language not in TYDIQA_LANGUAGES:
-        raise DataError(
-            place,
-            f"language {language}",
-            "TyDi QA gold passages do not have it",
-            f"choose from {' '.join(TYDIQA_LANGUAGES)}",
-        )
+        problem, mend = "TyDi QA does not have it", f"choose from {' '.join(TYDIQA_LANGUAGES)}"
+        raise DataError(place, f"language {language}", problem, mend)
     return TYDIQA_LANGUAGES[language] + "-"
 
 
-def _member(path: Path, format: Format, language: str, asked_in: str, split: str) -> str:
-    """Return the pattern of the file in an archive; refuse other languages than the file's."""
+def _member(file: CorpusFile, language: str, asked_in: str, split: str) -> str:
+    """Return the pattern of the file in an archive; other languages than the file's are errors."""
+    path, format = file.path, file.format
     require_format(format, get_args(Format), path)
     if asked_in != language and format != "mlqa":
-        raise DataError(
-            path,
-            f"question_language {asked_in}",
-            f"files of format {format} are in one language",
-            "use mlqa, or join two files of XQuAD with write_cross_language",
-        )
+        problem = f"files of format {format} are in one language"
+        mend = "use mlqa, or derive the dataset from XQuAD by `made_from`"
+        raise DataError(path, f"questions in {asked_in}", problem, mend)
     in_name = re.search(r"-context-([\w-]+?)-question-([a-z]+)\.json", path.name)
     if format == "mlqa" and in_name and in_name.groups() != (language, asked_in):
-        raise DataError(
-            path,
-            "file name",
+        problem = (
             f"holds contexts in {in_name[1]} and questions in {in_name[2]}, "
-            f"not in {language} and {asked_in}",
-            "correct the source's path or languages",
+            f"not in {language} and {asked_in}"
         )
+        raise DataError(path, "file name", problem, "correct the source's path or languages")
     names = {
         "mlqa": rf"{split}-context-{language}-question-{asked_in}\.json",
         "mlqa-translate-train": rf"{language}_squad-translate-train-{split}-v1\.1\.json",
@@ -273,85 +242,58 @@ def _questions(content: bytes, place: str, bad: BadRows) -> Iterator[tuple[str, 
 def _other_layout(error: ValidationError, place: str, *keys: str | int) -> DataError:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(map(str, [*keys, *first["loc"]]))
-    return DataError(
-        place,
-        f"key {where}" if where else "",
-        f"not in the layout of SQuAD 1.1 ({first['msg']})",
-        "fetch the file again or correct the format",
-    )
+    problem = f"not in the layout of SQuAD 1.1 ({first['msg']})"
+    mend = "fetch the file again or correct the format"
+    return DataError(place, f"key {where}" if where else "", problem, mend)
 
 
-def write_cross_language(
-    contexts: Path | str,
-    questions: Path | str,
-    output: Path | str,
-    card: Path | str,
-    *,
-    context_language: str,
-    question_language: str,
-    source: Source = None,
-) -> None:
-    """Ask about the contexts of one language with the questions of another.
+def derive(job: DerivingJob) -> None:
+    """Combine the contexts of one language with the questions of another, English on one side.
 
-    The cross-lingual directions of XQuAD in Efimov et al. (2022, section 4.2, Table 4): rows with
-    equal ids are joined, in the order of ``contexts``; context and answers come from there, the
-    question from ``questions``. Questions that only one of them has are left out.
-
-    Args:
-        contexts: Parquet file with the columns of ``schemas.QA_EXAMPLES``; of its rows, those in
-            ``context_language`` (context and question) are taken.
-        questions: such a file too, perhaps the same one, for ``question_language``.
-        output: Parquet file with the same columns.
-        card: JSON file for the dataset card.
-        context_language: code.
-        question_language: code.
-        source: dataset, licence and citation for the card.
+    The cross-lingual directions of XQuAD in Efimov et al. (2022, section 4.2, Table 4): rows of a
+    parallel dataset with equal ids are joined, in the order of the contexts; context and answers
+    come from one language, the question from the other. Questions that only one of them has are
+    left out.
 
     Raises:
-        DataError: if a file lacks a language, repeats an id, or has no question in common with the
-            other.
+        DataError: if the dataset lacks a language, repeats an id, or has no question in both.
     """
-    first = _of_language(Path(contexts), context_language)
-    second = _of_language(Path(questions), question_language)
-    match = pc.index_in(first["id"], second["id"])
-    joined = first.filter(pc.is_valid(match))
+    (path,) = job.tables
+    tables, cards = [], {}
+    for code in job.options["languages"]:
+        pair = (code, "en") if job.options["questions"] == "english" else ("en", code)
+        table, card = _cross(path, *pair)
+        tables.append(table)
+        cards[code] = card.content([path])
+    write_json(cards, job.card)
+    write_parquet(pa.concat_tables(tables), job.output)
+
+
+def _cross(path: Path, language: str, asked_in: str) -> tuple[pa.Table, Card]:
+    contexts, questions = _of_language(path, language), _of_language(path, asked_in)
+    match = pc.index_in(contexts["id"], questions["id"])
+    joined = contexts.filter(pc.is_valid(match))
     for name in ("question", "question_language"):
         place = joined.column_names.index(name)
-        joined = joined.set_column(place, name, second[name].take(match.drop_null()))
+        joined = joined.set_column(place, name, questions[name].take(match.drop_null()))
     if not joined.num_rows:
-        raise DataError(
-            contexts,
-            f"language {context_language}",
-            f"has no question in common with {question_language} of {questions}",
-            "use two languages of one parallel dataset",
-        )
-    dropped = {
-        f"only in {context_language}": first.num_rows - joined.num_rows,
-        f"only in {question_language}": second.num_rows - joined.num_rows,
-    }
-    write_parquet(joined, output)
-    write_card(
-        card,
-        dataset="cross-lingual question answering",
-        language=f"{context_language} {question_language}",
-        files=dict.fromkeys([Path(contexts), Path(questions)]),
-        counts=_sizes(joined),
-        dropped=dropped,
-        source=source,
-        notes=_notes(context_language, question_language),
-    )
+        problem = f"has no question in common with {asked_in}"
+        mend = "use two languages of one parallel dataset"
+        raise DataError(path, f"language {language}", problem, mend)
+    card = Card("cross-lingual question answering", f"{language} {asked_in}", _sizes(joined))
+    card.dropped[f"only in {language}"] = contexts.num_rows - joined.num_rows
+    card.dropped[f"only in {asked_in}"] = questions.num_rows - joined.num_rows
+    card.notes += _notes(language, asked_in)
+    return joined, card
 
 
 def _of_language(path: Path, language: str) -> pa.Table:
     table = read_parquet(path, QA_EXAMPLES)
     sides = (pc.equal(table[name], language) for name in ("language", "question_language"))
-    found = table.filter(pc.and_(*sides)).combine_chunks()
-    if not found.num_rows:
-        raise DataError(
-            path, f"language {language}", "no question in it", "add it to the dataset's languages"
-        )
-    if pc.count_distinct(found["id"]).as_py() < found.num_rows:
-        raise DataError(
-            path, f"language {language}", "ids are repeated", "use one split of one dataset"
-        )
-    return found
+    rows = table.filter(pc.and_(*sides)).combine_chunks()
+    place = f"language {language}"
+    if not rows.num_rows:
+        raise DataError(path, place, "no question in it", "add it to the dataset's languages")
+    if pc.count_distinct(rows["id"]).as_py() < rows.num_rows:
+        raise DataError(path, place, "ids are repeated", "use one split of one dataset")
+    return rows

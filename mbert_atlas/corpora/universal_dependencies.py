@@ -1,22 +1,24 @@
 """Universal Dependencies treebanks: CoNLL-U, strictly, to one row a sentence.
 
-The parser is our own because the ``conllu`` library neither checks what is checked here nor names
-lines, and reads English EWT several times more slowly; the tests hold it to that library's reading.
+There is a custom parser because the ``conllu`` library neither checks what is checked here nor
+names lines, and reads English EWT several times more slowly; tests compare it with that library.
 """
 
 from __future__ import annotations
 
 import re
 import tarfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from mbert_atlas.corpora.bad_rows import BadRows
-from mbert_atlas.corpora.cards import Source, write_card
+import pyarrow as pa
+
+from mbert_atlas.corpora.bad_rows import STRICT, BadRows
+from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import (
     decoded_lines,
     numbered_lines,
@@ -26,7 +28,7 @@ from mbert_atlas.corpora.lines import (
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import damage_in_one_sentence, open_bytes, write_parquet
+from mbert_atlas.files import damage_in_one_sentence, open_bytes
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import SENTENCES
 
@@ -144,85 +146,63 @@ def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
             pass  # the checksum is at the very end
 
 
-def read_treebanks(
-    files: Sequence[Path | ArchiveMember],
-    language: str,
-    split: str,
-    output: Path | str,
-    card: Path | str,
-    *,
-    source: Source = None,
-    script: str = "",
-) -> None:
-    """Read treebank files of one language and split into one Parquet file.
+def read(job: ReadingJob) -> None:
+    """Read the treebanks of all languages of a split, with the columns of ``schemas.SENTENCES``.
 
-    Only syntactic words (integer ids) are kept, as in Tanti et al. (2021): multiword tokens
-    (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are all ``_`` (treebanks
-    released without their text) are dropped, and so are those that are no UD v2 CoNLL-U or repeat
-    an id, while they are few, see :class:`BadRows`.
-
-    Args:
-        files: CoNLL-U files, plain or compressed, or members of a release archive.
-        language: our language code.
-        split: name of the split for the rows.
-        output: Parquet file with the columns of ``schemas.SENTENCES``; ids are
-            ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
-        card: JSON file for the dataset card.
-        source: dataset, licence and citation for the card.
-        script: what the language is written in, see :func:`require_script`.
+    Files are CoNLL-U, plain or compressed, or release archives (``.tgz``), of which all treebanks
+    of the language are taken. Only syntactic words (integer ids) are kept, as in Tanti et al.
+    (2021): multiword tokens (``1-2``) and empty nodes (``1.1``) are not. Sentences whose forms are
+    all ``_`` (treebanks released without their text) are dropped, and so are those that are no UD
+    v2 CoNLL-U or repeat an id, while they are few, see :class:`BadRows`. Ids are
+    ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
 
     Raises:
         DataError: for too many bad sentences (names file and line of the first), or files that are
             cut short or without a sentence that can be used.
     """
-    counts, dropped, bad = Counter[str](), Counter[str](), BadRows("sentences")
-    rows = list(_rows(files, language, split, counts, dropped, bad))
-    bad.require_few(counts["sentences"] + dropped.total())
+    read_languages(job, _read_language)
+
+
+def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
+    language, split = upstream.language, options["split"]
+    files: list[Path | ArchiveMember] = []
+    for file in upstream.files:
+        if file.path.suffix == ".tgz":
+            files += treebanks_in_archive(file.path, language.ud_code, split)
+        else:
+            files.append(file.path)
+    card = Card("Universal Dependencies", language.code, bad=BadRows("sentences"))
+    card.notes.append("multiword tokens and empty nodes are skipped")
+    rows = list(_rows(files, language.code, split, card))
+    withheld = card.dropped.total()
+    card.bad.require_few(card.counts["sentences"] + withheld)
     if not rows:
-        raise DataError(
-            ", ".join(map(str, files)) or "no file",
-            "",
-            f"no sentence left of {counts['sentences read']} (text withheld: {dropped.total()})",
-            "choose another treebank",
-        )
-    require_script((row[4] for row in rows), script, str(files[0]), language)
-    write_parquet(table_of(rows, SENTENCES), output)
-    write_card(
-        card,
-        dataset="Universal Dependencies",
-        language=language,
-        files=dict.fromkeys(f.archive if isinstance(f, ArchiveMember) else f for f in files),
-        counts=counts,
-        dropped=dropped,
-        bad=bad,
-        source=source,
-        notes=["multiword tokens and empty nodes are skipped"],
-    )
+        read = card.counts["sentences read"]
+        problem = f"no sentence left of {read} (text withheld: {withheld})"
+        raise DataError(", ".join(map(str, files)), "", problem, "choose another treebank")
+    require_script((row[4] for row in rows), language.script, str(files[0]), language.code)
+    return table_of(rows, SENTENCES), card
 
 
 def _rows(
-    files: Sequence[Path | ArchiveMember],
-    language: str,
-    split: str,
-    counts: Counter[str],
-    dropped: Counter[str],
-    bad: BadRows,
+    files: Sequence[Path | ArchiveMember], language: str, split: str, card: Card
 ) -> Iterator[tuple[Any, ...]]:
-    known: set[str] = set()
-    for place, sentences in _parsed(files, bad):
+    seen: set[str] = set()
+    counts = card.counts
+    for place, sentences in _parsed(files, card.bad):
         treebank = _treebank(place)
         for sentence in sentences:
             counts["sentences read"] += 1
             if sentence.is_withheld:
-                dropped["text withheld from the release"] += 1
+                card.dropped["text withheld from the release"] += 1
                 continue
             identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
-            if identifier in known:
+            if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
                 mend = "give each treebank file once, with unique sent_id"
-                bad.drop(DataError(str(place), f"line {sentence.line}", problem, mend))
+                card.bad.drop(DataError(str(place), f"line {sentence.line}", problem, mend))
                 continue
-            known.add(identifier)
+            seen.add(identifier)
             counts[f"{treebank}: sentences"] += 1
             counts["sentences"] += 1
             counts["words"] += len(sentence.forms)
@@ -260,14 +240,14 @@ def _treebank(place: Path | ArchiveMember) -> str:
 
 
 def parse_conllu(
-    lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows | None = None
+    lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
 ) -> Iterator[Sentence]:
     """Parse CoNLL-U, https://universaldependencies.org/format.html, words only.
 
     Args:
         lines: (number, line without its end).
         path: for errors.
-        bad: collects sentences that cannot be used; without it the first of them ends it.
+        bad: collects sentences that cannot be used; without it the first raises an error.
 
     Raises:
         DataError: for a line without ten columns or with an empty form, ids that do not run from 1,
@@ -280,17 +260,10 @@ def parse_conllu(
         if line:
             rows.append((number, line))
             continue
-        if not rows:
-            continue
-        try:
-            sentence = _sentence(rows, path)
-        except DataError as error:
-            if bad is None:
-                raise
-            bad.drop(error)
-        else:
-            yield sentence
-        rows = []
+        if rows:
+            with bad:
+                yield _sentence(rows, path)
+            rows = []
     if rows:
         raise _error(
             path,

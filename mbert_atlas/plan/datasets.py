@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from mbert_atlas.config.datasets import Dataset, Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.errors import DataError
@@ -37,6 +40,41 @@ def upstream_files(config: Config, languages: Languages) -> list[str]:
             for source in sources(name, dataset, language, languages):
                 paths.update([source.path, *source.partners])
     return sorted(paths)
+
+
+def described(
+    name: str,
+    dataset: Dataset,
+    codes: Sequence[str],
+    languages: Languages,
+    place: Callable[[str], str],
+) -> dict[str, Any]:
+    """Return what decides how a dataset is read, as a parameter of the jobs that do.
+
+    Args:
+        name: name of the dataset.
+        dataset: its section of the config.
+        codes: the languages that are read.
+        languages: all languages.
+        place: returns where an upstream file lies.
+
+    Returns:
+        The keys of the section; ``sources``: the upstream files by language, in place of the keys
+        that name them; ``languages``: the rows of the table of languages by code.
+    """
+
+    def placed(source: Source) -> dict[str, Any]:
+        partners = [place(partner) for partner in source.partners]
+        return source.model_dump(mode="json") | {"path": place(source.path), "partners": partners}
+
+    return {
+        **dataset.model_dump(mode="json", exclude={"files", "files_by_language", "languages"}),
+        "languages": {code: languages[code].model_dump(mode="json") for code in codes},
+        "sources": {
+            code: [placed(source) for source in sources(name, dataset, code, languages)]
+            for code in codes
+        },
+    }
 
 
 def _filled(name: str, source: Source, dataset: Dataset, language: Language) -> Source:

@@ -84,6 +84,31 @@ class Files:
             return path("language_table", dataset=dataset, language=language)
         return path("table", dataset=dataset)
 
+    def parents(self, dataset: str, language: str | None = None) -> list[str]:
+        """Return the tables that a dataset (or one language of it) is derived from."""
+        item = self.config.datasets[dataset]
+        assert item.parent is not None
+        codes = [language] if language else item.languages
+        return list(dict.fromkeys(self.table(item.parent, code) for code in codes))
+
+    def dataset_tokenizer(self, dataset: str) -> str | list[str]:
+        """Return the tokenizer that is needed to derive a dataset, if any."""
+        encoder = self.config.datasets[dataset].tokenizer_of
+        return self.tokenizer(encoder) if encoder else []
+
+    def select_datasets(
+        self, *, derived: bool, by_language: bool, large: bool | None = None
+    ) -> list[str]:
+        """Return the datasets whose tables are made by jobs of one kind."""
+        return [
+            name
+            for name, item in self.config.datasets.items()
+            if item.function
+            if bool(item.parent) == derived
+            if item.by_language == by_language
+            if large in (None, item.is_large)
+        ]
+
     # Encoders
 
     def encoder(self, name: str) -> str:

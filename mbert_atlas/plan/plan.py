@@ -14,6 +14,7 @@ from typing import Any
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
+from mbert_atlas.plan import datasets
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
@@ -252,6 +253,16 @@ class Plan(Files):
             for path in self.targets(name, artifact)
             if path.endswith(".svg")
         ]
+
+    # Parameters
+
+    def described(self, dataset: str, languages: Sequence[str] | None = None) -> dict[str, Any]:
+        """Return what decides how a dataset (or some languages of it) is read."""
+        item = self.config.datasets[dataset]
+        codes = languages or item.languages
+        return datasets.described(
+            dataset, item, codes, self.languages, lambda name: self.resolved(self.upstream(name))
+        )
 
     # Paths
 

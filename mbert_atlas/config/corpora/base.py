@@ -1,0 +1,163 @@
+"""What the models of all kinds of corpora share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from mbert_atlas.config.base import ConfigModel, OnlyWith
+
+CORPUS: Any = Field(description="Kind of corpus; it decides the reader and the columns.")
+FORMAT: Any = Field(None, description="Upstream format, where a corpus has several.")
+LIMIT: Any = Field(None, ge=1, description="Keep at most this many items per language.")
+SAMPLE_SEED: Any = Field(
+    None, description="Seed of a random sample of `limit` items; none takes the first."
+)
+Split = Literal["train", "validation", "dev", "test"]
+
+
+class Source(ConfigModel):
+    """One upstream file and how to read it."""
+
+    path: str = Field(
+        description="Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, "
+        "{ntrex}, {tatoeba}, {ud_name}, {ud_code}."
+    )
+    format: str | None = Field(None, description="Reader; none takes the dataset's format.")
+    partners: list[str] = Field(
+        [],
+        min_length=0,
+        description="Files that belong to it: other side of a line-parallel pair, labels, links.",
+    )
+    limit: int | None = Field(None, ge=1, description="bitext: keep at most this many pairs.")
+
+
+class Corpus(ConfigModel):
+    """An upstream corpus as tidy Parquet, or a dataset derived from another one.
+
+    Functions are named as ``module:function`` below ``mbert_atlas``: they take one
+    :class:`mbert_atlas.corpora.jobs.ReadingJob` or :class:`mbert_atlas.corpora.jobs.DerivingJob`.
+    """
+
+    reader: ClassVar[str] = ""
+    """Reads the upstream files; empty if there is no table and other jobs read the files."""
+    deriver: ClassVar[str] = ""
+    """Makes the table from that of another dataset, see :attr:`parent`."""
+    by_language: ClassVar[bool] = False
+    """Whether each language has a table and a job of its own."""
+    reads_large: ClassVar[bool] = False
+    """Whether reading jobs are submitted, see :attr:`resources`; else they are local."""
+    derives_large: ClassVar[bool] = False
+    """Whether deriving jobs are."""
+    is_running_text: ClassVar[bool] = False
+    """Whether the table has the columns of ``schemas.PARAGRAPHS``."""
+    one_file: ClassVar[bool] = False
+    """Whether a language has a single upstream file (and its partners)."""
+    has_file_limits: ClassVar[bool] = False
+    """Whether each upstream file may have a ``limit``."""
+    parent_key: ClassVar[str] = ""
+    """Key that names the parent."""
+
+    corpus: str = CORPUS
+    languages: list[str] = Field(description="Language codes, rows of resources/languages.csv.")
+    files: str | None = Field(
+        None, description="Upstream path for every language, with placeholders."
+    )
+    files_by_language: dict[str, list[Source]] | None = Field(
+        None, description="Upstream files of single languages; they win over `files`."
+    )
+
+    @property
+    def parent(self) -> str | None:
+        """The dataset that this one is derived from; none: it is read from upstream files."""
+        return getattr(self, self.parent_key) if self.parent_key else None
+
+    @property
+    def function(self) -> str:
+        """The function that makes the table, as ``module:function``."""
+        return self.deriver if self.parent else self.reader
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the jobs that make the table are submitted."""
+        return self.derives_large if self.parent else self.reads_large
+
+    @property
+    def resources(self) -> str:
+        """Key of the config's ``resources`` that has what submitted jobs request."""
+        return f"read_{self.corpus}"
+
+    @property
+    def tokenizer_of(self) -> str | None:
+        """The encoder whose tokenizer is needed to derive it."""
+        return getattr(self, "encoder", None)
+
+    def derives_from(self, other: Corpus) -> bool:
+        """Whether a dataset can be its parent."""
+        return other.corpus == self.corpus
+
+    def check(self, config: Any, place: str) -> None:
+        """Report what does not fit the rest of the config, see :mod:`mbert_atlas.config.checks`.
+
+        Args:
+            config: a :class:`mbert_atlas.config.model.Config`.
+            place: key of the dataset, with dots.
+        """
+
+    @model_validator(mode="after")
+    def _has_input(self) -> Corpus:
+        has_files = self.files is not None or self.files_by_language is not None
+        if has_files == (self.parent is not None):
+            keys = ["files", "files_by_language", *filter(None, [self.parent_key])]
+            ways = " or ".join(f"`{key}`" for key in keys)
+            raise ValueError(f"give {ways}" + (", not both" if has_files else ""))
+        formats = self._formats()
+        for language, sources in (self.files_by_language or {}).items():
+            if self.one_file and len(sources) > 1:
+                raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")
+            if not self.has_file_limits and any(source.limit for source in sources):
+                raise ValueError(f"only a bitext has a `limit` per file ({language})")
+            for source in sources:
+                if source.format and source.format not in formats:
+                    hint = f"use {', '.join(formats)}" if formats else "leave it out"
+                    raise ValueError(
+                        f"no format of {self.corpus} is {source.format!r} ({language}): {hint}"
+                    )
+        return self
+
+    @classmethod
+    def _formats(cls) -> list[str]:
+        field = cls.model_fields.get("format")
+        options = get_args(field.annotation) if field else ()
+        return [name for option in options for name in get_args(option)]
+
+
+class WithSplit(Corpus):
+    """A corpus with splits."""
+
+    split: Split = Field(description="Which upstream split to read.")
+
+
+class Derivable(Corpus):
+    """A corpus that may be derived from a dataset of the same kind."""
+
+    parent_key = "made_from"
+    only_with: ClassVar[OnlyWith] = {"format": ("made_from", None), "limit": ("made_from", None)}
+    made_from: str | None = Field(
+        None, description="Dataset of the same kind that this one is derived from, without files."
+    )
+
+
+class DerivableWithSplit(Derivable):
+    """A corpus with splits, or derived from a dataset that has some."""
+
+    split: Split | None = Field(
+        None, description="Which upstream split to read; none if derived from another dataset."
+    )
+
+    @model_validator(mode="after")
+    def _has_split(self) -> DerivableWithSplit:
+        if self.split is None and not self.made_from:
+            raise ValueError(f"{self.corpus} needs `split`")
+        return self

@@ -1,0 +1,252 @@
+"""Language identification: paragraphs with their language, sampled or as released.
+
+Tanti et al. (2021) released their set as an archive whose layout is not documented. Their code
+writes a processed set as one CSV per split, with the columns ``row``, ``tokens`` (wordpieces
+between blanks) and ``language``; such files are read from the zip, wherever in it they lie. As
+committed that code drops the ``##`` of wordpieces, without which the text is lost; files in which
+no token has it raise an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import repeat
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mbert_atlas.corpora.bad_rows import BadRows
+from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.jobs import DerivingJob, ReadingJob
+from mbert_atlas.corpora.lines import open_zip_member
+from mbert_atlas.corpora.samples import table_of
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import write_parquet
+from mbert_atlas.progress import track
+from mbert_atlas.randomness import generator
+from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
+from mbert_atlas.tokenizer import open_tokenizer, special_id
+
+SPLITS = ("train", "validation", "dev", "test")
+_COLUMNS = ("tokens", "language")
+_NAMES = {"validation": "val"}
+
+
+# The released set
+
+
+def read(job: ReadingJob) -> None:
+    """Read the released set in its own splits, with the columns of ``schemas.LID_EXAMPLES``.
+
+    Wordpieces are joined again, so that any tokenizer can take the text; where words were split at
+    punctuation there stay blanks, which mBERT's tokenizer splits alike.
+
+    Raises:
+        DataError: if a split is missing, a file lacks a column or is damaged, no wordpiece is
+            marked as continuing a word, or a language has no example.
+    """
+    origins = job.origins(*job.upstreams)
+    languages = [upstream.language.code for upstream in job.upstreams]
+    (archive,) = {path for upstream in job.upstreams for path in upstream.paths}
+    name = "Wikipedia language identification, as released"
+    card = Card(name, " ".join(sorted(languages)), bad=BadRows("examples"))
+    card.notes.append(
+        "the archive's layout is taken from the authors' code, not from a description"
+    )
+    rows: list[tuple[str, str, str, str]] = []
+    is_marked = False
+    for split in SPLITS:
+        for number, tokens, language in _examples(archive, split, card.bad):
+            is_marked |= " ##" in tokens
+            if language in languages:
+                card.counts[f"{language}: {split}"] += 1
+                rows.append((f"{split}-{number}", language, split, tokens.replace(" ##", "")))
+    card.bad.require_few(len(rows))
+    if not is_marked:
+        problem = "no token begins with ##, so that words cannot be joined again"
+        mend = "sample Wikipedia instead: give `paragraphs` and `encoder`, no `files`"
+        raise DataError(archive, "column tokens", problem, mend)
+    for language in languages:
+        if not any(card.counts[f"{language}: {split}"] for split in SPLITS):
+            mend = "drop it from the dataset's languages"
+            raise DataError(archive, f"language {language}", "there are no examples", mend)
+    write_parquet(table_of(rows, LID_EXAMPLES), job.output)
+    card.write(job.card, [archive], origins)
+
+
+def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, str, str]]:
+    """Yield line number, tokens and language of a split."""
+    member = rf"dataset_{_NAMES.get(split, split)}\.csv"
+    with open_zip_member(archive, member) as (name, content):
+        name = name.removeprefix(f"{archive}:")
+        reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
+        mend = "take the archive of the authors' repository"
+        try:
+            missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
+            if missing:
+                problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
+                raise DataError(archive, f"{name}, line 1", problem, mend)
+            for row in reader:
+                if row["tokens"] is None or row["language"] is None:
+                    place = f"{name}, line {reader.line_num}"
+                    bad.drop(DataError(archive, place, "the line is cut short", mend))
+                    continue
+                yield reader.line_num, row["tokens"], row["language"]
+        except (csv.Error, UnicodeDecodeError) as error:
+            place = f"{name}, after line {reader.line_num}"
+            raise DataError(archive, place, f"it cannot be read ({error})", mend) from error
+
+
+# A sample
+
+
+def derive(job: DerivingJob) -> None:
+    """Sample a set for language identification (Tanti et al. 2021, appendix A).
+
+    Random paragraphs of each language, without those that have an unknown token if there is a
+    tokenizer; exact repetitions within a language, which the paper's code keeps, are left out.
+    Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
+
+    Raises:
+        DataError: if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of a
+            language pass (below 10, a split may lack the language).
+    """
+    options, seed, limit = job.options, job.options["seed"], job.options["limit"]
+    tables: list[pa.Table] = []
+    paragraphs = dict(sorted((path.stem, path) for path in job.tables))
+    files = [*paragraphs.values()]
+    if job.tokenizer:
+        files.append(job.tokenizer / "tokenizer.json")
+    has_unknown = _unknown_to(job.tokenizer)
+    card = Card("Wikipedia language identification", " ".join(paragraphs))
+    card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
+    for language, path in track(list(paragraphs.items()), "languages sampled"):
+        reader, random = _Paragraphs(path), generator(seed, "language identification", language)
+        chosen, seen = _passing(reader, random, limit or len(reader), has_unknown)
+        if len(chosen) < options["minimum_per_language"]:
+            problem = f"{len(chosen)} of {len(reader)} paragraphs pass"
+            problem += f", {options['minimum_per_language']} needed"
+            mend = "take a larger dump, leave the language out, or lower minimum_per_language"
+            raise DataError(path, f"language {language}", problem, mend)
+        tables.append(_with_splits(chosen, language, options["fractions"]))
+        counts = {
+            "paragraphs": len(reader),
+            "paragraphs looked at": seen.total(),
+            "examples": seen.pop("examples"),
+            "shortfall": (limit or len(chosen)) - len(chosen),
+        }
+        card.counts += Counter({f"{language}: {name}": n for name, n in counts.items()})
+        card.counts += Counter(tables[-1]["split"].to_pylist())
+        card.dropped.update({f"{language}: {reason}": n for reason, n in seen.items()})
+    write_parquet(pa.concat_tables(tables), job.output)
+    origin = "see the cards of the paragraphs"
+    stated = {"dataset": options["paragraphs"], "licence": origin, "citation": origin}
+    card.write(job.card, files, [stated])
+
+
+def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Iterable[bool]]:
+    if not tokenizer_dir:
+        return lambda texts: repeat(False, len(texts))
+    tokenizer = open_tokenizer(tokenizer_dir)
+    unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
+
+    def has_unknown(texts: list[str]) -> Iterable[bool]:
+        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return (unknown in encoding.ids for encoding in encodings)
+
+    return has_unknown
+
+
+def _with_splits(
+    chosen: Sequence[tuple[str, str]], language: str, fractions: Sequence[float]
+) -> pa.Table:
+    sizes = zip(SPLITS, _split_sizes(len(chosen), fractions), strict=True)
+    splits = [split for split, size in sizes for _ in range(size)]
+    rows = zip(chosen, splits, strict=True)
+    return table_of(((i, language, split, text) for (i, text), split in rows), LID_EXAMPLES)
+
+
+def _passing(
+    reader: _Paragraphs,
+    random: np.random.Generator,
+    wanted: int,
+    has_unknown: Callable[[list[str]], Iterable[bool]],
+) -> tuple[list[tuple[str, str]], Counter[str]]:
+    """Return (id, text) of at most ``wanted`` random paragraphs that pass, and what was met."""
+    order = random.permutation(len(reader))
+    chosen: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    met = Counter[str]()
+    while len(chosen) < wanted and met.total() < len(order):
+        # A little more than is missing; at least twice as much as before, for few passes.
+        look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
+        ids, texts = reader.rows(order[met.total() :][:look_at])
+        repeated = []
+        for text in texts:
+            repeated.append(text in seen)
+            seen.add(text)
+        new = [text for text, known in zip(texts, repeated, strict=True) if not known]
+        unknown = iter(has_unknown(new))
+        for paragraph, text, known in zip(ids, texts, repeated, strict=True):
+            if known:
+                met["exact duplicate"] += 1
+            elif next(unknown):
+                met["unknown piece"] += 1
+            else:
+                met["examples"] += 1
+                chosen.append((paragraph, text))
+            if len(chosen) == wanted:
+                break
+    return chosen, met
+
+
+class _Paragraphs:
+    """Rows of a Parquet file of paragraphs, read a row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = pq.ParquetFile(path)
+        except (pa.ArrowInvalid, OSError) as error:
+            problem = f"not a readable Parquet file ({error})"
+            raise DataError(path, "", problem, "delete it, so that it is made again") from error
+        if not self._file.schema_arrow.equals(PARAGRAPHS, check_metadata=False):
+            problem = f"found {self._file.schema_arrow.names}, expected {PARAGRAPHS.names}"
+            mend = "delete the file so that the workflow makes it again"
+            raise DataError(path, "columns", problem, mend)
+        metadata = self._file.metadata
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+        self._starts = np.cumsum([0, *sizes])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def rows(self, indices: np.ndarray) -> tuple[list[str], list[str]]:
+        """Return the ids and texts of the rows ``indices`` (n, int64), in that order."""
+        ids: dict[int, str] = {}
+        texts: dict[int, str] = {}
+        ordered = np.sort(indices)
+        edges = np.searchsorted(ordered, self._starts)
+        for group in np.flatnonzero(np.diff(edges)):
+            wanted = ordered[edges[group] : edges[group + 1]]
+            table = self._file.read_row_group(int(group), columns=["id", "text"]).take(
+                pa.array(wanted - self._starts[group])
+            )
+            ids.update(zip(wanted.tolist(), table["id"].to_pylist(), strict=True))
+            texts.update(zip(wanted.tolist(), table["text"].to_pylist(), strict=True))
+        return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
+
+
+def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:
+    """Share out ``items`` by the method of largest remainders; ties go to the earlier split."""
+    quotas = [items * Fraction(str(fraction)) for fraction in fractions]  # str: 0.7 means 7/10
+    sizes = [int(quota) for quota in quotas]
+    by_remainder = sorted(range(len(sizes)), key=lambda split: sizes[split] - quotas[split])
+    for split in by_remainder[: items - sum(sizes)]:
+        sizes[split] += 1
+    return sizes
