@@ -32,7 +32,7 @@ from multilinguality import FRACTIONS, read_dictionary
 
 from mbert_atlas.analysis.multilinguality import measure_multilinguality
 from mbert_atlas.analysis.transfer import Cell, measure_transfer
-from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.merging import merge
 from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.miniature import MiniatureSizes
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
@@ -76,8 +76,8 @@ COMPARED: dict[str, dict[str, dict[str, Any]]] = {
         "all": ONE_EPOCH,
         "no-aligned-start": ONE_EPOCH | {"aligned_start": None},
         "no-foreign-words": ONE_EPOCH,
-        "masked-15": laid_over(ONE_EPOCH, {"pretraining": {"masking_probability": 0.15}}),
-        "no-output-bias": laid_over(ONE_EPOCH, {"pretraining": {"output_bias": "zero"}}),
+        "masked-15": merge(ONE_EPOCH, {"pretraining": {"masking_probability": 0.15}}),
+        "no-output-bias": merge(ONE_EPOCH, {"pretraining": {"output_bias": "zero"}}),
     },
     "epochs": {f"epochs{n}": {"pretraining": {"optimisation": {"epochs": n}}} for n in (1, 2, 3)},
 }
@@ -105,7 +105,7 @@ def main() -> None:
     changes = COMPARED[options.compare] | SMALLEST
     default = ["seed1"] if options.preset == "small" else list(COMPARED[options.compare])
     frame = pd.concat(
-        measured(name, laid_over(scratch, changes[name]), options)
+        measured(name, merge(scratch, changes[name]), options)
         for name in options.only or default
     )
     order = languages_of(options)["xnli"]

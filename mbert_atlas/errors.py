@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one sentence that names the file, the place and the mend."""
+"""Errors that a user can fix: one sentence that names the file, the place and the fix."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ class TransientError(AtlasError):
 
 
 class StoppedError(TransientError):
-    """The process was asked to end (SIGTERM, SIGINT)."""
+    """The process received SIGTERM or SIGINT."""
 
 
 class DataError(AtlasError):
     """Input that cannot be used.
 
     Args:
-        path: file, folder or config in which the problem sits.
-        where: the place inside it (``line 12``, ``key seeds``); empty if it is the whole file.
+        path: file, folder or config with the problem.
+        where: the place inside it (``line 12``, ``key seeds``); empty for the whole file.
         problem: what is wrong, as a clause without a full stop.
-        mend: what the user can do about it, as a clause without a full stop.
+        fix: what the user can do about it, as a clause without a full stop.
     """
 
-    def __init__(self, path: Path | str, where: str, problem: str, mend: str) -> None:
-        self.path, self.where, self.problem, self.mend = str(path), where, problem, mend
+    def __init__(self, path: Path | str, where: str, problem: str, fix: str) -> None:
+        self.path, self.where, self.problem, self.fix = str(path), where, problem, fix
         place = f"{path}, {where}" if where else str(path)
-        super().__init__(f"{place}: {problem}; {mend}{'' if mend.endswith('?') else '.'}")
+        super().__init__(f"{place}: {problem}; {fix}{'' if fix.endswith('?') else '.'}")
 
-    def __reduce__(self) -> tuple[type[DataError], tuple[str, str, str, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """Survive the trip back from a worker process."""
-        return type(self), (self.path, self.where, self.problem, self.mend)
+        return type(self), (self.path, self.where, self.problem, self.fix)
 
 
 class DataErrors(DataError):
-    """Several of them, each in a line of its own, those of a file together.
+    """Several of them, one a line, those of a file together.
 
     Args:
         errors: two or more; those of a file stay in their order.
@@ -49,7 +49,7 @@ class DataErrors(DataError):
     def __init__(self, errors: Iterable[DataError]) -> None:
         self.errors = sorted(errors, key=lambda error: error.path)
         first = self.errors[0]
-        super().__init__(first.path, first.where, first.problem, first.mend)
+        super().__init__(first.path, first.where, first.problem, first.fix)
         self.args = ("\n".join([f"{len(self.errors)} mistakes:", *map(str, self.errors)]),)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -58,6 +58,6 @@ class DataErrors(DataError):
 
 
 def joined(errors: Iterable[DataError]) -> DataError:
-    """Return one error for all of them, one or more; the same ones count once."""
-    found = list({str(error): error for error in errors}.values())
-    return found[0] if len(found) == 1 else DataErrors(found)
+    """Return one error for all of them, one or more; equal ones count once."""
+    distinct = list({str(error): error for error in errors}.values())
+    return distinct[0] if len(distinct) == 1 else DataErrors(distinct)

@@ -1,4 +1,4 @@
-"""Whole files or none: every output is written under a temporary name and renamed."""
+"""Reading and writing files; every output is written under a temporary name and renamed."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from mbert_atlas.errors import DataError, TransientError
 
 AGAIN = "delete this file, and the next start fetches it again"
 _DAY = 86400.0  # seconds
-_ROWS_PER_GROUP = 16_384  # small: a sample of a big wiki then decodes little at a time
+_ROWS_PER_GROUP = 16_384  # small, so that sampling from a large file decodes little at a time
 
 
 def _temporary_name(path: Path) -> Path:
-    """Return where ``path`` is written to at first; what killed jobs left there a day ago goes."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
-        with suppress(FileNotFoundError):  # another job's, which has just ended
-            if time.time() - left.stat().st_mtime > _DAY:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    """Return where ``path`` is written first; deletes what jobs killed a day ago left there."""
+    for stale in path.parent.glob(f".{glob.escape(path.name)}.*.partial"):
+        with suppress(FileNotFoundError):  # of another job, which has just ended
+            if time.time() - stale.stat().st_mtime > _DAY:
+                shutil.rmtree(stale) if stale.is_dir() else stale.unlink()
     return path.with_name(f".{path.name}.{os.getpid()}.partial")
 
 
 @contextmanager
 def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
-    """Turn the system's error for a full disk, while ``path`` is written, into a TransientError."""
+    """Raise a TransientError if the disk is full while ``path`` is written."""
     try:
         yield
     except OSError as error:
@@ -55,7 +55,7 @@ def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
 
 @contextmanager
 def atomic_path(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary sibling of ``path`` that replaces it on success and vanishes on failure.
+    """Yield a temporary sibling of ``path`` that replaces it on success, and is deleted on failure.
 
     Raises:
         TransientError: if the disk is full.
@@ -73,7 +73,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
-    """Like :func:`atomic_path` for a folder; an older folder of that name is replaced whole.
+    """Like :func:`atomic_path` for a folder, which replaces an older one of that name.
 
     Raises:
         TransientError: if the disk is full.
@@ -94,7 +94,7 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
 def replace_directory(new: Path, path: Path) -> None:
     """Rename the folder ``new`` to ``path``; an older folder there is moved away, then deleted.
 
-    Deleting it in place would, if the process is killed, leave a part of it under its name.
+    If it were deleted in place and the process killed, a part of it would be left under its name.
     """
     old = path.with_name(f".{path.name}.{os.getpid()}.old.partial")
     shutil.rmtree(old, ignore_errors=True)
@@ -105,7 +105,7 @@ def replace_directory(new: Path, path: Path) -> None:
 
 
 def flush_to_disk(folder: Path) -> None:
-    """Wait until a folder's entries and the contents of its files would survive a power failure."""
+    """Flush a folder's entries and the contents of its files (``fsync``)."""
     for path in [*(file for file in folder.iterdir() if file.is_file()), folder]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -123,9 +123,9 @@ def write_parquet(table: pa.Table, path: Path | str) -> None:
 def write_in_groups(
     parts: Generator[list[Mapping[str, Any]], None, None], schema: pa.Schema, path: Path | str
 ) -> None:
-    """Write rows as they come as zstd Parquet, atomically; a part stays in one row group."""
+    """Stream rows to zstd Parquet, atomically; each part stays in one row group."""
     with (
-        closing(parts),  # whatever it has open, if the disk is full
+        closing(parts),  # and what it has open, if the disk is full
         atomic_path(path) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
@@ -148,15 +148,35 @@ def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(path, "", f"not a readable Parquet file ({error})", "remake it") from error
+        problem = f"not a readable Parquet file ({error})"
+        raise DataError(path, "", problem, "make it again") from error
     if schema is not None and not table.schema.equals(schema, check_metadata=False):
         raise DataError(
             path,
             "columns",
-            f"found {table.schema.names}, wanted {schema.names} with the documented types",
+            f"{table.schema.names} instead of {schema.names} with the documented types",
             "delete the file so that the workflow makes it again",
         )
     return table
+
+
+def read_text(path: Path) -> str:
+    """Return the content of a UTF-8 file, without a byte order mark.
+
+    Raises:
+        DataError: if the file cannot be read or is not UTF-8; names the line.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(path, "", "no such file", "correct the path") from error
+    except OSError as error:
+        raise DataError(path, "", f"cannot be read ({error.strerror})", "name a file") from error
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(path, f"line {line}", "not UTF-8", "save it in this encoding") from error
 
 
 def write_json(value: Any, path: Path | str) -> None:
@@ -178,7 +198,7 @@ def read_json(path: Path | str) -> Any:
         raise DataError(path, "", "no such file", "make it or correct the path") from error
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise DataError(path, place, f"not JSON ({error.msg})", "correct or remake it") from error
+        raise DataError(path, place, f"not JSON ({error.msg})", "correct it") from error
 
 
 def sha256_of(path: Path | str) -> str:
@@ -195,7 +215,7 @@ _DAMAGE = (
 
 @contextmanager
 def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
-    """Turn what the archive modules say of damage, while ``place`` is read, into a DataError."""
+    """Raise a DataError if the archive ``place`` turns out to be damaged while it is read."""
     try:
         yield
     except (*_DAMAGE, OSError) as error:
@@ -225,13 +245,13 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
     }
     opener = openers.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
-        # The archive classes read lines in Python; a buffer reads them in C, several times faster.
+        # The archive classes split lines in Python; a buffer does so in C, several times faster.
         yield cast(BinaryIO, io.BufferedReader(stream, 1 << 16))
 
 
 @contextmanager
 def open_text(path: Path | str) -> Iterator[TextIO]:
-    """Open a text file, plain or ``.gz``, ``.bz2``, ``.xz``, as strict UTF-8, line ends kept.
+    """Open a text file, see :func:`open_bytes`, as strict UTF-8 with its line ends.
 
     Raises:
         DataError: if the file is missing, empty, cut short, damaged or not UTF-8.

@@ -1,17 +1,17 @@
-"""The table of languages: names, codes, genera and which encoders know them."""
+"""The table of languages: names, codes, genera, and which encoders cover them."""
 
 from __future__ import annotations
 
 import csv
 import difflib
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_text
 
 
 class Language(BaseModel):
@@ -26,7 +26,7 @@ class Language(BaseModel):
     iso639_3: str = Field(pattern=r"^[a-z]{3}$", description="ISO 639-3 code")
     script: str = Field(
         pattern=r"^[A-Z][a-z]{3}( [A-Z][a-z]{3})*$",
-        description="scripts that its texts may be in, ISO 15924, blanks between; main one first",
+        description="scripts of its texts, ISO 15924, separated by blanks; main one first",
     )
     family: str = Field(min_length=1, description="family as in WALS")
     genus: str = Field(min_length=1, description="genus as in WALS")
@@ -70,70 +70,57 @@ class Languages:
             DataError: if it is missing, empty or not UTF-8, a column is missing, unknown or there
                 twice, a cell is wrong, or a code is there twice; names the line and the column.
         """
-        path = Path(path)
-        if not path.is_file():
-            raise DataError(path, "", "no such file", "correct the path")
-        content = path.read_bytes()
-        try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = content.count(b"\n", 0, error.start) + 1
-            raise DataError(path, f"line {line}", "not UTF-8", "save the table as UTF-8") from error
         languages: dict[str, Language] = {}
-        with io.StringIO(text, newline="") as stream:
-            reader = csv.DictReader(stream)
-            header = list(reader.fieldnames or ())
-            found, wanted = set(header), set(Language.model_fields)
-            if sorted(header) != sorted(wanted):
-                difference = ", ".join(
-                    [f"{name} is missing" for name in sorted(wanted - found)]
-                    + [f"{name} is unknown" for name in sorted(found - wanted)]
-                    + [f"{name} is there twice" for name in sorted(found) if header.count(name) > 1]
-                )
-                raise DataError(path, "line 1", f"wrong columns: {difference}", "correct them")
-            for row in reader:
-                place = f"line {reader.line_num}"
-                if None in row or None in row.values():
-                    problem = f"its cells are not {len(wanted)} in number"
-                    raise DataError(path, place, problem, "correct the line")
-                try:
-                    language = Language.model_validate(row)
-                except ValidationError as error:
-                    first = error.errors()[0]
-                    column = first["loc"][0] if first["loc"] else "?"
-                    raise DataError(
-                        path, f"{place}, column {column}", first["msg"], "correct the cell"
-                    ) from error
-                if language.code in languages:
-                    problem = f"{language.code} is there twice"
-                    raise DataError(path, place, problem, "delete one of the lines")
-                languages[language.code] = language
+        reader = csv.DictReader(read_text(Path(path)).splitlines())
+        _check_columns(path, reader.fieldnames or ())
+        for row in reader:
+            place = f"line {reader.line_num}"
+            if None in row or None in row.values():
+                problem = f"the number of its cells is not {len(Language.model_fields)}"
+                raise DataError(path, place, problem, "correct the line")
+            try:
+                language = Language.model_validate(row)
+            except ValidationError as error:
+                first = error.errors()[0]
+                place += f", column {first['loc'][0]}"
+                raise DataError(path, place, first["msg"], "correct the cell") from error
+            if language.code in languages:
+                problem = f"{language.code} is there twice"
+                raise DataError(path, place, problem, "delete one of the lines")
+            languages[language.code] = language
         if not languages:
-            raise DataError(path, "", "no language in it", "restore the table")
+            raise DataError(path, "", "the table has no rows", "restore it")
         return cls(path, languages.values())
 
     def __getitem__(self, code: str) -> Language:
         """Return the language with that code.
 
         Raises:
-            DataError: if the table has none; names codes that look or sound like it.
+            DataError: if the table has none; suggests similar codes and names.
         """
-        try:
+        if code in self._by_code:
             return self._by_code[code]
-        except KeyError:
-            names = {language.name.lower(): language.code for language in self}
-            near = [
-                *difflib.get_close_matches(code, self._by_code, n=3, cutoff=0.5),
-                *(names[name] for name in difflib.get_close_matches(code.lower(), names, n=2)),
-                *(language.code for language in self if language.iso639_3 == code),
-            ]
-            listed = f"; near it: {', '.join(dict.fromkeys(near))}" if near else ""
-            raise DataError(
-                self.path,
-                f"code {code}",
-                f"no such language{listed}",
-                "use a code of that table or add a row",
-            ) from None
+        names = {language.name.lower(): language.code for language in self}
+        near = [
+            *difflib.get_close_matches(code, self._by_code, n=3, cutoff=0.5),
+            *(names[name] for name in difflib.get_close_matches(code.lower(), names, n=2)),
+            *(language.code for language in self if language.iso639_3 == code),
+        ]
+        problem = "no such language"
+        if near:
+            problem += f"; similar: {', '.join(dict.fromkeys(near))}"
+        raise DataError(self.path, f"code {code}", problem, "use a code of that table or add a row")
 
     def __iter__(self) -> Iterator[Language]:
         return iter(self._by_code.values())
+
+
+def _check_columns(path: Path | str, header: Sequence[str]) -> None:
+    columns = set(Language.model_fields)
+    wrong = [
+        *(f"{name} is missing" for name in sorted(columns - set(header))),
+        *(f"{name} is unknown" for name in sorted(set(header) - columns)),
+        *(f"{name} is there twice" for name in sorted(set(header)) if header.count(name) > 1),
+    ]
+    if wrong:
+        raise DataError(path, "line 1", f"wrong columns: {', '.join(wrong)}", "correct them")

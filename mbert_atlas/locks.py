@@ -1,4 +1,4 @@
-"""One process at a time: a lock that its holder's end releases, however the holder ends."""
+"""A lock that is released when its holder ends, however it ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 def this_process() -> dict[str, Any]:
-    """Return what finds this process again: host, pid, SLURM job (or none), Unix time."""
+    """Return what identifies this process: host, pid, SLURM job (or none), Unix time."""
     return {
         "host": socket.gethostname(),
         "pid": os.getpid(),
@@ -31,15 +31,15 @@ def this_process() -> dict[str, Any]:
 def take_lock(path: Path, what: str) -> None:
     """Lock a file until this process ends; processes forked from it don't hold the lock.
 
-    It is an advisory lock (flock), which NFS 4 passes on to other hosts. Where a file system has
-    none, a warning says so and nothing is locked.
+    It is an advisory lock (flock), which NFS 4 extends to other hosts. On a file system without
+    locks, a warning is logged and nothing is locked.
 
     Args:
-        path: the file, made if it is not there; it says who holds the lock, and stays.
+        path: the file, created if necessary; it names the holder of the lock, and stays.
         what: what only one process may use, for the message.
 
     Raises:
-        AtlasError: if another process has it; says which, and what to do.
+        AtlasError: if another process holds the lock; names it, and how to end it.
         TransientError: if the file cannot be written.
     """
     try:
@@ -66,13 +66,13 @@ def take_lock(path: Path, what: str) -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """Say who holds the lock and how to end it."""
+    """Return who holds the lock and how to end it."""
     try:
-        found = json.loads(os.pread(descriptor, 10_000, 0))
-        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(found["since"]))
-        job = f", SLURM job {found['slurm_job']}" if found["slurm_job"] else ""
-        stop = f"scancel {found['slurm_job']}" if found["slurm_job"] else f"kill {found['pid']}"
-        who = f"process {found['pid']} on {found['host']}{job}, since {since}"
-        return f"{who}; wait until it ends or end it ({stop})"
-    except (ValueError, KeyError, TypeError):  # it is just being written
+        holder = json.loads(os.pread(descriptor, 10_000, 0))
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(holder["since"]))
+        job = holder["slurm_job"]
+        who = f"process {holder['pid']} on {holder['host']}{f', SLURM job {job}' if job else ''}"
+        stop = f"scancel {job}" if job else f"kill {holder['pid']}"
+        return f"{who}, since {since}; wait until it ends or end it ({stop})"
+    except (ValueError, KeyError, TypeError):  # the file is just being written
         return "another process; wait until it ends or end it"

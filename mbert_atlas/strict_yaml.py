@@ -1,8 +1,8 @@
-"""YAML that means one thing: keys are there once, and no text is read as a number, time or truth.
+"""YAML with one meaning: unique keys, and no text that is read as a number, time or boolean.
 
-YAML 1.1, which Python's readers follow, takes ``no`` for false, ``010`` for 8 and ``12:00:00`` for
-43200; YAML 1.2 does not. What the two read differently is refused, so that whoever reads the file
-after us (Snakemake does) reads the same.
+YAML 1.1, which Python's readers follow, reads ``no`` as false, ``010`` as 8 and ``12:00:00`` as
+43200; YAML 1.2 does not. Values that the two read differently raise an error, so that Snakemake,
+which reads the same files, gets the same values.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 import yaml
 
 from mbert_atlas.errors import DataError, joined
+from mbert_atlas.files import read_text
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_KIND = "tag:yaml.org,2002:"
+_TAG = "tag:yaml.org,2002:"
 _PLAIN = {
     "bool": re.compile("true|false", re.IGNORECASE),
     "int": re.compile(r"[-+]?(0|[1-9]\d*)"),
@@ -25,106 +26,102 @@ _PLAIN = {
     "null": re.compile("null|~", re.IGNORECASE),
     "timestamp": re.compile("(?!)"),
 }
-"""How the values are written that YAML 1.1 and 1.2 read alike; texts always are."""
+"""Spellings that YAML 1.1 and 1.2 read alike, by type; they read all texts alike."""
 
 
 def read(path: Path) -> Any:
-    """Return what a YAML file holds, as plain values.
+    """Return the content of a YAML file as plain values.
 
     Raises:
-        DataError: (several: DataErrors) names every place where it is not UTF-8, not YAML, has a
-            key twice, or a value that could be read differently.
+        DataError: (several: DataErrors) names every place where the file is not UTF-8 or not YAML,
+            has a key twice, or a value that could be read differently.
     """
-    text = _text(path)
+    text = read_text(path)
     try:
-        node = yaml.compose(text, Loader=_LOADER)
-        if found := [
-            DataError(path, f"line {mark.line + 1}", problem, mend)
-            for mark, problem, mend in sorted(_doubts(node), key=lambda item: item[0].line)
-        ]:
-            raise joined(found)
-        return yaml.load(text, Loader=_LOADER)
+        loader = _LOADER(text)
+        node = loader.get_single_node()
+        if ambiguities := sorted(_ambiguities(node), key=lambda item: item[0]):
+            raise joined(DataError(path, f"line {line}", *rest) for line, *rest in ambiguities)
+        return loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}" if mark else ""
-        mend = "check indentation (blanks, no tabs), colons and brackets up to there"
-        raise DataError(path, place, f"not YAML: {error.problem}", mend) from error
+        fix = "check indentation (blanks, no tabs), colons and brackets up to there"
+        raise DataError(path, place, f"not YAML: {error.problem}", fix) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         problem = f"not YAML: the invisible character #x{ord(text[error.position]):x}"
         raise DataError(path, f"line {line}", problem, "delete it") from error
 
 
-def compose(path: Path) -> Any:
-    """Return the tree of a YAML file's nodes, which know their lines; none if it cannot be read."""
-    try:
-        return yaml.compose(_text(path), Loader=_LOADER)
-    except (DataError, yaml.YAMLError):
-        return None
+def lines(path: Path) -> dict[str, int]:
+    """Return the line of every key and list item of a YAML file, by its keys joined by dots."""
+    found: dict[str, int] = {}
+
+    def visit(node: Any, place: str) -> None:
+        if isinstance(node, yaml.MappingNode):
+            items = [(key.value, key, value) for key, value in node.value]
+        else:
+            items = [(n, item, item) for n, item in enumerate(node.value)]
+        # A key of the mapping itself comes before the same key of a merged one.
+        for name, marked, value in sorted(items, key=lambda item: item[0] == "<<"):
+            if name != "<<":
+                found.setdefault(f"{place}{name}", marked.start_mark.line + 1)
+            if isinstance(value, yaml.CollectionNode):
+                visit(value, place if name == "<<" else f"{place}{name}.")
+
+    visit(yaml.compose(read_text(path), Loader=_LOADER), "")
+    return found
 
 
 def value_of(text: str) -> Any:
-    """Return what a text typed in place of a YAML value means.
+    """Return the value of a YAML scalar, as typed on a command line.
 
     Raises:
-        ValueError: if it could be read differently, or is no single plain value.
+        ValueError: if it could be read differently, or is not a single plain value.
     """
     resolver: Any = yaml.resolver.Resolver()
-    tag = resolver.resolve(yaml.ScalarNode, text, (True, False))
-    node = yaml.ScalarNode(tag, text)
-    if text and (doubt := _doubt(node)):
-        raise ValueError(f"{doubt[0]}; {doubt[1]}")
+    node = yaml.ScalarNode(resolver.resolve(yaml.ScalarNode, text, (True, False)), text)
+    if text and (ambiguity := _ambiguity(node)):
+        raise ValueError("; ".join(ambiguity))
     return yaml.SafeLoader("").construct_object(node)
 
 
-def _text(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError as error:
-        raise DataError(path, "", "no such file", "correct the path") from error
-    except OSError as error:
-        raise DataError(path, "", f"cannot be read ({error.strerror})", "name a file") from error
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(path, f"line {line}", "not UTF-8", "save it in this encoding") from error
-
-
-def _doubts(node: Any, above: tuple[int, ...] = ()) -> Iterator[tuple[Any, str, str]]:
-    """Yield mark, problem and mend of every doubt in a tree."""
+def _ambiguities(node: Any, above: tuple[int, ...] = ()) -> Iterator[tuple[int, str, str]]:
+    """Yield line, problem and fix of every ambiguity in a tree."""
+    line = node.start_mark.line + 1 if node else 0
     if id(node) in above:
-        yield node.start_mark, "an anchor is used within itself", "write out what is meant"
+        yield line, "an anchor is used within itself", "write out what is meant"
     elif isinstance(node, yaml.ScalarNode):
-        if doubt := _doubt(node):
-            yield node.start_mark, *doubt
+        if ambiguity := _ambiguity(node):
+            yield line, *ambiguity
     elif isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            yield from _doubts(item, (*above, id(node)))
+            yield from _ambiguities(item, (*above, id(node)))
     elif isinstance(node, yaml.MappingNode):
-        lines: dict[str, int] = {}
+        seen: dict[str, int] = {}
         for key, value in node.value:
+            line = key.start_mark.line + 1
             if not isinstance(key, yaml.ScalarNode):
-                yield key.start_mark, "a key is no plain word", "write `key: value`"
-            elif key.value in lines:
-                problem = f"the key {key.value!r} is there twice, first in line {lines[key.value]}"
-                yield key.start_mark, problem, "keep one of the two"
+                yield line, "a key is not a plain word", "write `key: value`"
+            elif key.value in seen:
+                problem = f"the key {key.value!r} is there twice, first in line {seen[key.value]}"
+                yield line, problem, "keep one of the two"
             else:
-                lines[key.value] = key.start_mark.line + 1
-                yield from _doubts(key)
-            yield from _doubts(value, (*above, id(node)))
+                seen[key.value] = line
+                yield from _ambiguities(key)
+            yield from _ambiguities(value, (*above, id(node)))
 
 
-def _doubt(node: Any) -> tuple[str, str] | None:
-    kind = node.tag.removeprefix(_KIND)
-    if node.style or kind not in _PLAIN or _PLAIN[kind].fullmatch(node.value):
+def _ambiguity(node: Any) -> tuple[str, str] | None:
+    kind, text = node.tag.removeprefix(_TAG), node.value
+    if node.style or kind not in _PLAIN or _PLAIN[kind].fullmatch(text):
         return None
-    text = node.value
     if kind == "null":
-        return "a key or an item has no value", "write one, or null if there is to be none"
+        return "a key or an item has no value", "write one, or null for none"
     if kind == "timestamp":
         return f"{text} is read as a date", f"write '{text}' in quotes"
-    meant = yaml.SafeLoader("").construct_object(yaml.ScalarNode(node.tag, text))
-    meant = str(meant).lower() if kind == "bool" else meant
-    plain = str(meant) if kind == "bool" else "the number in plain digits"
-    return f"{text} is read as {meant}", f"write {plain}, or '{text}' in quotes for a text"
+    value = yaml.SafeLoader("").construct_object(yaml.ScalarNode(node.tag, text))
+    value = str(value).lower() if kind == "bool" else value
+    plain = value if kind == "bool" else "the number in plain digits"
+    return f"{text} is read as {value}", f"write {plain}, or '{text}' in quotes for a text"

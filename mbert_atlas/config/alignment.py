@@ -14,8 +14,8 @@ class Alignment(ConfigModel):
 
     backend: Literal["numpy", "systran", "fast_align"] = Field(
         "numpy",
-        description="fast_align's model: our own code, the wheel systran-align, or the binary "
-        "fast_align on PATH; all but a few links in 10,000 are the same.",
+        description="fast_align's model: NumPy code of this repository, the wheel systran-align, "
+        "or the binary fast_align on PATH; all but a few links in 10,000 agree.",
     )
     symmetrisation: Literal["intersection", "one_to_one", "union"] = Field(
         "intersection", description="Which links of the two directions are kept."
@@ -27,12 +27,12 @@ class Alignment(ConfigModel):
         True, description="Drop word pairs with the same spelling on both sides (authors' loader)."
     )
     held_out: int = Field(
-        5000, ge=1, description="Sentences per language kept out of adjustment, for histograms."
+        5000, ge=1, description="Sentences per language held out of adjustment, for histograms."
     )
     maximum_length: int = Field(
-        512, ge=8, description="Longest sentence in pieces; BERT takes no longer one."
+        512, ge=8, description="Longest sentence in subwords; BERT takes at most 512."
     )
     gold: dict[str, str] = Field(
         default_factory=dict,
-        description="For a bitext dataset, the gold_alignment dataset that scores its alignment.",
+        description="By bitext dataset, the gold_alignment dataset that scores its alignment.",
     )

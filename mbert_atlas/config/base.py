@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchema
 
 def _whole_path(path: str) -> str:
     if path != path.strip() or path.startswith("~") or "$" in path:
-        raise ValueError(f"~ and $ are not filled in, and blanks count: {path!r} is no such path")
+        raise ValueError(f"~ and $ are not expanded, and blanks count: {path!r} is no such path")
     return path
 
 
@@ -22,34 +22,34 @@ PROTOCOLS: tuple[Protocol, ...] = ("published", "corrected")
 
 
 def _strict(schema: Any, model: type) -> Any:
-    """Return a core schema of a model with the rules of :class:`ConfigModel` in all its fields."""
+    """Return the core schema of a model with the rules of :class:`ConfigModel` in all fields."""
     if isinstance(schema, list):
         return [_strict(item, model) for item in schema]
     if not isinstance(schema, dict) or schema.get("cls", model) is not model:
-        return schema  # no schema, or another model, which has the rules already
+        return schema  # not a schema, or another model, which has the rules already
     kept = ("default", "metadata", "serialization")
     schema = {key: item if key in kept else _strict(item, model) for key, item in schema.items()}
     match schema.get("type"):
         case "int" | "bool":
             return {**schema, "strict": True}
         case "float":
-            return _called("before", _number, schema)
+            return _wrapped("before", _number, schema)
         case "list":
             schema.setdefault("min_length", 1)
-            return _called("after", _distinct, schema)
+            return _wrapped("after", _distinct, schema)
         case "dict" if schema.get("values_schema", {}).get("type") != "nullable":
-            return _called("before", without_nulls, schema)
+            return _wrapped("before", _without_nulls, schema)
     return schema
 
 
-def _called(when: str, function: Callable[[Any], Any], schema: Any) -> dict[str, Any]:
+def _wrapped(when: str, function: Callable[[Any], Any], schema: Any) -> dict[str, Any]:
     """Return a core schema with a function that is called before or after it."""
-    called = {"type": "no-info", "function": function}
-    return {"type": f"function-{when}", "function": called, "schema": schema}
+    call = {"type": "no-info", "function": function}
+    return {"type": f"function-{when}", "function": call, "schema": schema}
 
 
 def _number(value: Any) -> Any:
-    # YAML 1.1 takes 1e-5 for a text.
+    # Texts are accepted: YAML 1.1 reads 1e-5 as one.
     if isinstance(value, bool):
         raise ValueError(f"Input should be a valid number, found {str(value).lower()}")
     return value
@@ -62,24 +62,23 @@ def _distinct(values: list[Any]) -> list[Any]:
     return values
 
 
-def without_nulls(value: Any) -> Any:
-    """Return a mapping without the entries that are null, and anything else as it is."""
+def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: item for key, item in value.items() if item is not None}
     return value
 
 
 class ConfigModel(BaseModel):
-    """A part of the config: unknown keys are refused, and nothing changes once it is read.
+    """An immutable part of the config; unknown keys raise an error.
 
-    Values are not bent until they fit: 1.0 and true are no integers. Lists have something in them,
-    unless their field says ``min_length=0``, and nothing twice. Null takes an entry out of a
-    mapping whose entries cannot be null.
+    Values are not coerced: 1.0 and true are no integers. Lists hold at least one item, unless their
+    field has ``min_length=0``, and none twice. Null removes an entry from a mapping whose entries
+    cannot be null.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     only_with: ClassVar[OnlyWith] = {}
-    """Keys that count only if another key has one value (``...``: any); else they are refused."""
+    """Keys that have an effect only if another key has one value (``...``: any)."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:

@@ -1,7 +1,7 @@
-"""Do the parts of a config fit together? What one key says of others, checked before any job.
+"""Checks that the parts of a config fit together, before any job.
 
-Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`; gathered, see
-:func:`mbert_atlas.config.mistakes.gathered`, all are found, else the first is raised.
+Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`; see
+:func:`mbert_atlas.config.mistakes.gathering`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.model import Config
+from mbert_atlas.config.preparation import NAMED
 from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
 from mbert_atlas.config.search import TAG_METRICS, TEXT_METRICS, TREE_METRICS, Search
 from mbert_atlas.config.training import Finetuning
@@ -40,16 +41,13 @@ def check_config(
     rules: Collection[str] = (),
     written: Collection[str] = (),
 ) -> None:
-    """Refuse names that nothing has, and languages that what uses them lacks.
+    """Report undefined names, and languages that their dataset or family lacks.
 
     Args:
         config: valid key by key.
         codes: the language codes that a dataset may name; none: any.
         rules: the rules that take resources; none: any.
-        written: the languages that the miniature can write; none: any.
-
-    Raises:
-        Mistake: at the first, unless mistakes are gathered.
+        written: the languages that synthetic data can have; none: any.
     """
     for code, other in config.languages_instead.items():
         check_name(f"languages_instead.{code}", other, codes or [other], " as a language")
@@ -107,15 +105,15 @@ def finetuning_families(config: Config) -> list[str]:
 
 
 def check_language(config: Config, place: str, code: str, dataset: str) -> None:
-    """Refuse a language that a dataset lacks."""
+    """Report a language that a dataset lacks."""
     if dataset not in config.datasets:
-        return  # as is reported where it is named
+        return  # reported where it is named
     known = config.datasets[dataset].languages
     check_name(place, code, known, f" in datasets.{dataset}.languages")
 
 
 def check_family_language(config: Config, place: str, family: str, code: str) -> None:
-    """Refuse a language that a family of runs lacks; ``family`` may be an encoder, too."""
+    """Report a language that a family of runs lacks; an encoder has all."""
     known = config.runs[family].languages if family in config.runs else None
     if known:
         check_name(place, code, known, f" in runs.{family}.languages")
@@ -124,7 +122,7 @@ def check_family_language(config: Config, place: str, family: str, code: str) ->
 def check_language_data(
     config: Config, place: str, data: EncodedDataset, task: str = "language_identification"
 ) -> None:
-    """Refuse anything but a language identification dataset under an encoding for a task."""
+    """Report anything but a language identification dataset under an encoding for a task."""
     kind = "language_identification"
     known = [name for name, item in config.encodings.items() if item.task == task]
     check_name(f"{place}.encoding", data.encoding, known, f" for {task}")
@@ -134,7 +132,7 @@ def check_language_data(
 def check_encoding(
     config: Config, place: str, encoding: str, datasets: Mapping[str, Collection[str]]
 ) -> None:
-    """Refuse an unknown encoding, and datasets (by key) that are not its task's."""
+    """Report an undefined encoding, and datasets (by key) that are not its task's."""
     if not check_name(f"{place}.encoding", encoding, config.encodings):
         return
     task = config.encodings[encoding].task
@@ -147,16 +145,13 @@ def check_encoding(
 def check_transfer_table(
     config: Config, place: str, table: TransferTable, contrasts: Collection[tuple[str, str]]
 ) -> None:
-    """Refuse a table of transfer whose tests, conditions or languages have no runs behind them.
+    """Report tests, conditions and languages of a table that have no runs behind them.
 
     Args:
         config: whose datasets and runs it needs.
         place: its key, with dots.
-        table: what is shown.
+        table: the table of zero-shot transfer.
         contrasts: condition and baseline of each contrast that the paper's claims declare for it.
-
-    Raises:
-        Mistake: at the first.
     """
     shown_anywhere, tested = set[str](), set[str]()
     for key, test in table.tests.items():
@@ -213,7 +208,7 @@ def _check_condition(
 
 
 def _check_keys_count(place: str, part: Any) -> None:
-    """Report keys that are given and do nothing, see :attr:`ConfigModel.only_with`."""
+    """Report keys that have no effect, see :attr:`ConfigModel.only_with`."""
     if isinstance(part, ConfigModel):
         given = part.model_fields_set
         for key, (other, wanted) in part.only_with.items():
@@ -223,7 +218,7 @@ def _check_keys_count(place: str, part: Any) -> None:
             own = getattr(part, other)
             if own is None if wanted is ... else own != wanted:
                 shown = "null" if own is None else own
-                problem = f"this does nothing with `{other}: {shown}`"
+                problem = f"this has no effect with `{other}: {shown}`"
                 report(Mistake(f"{place}.{key}".strip("."), problem, "leave it out"))
         part = {key: getattr(part, key) for key in type(part).model_fields}
     if isinstance(part, list):
@@ -233,13 +228,13 @@ def _check_keys_count(place: str, part: Any) -> None:
 
 
 def _check_names(config: Config) -> None:
-    """Report names that cannot be names of files."""
-    for section in ("datasets", "encoders", "static_vectors", "encodings", "runs"):
+    """Report names that cannot be file names."""
+    for section in NAMED:
         for name in getattr(config, section):
             if not re.fullmatch(r"\w[\w.+-]*", name, re.ASCII):
-                problem = f"{name!r} becomes the name of files"
-                mend = "take letters, digits, and . _ + - between them"
-                report(Mistake(f"{section}.{name}", problem, mend))
+                problem = f"{name!r} becomes a file name"
+                fix = "use letters, digits, and . _ + - between them"
+                report(Mistake(f"{section}.{name}", problem, fix))
 
 
 def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
@@ -272,7 +267,7 @@ def _parent(config: Config, name: str) -> str | None:
 
 
 def _check_circle(place: str, name: str, below: Callable[[str], str | None]) -> None:
-    """Report a name that needs itself by way of others; of a circle the first in the alphabet."""
+    """Report a name that depends on itself; of a circle, only the first in the alphabet."""
     seen = [name]
     while (needed := below(seen[-1])) is not None:
         if needed == name == min(seen):
@@ -300,8 +295,8 @@ def _check_encoder(config: Config, name: str) -> None:
         base = config.encoders.get(scratch.tokenizer_of)
         other = base.scratch if base else None
         if scratch.tokenizer_of == name or (other and other.tokenizer_of):
-            problem = f"{scratch.tokenizer_of!r} has no tokenizer of its own"
-            report(Mistake(f"{at}.tokenizer_of", problem, "name the encoder that it comes from"))
+            problem = f"{scratch.tokenizer_of!r} trains no tokenizer"
+            report(Mistake(f"{at}.tokenizer_of", problem, "name the encoder that does"))
     if scratch and scratch.aligned_start:
         bitexts = datasets_of(config, "bitext")
         words = [bitext for bitext in bitexts if not config.datasets[bitext].parent]
@@ -317,7 +312,7 @@ def _check_encoder(config: Config, name: str) -> None:
 
 
 def _needed(config: Config, name: str) -> tuple[str, str] | None:
-    """Return the key and the name of another encoder that one cannot be made without."""
+    """Return the key and the name of the encoder that another depends on."""
     encoder = config.encoders.get(name)
     if encoder is None:
         return None

@@ -2,7 +2,7 @@
 
 ``python -m mbert_atlas.config.documentation write`` rewrites ``config/config.yaml`` and
 ``config/papers/<paper>.yaml`` with the descriptions of the models, and the schemas of both; a test
-asserts that they agree. Presets are left as they are.
+asserts that they agree. Presets stay as they are.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 
 import yaml
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from mbert_atlas.config.model import Config
-from mbert_atlas.config.reading import BASE, item_of, models_in, read_yaml, tags_of
+from mbert_atlas.config.reading import BASE, read_yaml
+from mbert_atlas.config.structure import item_of, models_of
 
 _WIDTH = 96
 
 
 def documented(
-    values: Mapping[str, Any],
-    model: type[Config] = Config,
-    seen: set[Any] | None = None,
+    values: Mapping[str, Any], model: type[Config] = Config, seen: set[Any] | None = None
 ) -> str:
     """Return ``values`` as YAML with every key's description above its first use.
 
@@ -42,72 +42,33 @@ def documented(
 def _lines(
     model: type[BaseModel], values: Mapping[str, Any], depth: int, seen: set[Any]
 ) -> Iterator[str]:
-    pad, first = "  " * depth, model not in seen
-    seen.add(model)
-    if unknown := sorted(set(values) - set(model.model_fields)):
+    fields, absent = model.model_fields, []
+    if unknown := sorted(set(values) - set(fields)):
         raise ValueError(f"{model.__name__} has no key {unknown[0]!r}, which would be lost")
-    for key, field in model.model_fields.items():
-        if key not in values:
-            continue
-        known = (key, field.description)
-        if depth == 0 or known not in seen:
-            yield from _comment(field.description or "", pad)
-        seen.add(known)
-        yield from _entry(key, values[key], field.annotation, depth, seen)
-    absent = [
-        f"{key} ({_flow(field.default)})"
-        for key, field in model.model_fields.items()
-        if key not in values and not field.is_required() and depth and _plain(field.default)
-    ]
-    if first and absent:
-        yield from _comment("Left at their defaults: " + ", ".join(absent), pad)
-
-
-def _plain(value: Any) -> bool:
-    return value is None or isinstance(value, str | int | float | tuple | list)
+    for key, field in fields.items():
+        if key in values:
+            if depth == 0 or (key, field.description) not in seen:
+                yield from _comment(field.description or "", depth)
+            seen.add((key, field.description))
+            yield from _entry(key, values[key], field.annotation, depth, seen)
+        elif isinstance(field.default, str | int | float | tuple | list | None):
+            absent.append(f"{key} ({_flow(field.default)})")
+    if depth and absent and model not in seen:
+        yield from _comment("Left at their defaults: " + ", ".join(absent), depth)
+    seen.add(model)
 
 
 def _entry(key: str, value: Any, annotation: Any, depth: int, seen: set[Any]) -> Iterator[str]:
-    pad = "  " * depth
-    model, item = _model_of(annotation, value), item_of(annotation)
-    if isinstance(value, Mapping) and model:
+    pad, text, item = "  " * depth, f"{key}: {_flow(value)}", item_of(annotation)
+    if isinstance(value, Mapping) and (models := models_of(annotation, value)):
         yield f"{pad}{key}:"
-        yield from _lines(model, value, depth + 1, seen)
-    elif isinstance(value, Mapping) and models_in(item):
+        yield from _lines(models[0], value, depth + 1, seen)
+    elif isinstance(value, Mapping) and (models_of(item, None) or len(pad + text) > _WIDTH):
         yield f"{pad}{key}:"
         for name, inner in value.items():
             yield from _entry(str(name), inner, item, depth + 1, seen)
-    elif isinstance(value, Mapping) and len(pad) + len(key) + 2 + len(_flow(value)) > _WIDTH:
-        yield f"{pad}{key}:"
-        for name, inner in value.items():
-            text = _flow(inner).replace("\n", f"\n{pad}  ")
-            yield f"{pad}  {name}: {text}"
     else:
-        text = _flow(value).replace("\n", f"\n{pad}")
-        yield f"{pad}{key}: {text}"
-
-
-def _model_of(annotation: Any, value: Any) -> type[BaseModel] | None:
-    """Return the model of a field; of a union, the one whose tag or else whose keys these are."""
-    models = models_in(annotation)
-    if len(models) > 1 and isinstance(value, Mapping):
-        tags = {value.get("kind"), value.get("corpus")}
-        tagged = [model for model in models if tags & set(tags_of(model))]
-        # The kind of a family that is `like` another is the other's.
-        models = tagged or [model for model in models if _knows_keys(model, value)]
-    return models[0] if models else None
-
-
-def _knows_keys(model: type[BaseModel], value: Mapping[str, Any]) -> bool:
-    """Tell whether a model has all keys of ``value``, and its parts those of the parts."""
-    if not set(value) <= set(model.model_fields):
-        return False
-    parts = [
-        (models_in(model.model_fields[key].annotation), item)
-        for key, item in value.items()
-        if isinstance(item, Mapping)
-    ]
-    return all(any(_knows_keys(part, item) for part in models) for models, item in parts if models)
+        yield textwrap.indent(text, pad)
 
 
 def _flow(value: Any) -> str:
@@ -118,8 +79,20 @@ def _flow(value: Any) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _comment(text: str, pad: str) -> list[str]:
-    return [f"{pad}# {line}" for line in textwrap.wrap(text, _WIDTH - len(pad))]
+def _comment(text: str, depth: int) -> list[str]:
+    pad = "  " * depth + "# "
+    return textwrap.wrap(text, _WIDTH + 2, initial_indent=pad, subsequent_indent=pad)
+
+
+class _NullableEntries(GenerateJsonSchema):
+    """JSON schema in which every entry of a mapping may be null, which removes it."""
+
+    def dict_schema(self, schema: Any) -> JsonSchemaValue:
+        found, null = super().dict_schema(schema), {"type": "null"}
+        entry = found.get("additionalProperties")
+        if isinstance(entry, dict) and entry and null not in entry.get("anyOf", ()):
+            found["additionalProperties"] = {"anyOf": [entry, null]}
+        return found
 
 
 def shared_schema() -> dict[str, Any]:
@@ -128,42 +101,23 @@ def shared_schema() -> dict[str, Any]:
     A file holds a part of a config, so that no top-level key is required; and what a family of runs
     lacks may come from the one that it is `like`, its kind too.
     """
-    schema = Config.model_json_schema()
+    schema = Config.model_json_schema(schema_generator=_NullableEntries)
     del schema["required"]
     schema["patternProperties"] = {r"^[a-z]+\d{4}$": {"type": "object"}}  # sections of papers
     for model in ("AdjustmentRuns", "FinetuningRuns", "Search", "Choices", "Choice"):
         del schema["$defs"][model]["required"]
-    families = schema["properties"]["runs"]["additionalProperties"]
+    families = schema["properties"]["runs"]["additionalProperties"]["anyOf"][0]
     families["anyOf"] = families.pop("oneOf")
     del families["discriminator"]
-    nullable: dict[str, Any] = _with_nulls(schema)
-    return nullable
+    return schema
 
 
 def paper_schema(paper: str, section: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema of a paper's config file, which extends the shared one."""
-    schema = section.model_json_schema()
+    schema = section.model_json_schema(schema_generator=_NullableEntries)
     definitions = schema.pop("$defs", {})
-    whole = {
-        "allOf": [{"$ref": "../schema.json"}],
-        "properties": {paper: schema},
-        "$defs": definitions,
-    }
-    nullable: dict[str, Any] = _with_nulls(whole)
-    return nullable
-
-
-def _with_nulls(schema: Any) -> Any:
-    """Return a JSON schema in which every entry of a mapping may be null, which takes it out."""
-    if isinstance(schema, list):
-        return [_with_nulls(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    schema = {key: _with_nulls(item) for key, item in schema.items()}
-    entry, null = schema.get("additionalProperties"), {"type": "null"}
-    if isinstance(entry, dict) and entry and null not in entry.get("anyOf", ()):
-        schema["additionalProperties"] = {"anyOf": [entry, null]}
-    return schema
+    shared = [{"$ref": "../schema.json"}]
+    return {"allOf": shared, "properties": {paper: schema}, "$defs": definitions}
 
 
 def write(
@@ -176,30 +130,30 @@ def write(
         sections: the models of these sections, by paper.
         root: folder of the repository.
     """
-    seen = set[Any]()
-    schemas = {root / "config/schema.json": shared_schema()}
-    files = {root / BASE: "schema.json"}
-    for paper, section in sections.items():
-        schema = f"{paper}.schema.json"
-        files[root / f"config/papers/{paper}.yaml"] = schema
-        schemas[root / "config/papers" / schema] = paper_schema(paper, section)
-    for path, schema in files.items():
+    schemas = {root / BASE: shared_schema()}
+    schemas |= {
+        root / f"config/papers/{paper}.yaml": paper_schema(paper, section)
+        for paper, section in sections.items()
+    }
+    seen, written = set[Any](), []
+    for path, schema in schemas.items():
+        name = "schema.json" if path == root / BASE else f"{path.stem}.schema.json"
         head = (
             "# Written by `python -m mbert_atlas.config.documentation write`: change values and "
-            f"rerun.\n# yaml-language-server: $schema={schema}\n\n"
+            f"rerun.\n# yaml-language-server: $schema={name}\n\n"
         )
         path.write_text(head + documented(read_yaml(path), model, seen), encoding="utf-8")
-    for path, content in schemas.items():
-        text = json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
-        path.write_text(text + "\n", encoding="utf-8")
-    return [*files, *schemas]
+        text = json.dumps(schema, indent=1, ensure_ascii=False, sort_keys=True)
+        path.with_name(name).write_text(text + "\n", encoding="utf-8")
+        written += [path, path.with_name(name)]
+    return written
 
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["write"]:
         sys.exit("usage: python -m mbert_atlas.config.documentation write")
-    # The papers import this room; it finds them only where it is run as a program.
+    # Papers import this package; it imports them only where it is run as a program.
     papers = importlib.import_module("mbert_atlas.papers")
-    found = {paper: papers.section(paper) for paper in papers.names()}
-    for item in write(papers.config_model(found), found):
+    models = {paper: papers.section(paper) for paper in papers.names()}
+    for item in write(papers.config_model(models), models):
         print(item)

@@ -1,4 +1,4 @@
-"""Where encoders come from: the hub, a folder, pretraining, or a change of another encoder."""
+"""Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
 from __future__ import annotations
 
@@ -20,68 +20,68 @@ class Hub(ConfigModel):
 
 
 class AlignedStart(ConfigModel):
-    """Word embeddings that begin near those of their translations, by latent semantic indexing.
+    """Word embeddings initialised near their translations' by latent semantic indexing.
 
-    This is supervision across languages: an encoder that has it did not find out by itself which
-    words mean the same.
+    This is cross-lingual supervision: the encoder did not learn by itself which words are
+    translations.
     """
 
     bitexts: list[str] = Field(
         min_length=1,
-        description="Bitexts to take translations from, in all their languages; translations of "
-        "one English sentence belong together.",
+        description="Bitexts with the translations, in all their languages; translations of one "
+        "English sentence belong together.",
     )
     deviation: float = Field(
         0.1,
         gt=0,
-        description="Standard deviation of the numbers in these embeddings; at BERT's .02 a short "
-        "training at a high rate overwrites them.",
+        description="Standard deviation of these embeddings; at BERT's .02 a short training at a "
+        "high learning rate overwrites them.",
     )
     pairs: int | None = Field(
-        None, ge=1, description="Most pairs of each bitext and language, the first ones; none: all."
+        None, ge=1, description="Use the first pairs of each bitext and language; none: all."
     )
 
 
 class Scratch(ConfigModel):
     """An encoder pretrained by the workflow."""
 
-    texts: list[str] = Field(description="Datasets (wikipedia or plain_text) to learn from.")
+    texts: list[str] = Field(description="Training texts: wikipedia or plain_text datasets.")
     languages: list[str] | None = Field(
         None,
         min_length=1,
-        description="Which of their languages to learn from, where they have them; none: all.",
+        description="Languages of these texts to train on; none: all.",
     )
     tokenizer_of: str | None = Field(
-        None, description="Another encoder whose tokenizer is taken; none: train one."
+        None, description="Encoder whose tokenizer is reused; none: train one."
     )
     pretraining: Pretraining = Field(description="Size and training of the encoder.")
     aligned_start: AlignedStart | None = Field(
         None,
-        description="Begin with word embeddings learnt from translations, which is supervision "
-        "across languages; none: with random ones, as BERT does.",
+        description="Initialise word embeddings from translations, which is cross-lingual "
+        "supervision; none: at random, as BERT does.",
     )
     seed: int = Field(1, ge=0, description="Seed of the initial weights, masks and batches.")
     shipped: str | None = Field(
         None,
         pattern=r"^resources/encoders/[A-Za-z0-9_-]+$",
-        description="Folder of the repository with this encoder, made before (`make encoder`). It "
-        "is taken if all that is said here is equal to what made it, and trained otherwise.",
+        description="Folder of the repository with this encoder, pretrained by `make encoder`. It "
+        "is used if it was trained with exactly these settings; otherwise it is trained again.",
     )
 
 
 class ExtendedVocabulary(ConfigModel):
-    """An encoder with more word pieces, pretrained further (Wang et al. 2020, EmBERT)."""
+    """An encoder with an extended vocabulary, pretrained further (Wang et al. 2020, EmBERT)."""
 
-    kind: Literal["extended_vocabulary"] = Field(description="What is changed.")
+    kind: Literal["extended_vocabulary"] = Field(description="Kind of modification.")
     encoder: str = Field(description="The encoder to start from.")
     texts: list[str] = Field(
-        min_length=1, description="Datasets (wikipedia or plain_text) to learn from."
+        min_length=1, description="Training texts: wikipedia or plain_text datasets."
     )
     languages: list[str] = Field(
-        min_length=1, description="Which of their languages to learn from; each dataset has them."
+        min_length=1, description="Languages to train on; each of the datasets has them."
     )
     extension: Extension = Field(
-        default_factory=Extension, description="Which pieces are new, and their first embeddings."
+        default_factory=Extension, description="The new subwords and their initial embeddings."
     )
     training: MaskedTraining = Field(
         default_factory=MaskedTraining, description="The pretraining that follows."
@@ -90,7 +90,7 @@ class ExtendedVocabulary(ConfigModel):
 
 
 Changed = ExtendedVocabulary
-"""What can be changed of an encoder: a union of models by `kind`, once there is a second one."""
+"""Modifications of an encoder: a union of models by `kind`, once there is a second one."""
 
 
 class Encoder(ConfigModel):
@@ -101,7 +101,7 @@ class Encoder(ConfigModel):
         None, description="Local folder with safetensors and a tokenizer."
     )
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
-    changed: Changed | None = Field(None, description="Another encoder with changes.")
+    changed: Changed | None = Field(None, description="Another encoder, modified.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Encoder:

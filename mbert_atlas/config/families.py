@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.merging import merge
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.runs import Runs
 
@@ -104,7 +104,7 @@ def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     if "encoder" in own:
         merged.pop("encoders", None)
     if isinstance(family.get("search"), Mapping) and isinstance(own.get("search"), Mapping):
-        merged["search"] = laid_over(family["search"], own["search"])
+        merged["search"] = merge(family["search"], own["search"])
     # Changes to `published` hold for both protocols, unless `corrected` says otherwise.
     changes: list[Mapping[str, Any]] = []
     for protocol in PROTOCOLS:
@@ -112,7 +112,7 @@ def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(below, Mapping) and isinstance(above, Mapping):
             changes.append(above)
             for change in changes:
-                below = laid_over(below, change)
+                below = merge(below, change)
             merged[protocol] = below
     return merged
 
@@ -120,5 +120,5 @@ def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
     below, above = (family.get(protocol) for protocol in PROTOCOLS)
     if isinstance(below, Mapping) and isinstance(above, Mapping):
-        return {**family, "corrected": laid_over(below, above)}
+        return {**family, "corrected": merge(below, above)}
     return family

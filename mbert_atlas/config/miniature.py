@@ -1,4 +1,4 @@
-"""The miniature: its languages, and how much of each upstream format it writes."""
+"""The synthetic dataset: its languages, and how much of each upstream format it writes."""
 
 from __future__ import annotations
 
@@ -8,60 +8,51 @@ from mbert_atlas.config.base import ConfigModel
 
 
 class MiniatureSizes(ConfigModel):
-    """How much of everything the miniature holds."""
+    """Size of each part of the synthetic dataset."""
 
-    wikipedia_pages: int = Field(60, ge=1, description="articles of each language's encyclopedia")
+    wikipedia_pages: int = Field(60, ge=1, description="Wikipedia articles per language.")
     stories: int = Field(
-        20000, ge=1, description="short texts to pretrain on, the same in every language"
+        20000, ge=1, description="Short texts for pretraining, the same in every language."
     )
     foreign_words: float = Field(
         0.2,
         ge=0,
         lt=1,
-        description="share of nouns, verbs and adjectives that stand in a foreign word in running "
-        "texts, as loans and names do in Wikipedia: the anchors by which an encoder can tell that "
-        "languages speak of one world",
+        description="Fraction of code-switched nouns, verbs and adjectives in running texts. They "
+        "are shared tokens that anchor the languages to each other, as loanwords and names are in "
+        "Wikipedia.",
     )
     bitext_sentences: int = Field(
-        3000, ge=1, description="translations of each language with English, noise not counted"
+        3000, ge=1, description="Sentence pairs of each language with English, without the noise."
     )
     gold_sentences: int = Field(
-        200, ge=1, description="word-aligned test sentences of each language; half as many for dev"
+        200, ge=1, description="Word-aligned test sentences per language; half as many for dev."
     )
-    ud_train: int = Field(1500, ge=1, description="sentences of the English training treebank")
-    ud_dev: int = Field(200, ge=1, description="sentences of the English development treebank")
-    ud_test: int = Field(200, ge=1, description="sentences of the parallel test treebanks")
-    nli_train: int = Field(6000, ge=3, description="English training pairs, a third for each label")
+    ud_train: int = Field(1500, ge=1, description="Sentences of the English training treebank.")
+    ud_dev: int = Field(200, ge=1, description="Sentences of the English development treebank.")
+    ud_test: int = Field(200, ge=1, description="Sentences of the parallel test treebanks.")
+    nli_train: int = Field(6000, ge=3, description="English NLI training pairs, a third per label.")
     nli_test: int = Field(
-        300, ge=3, description="pairs of each language's test set; dev sets have as many"
+        300, ge=3, description="NLI pairs of each test set; dev sets have as many."
     )
-    ner_train: int = Field(
-        1500, ge=1, description="sentences with named entities of each language's training set"
-    )
+    ner_train: int = Field(1500, ge=1, description="NER sentences of each language's training set.")
     ner_test: int = Field(
-        150,
-        ge=1,
-        description="sentences with named entities of each language's test set; dev sets have as "
-        "many",
+        150, ge=1, description="NER sentences of each test set; dev sets have as many."
     )
-    qa_train: int = Field(1500, ge=1, description="English questions for training")
+    qa_train: int = Field(1500, ge=1, description="English questions for training.")
     qa_test: int = Field(
-        100, ge=1, description="questions of every test set and, but for MLQA's, dev set"
+        100, ge=1, description="Questions of each test set and, except for MLQA, dev set."
     )
 
 
 class Miniature(ConfigModel):
-    """The generated little world that stands in for every upstream source."""
+    """Synthetic data in the format of every upstream source."""
 
-    languages: list[str] = Field(description="Languages to write; English is always one of them.")
+    languages: list[str] = Field(description="Languages; English is always one of them.")
     lending: list[str] | None = Field(
         None,
-        description="Languages whose words stand in the others' running texts; none: all. Texts of "
-        "the other languages can be added without a change of these.",
+        description="Languages of the code-switched words; none: all. Adding another language "
+        "leaves the texts of these unchanged.",
     )
-    seed: int = Field(
-        1, ge=0, description="Seed of the grammar; the same seed gives the same bytes."
-    )
-    sizes: MiniatureSizes = Field(
-        default_factory=MiniatureSizes, description="How much of each format is written."
-    )
+    seed: int = Field(1, ge=0, description="Seed of the data; the same seed gives the same bytes.")
+    sizes: MiniatureSizes = Field(default_factory=MiniatureSizes, description="Size of each part.")

@@ -3,76 +3,82 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
-
-_T = TypeVar("_T")
 
 
 class Mistake(ValueError):
-    """Something that only the whole config shows; pydantic knows no key for it."""
+    """Something wrong that pydantic has no key for.
 
-    def __init__(self, place: str, problem: str, mend: str, name: str = "") -> None:
-        super().__init__(f"at {place}, {problem}; {mend}")
-        self.place, self.problem, self.mend, self.name = place, problem, mend, name
+    Args:
+        place: the key, with dots.
+        problem: what is wrong, as a clause without a full stop.
+        fix: what the user can do about it, as a clause without a full stop.
+        name: the wrong name that ``problem`` begins with; several at one place become one sentence.
+    """
+
+    def __init__(self, place: str, problem: str, fix: str, name: str = "") -> None:
+        super().__init__(f"at {place}, {problem}; {fix}")
+        self.place, self.problem, self.fix, self.name = place, problem, fix, name
 
 
 _GATHERED: ContextVar[list[Mistake] | None] = ContextVar("_GATHERED", default=None)
 
 
-def gathered(checks: Iterable[Callable[[_T], None]], config: _T) -> list[Mistake]:
-    """Return all mistakes that checks of a config report or raise."""
-    found: list[Mistake] = []
-    token = _GATHERED.set(found)
+@contextmanager
+def gathering() -> Iterator[list[Mistake]]:
+    """Yield a list that receives all mistakes that checks report or raise meanwhile."""
+    mistakes: list[Mistake] = []
+    token = _GATHERED.set(mistakes)
     try:
-        for check in checks:
-            with going_on():
-                check(config)
+        with going_on():
+            yield mistakes
     finally:
         _GATHERED.reset(token)
-    return found
 
 
 @contextmanager
 def going_on() -> Iterator[None]:
-    """Go on after a mistake with what comes next, if mistakes are gathered.
+    """Continue with what follows after a mistake, if mistakes are gathered.
 
-    A name that was reported leads nowhere: that a check looks it up nonetheless is its consequence.
+    Looking up a name that was reported as unknown fails; that is no second mistake.
     """
-    found = _GATHERED.get()
-    before = len(found or ())
+    gathered = _GATHERED.get()
+    before = len(gathered or ())
     try:
         yield
     except Mistake as mistake:
-        if found is None:
+        if gathered is None:
             raise
-        found.append(mistake)
+        gathered.append(mistake)
     except (LookupError, AttributeError, AssertionError):
-        if found is None or len(found) == before:
+        if gathered is None or len(gathered) == before:
             raise
 
 
 def report(mistake: Mistake) -> None:
-    """Gather a mistake, see :func:`gathered`, or raise it where nothing is gathered."""
-    found = _GATHERED.get()
-    if found is None:
+    """Gather a mistake, see :func:`gathering`, or raise it where nothing is gathered."""
+    gathered = _GATHERED.get()
+    if gathered is None:
         raise mistake
-    found.append(mistake)
+    gathered.append(mistake)
 
 
-def check_name(place: str, name: str | None, known: Iterable[str], role: str = "") -> bool:
-    """Report a name that is not among the ``known`` ones; ``role`` says what they are.
+def check_name(place: str, name: str | None, defined: Iterable[str], role: str = "") -> bool:
+    """Report a name that is not among the ``defined`` ones; return whether it is.
 
-    Returns:
-        Whether it is among them.
+    Args:
+        place: the key that has the name, with dots.
+        name: the name; none is no mistake.
+        defined: the names to choose from.
+        role: what these are, such as " as a bitext".
     """
-    known = sorted(set(known))
-    if name is None or name in known:
+    defined = sorted(set(defined))
+    if name is None or name in defined:
         return True
-    near = difflib.get_close_matches(name, known, 1)
-    few = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+    near = difflib.get_close_matches(name, defined, 1)
+    few = ", ".join(defined[:20]) + (", ..." if len(defined) > 20 else "")
     hint = f"did you mean {near[0]!r}?" if near else f"known: {few or 'none'}"
     report(Mistake(place, f"{name!r} is not defined{role}", hint, name))
     return False

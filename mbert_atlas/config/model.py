@@ -1,26 +1,24 @@
-"""The config: every key described, unknown keys refused.
+"""The config that all papers share; every key has a description.
 
 :mod:`mbert_atlas.config.documentation` writes these descriptions into the files of ``config/``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
 from mbert_atlas.config.encoders import Encoder
 from mbert_atlas.config.encodings import Encoding
-from mbert_atlas.config.families import completed, spread
+from mbert_atlas.config.families import spread
 from mbert_atlas.config.miniature import Miniature
 from mbert_atlas.config.resources import Resources
 from mbert_atlas.config.runs import Runs
 from mbert_atlas.config.static_vectors import StaticVectors
-from mbert_atlas.config.taking_back import with_languages_instead, without_removed
 
 
 class Config(ConfigModel):
@@ -31,22 +29,22 @@ class Config(ConfigModel):
     )
     only_with: ClassVar[OnlyWith] = {"world": ("comparable", False)}
     comparable: bool = Field(
-        True, description="Whether the numbers may be read beside the papers' (data, encoder)."
+        True, description="Whether results are comparable with the papers' (data, encoder)."
     )
     world: str | None = Field(
-        None, description="Where `comparable` is false: what verdicts are about, in words."
+        None, description="Where `comparable` is false: what verdicts refer to, in words."
     )
     mirror: FilePath | None = Field(None, description="Folder that every fetch looks in first.")
     downloads: FilePath = Field("resources/downloads", description="Where fetched files go.")
     offline: bool = Field(False, description="Never use the network; name all missing files.")
     without_missing: bool = Field(
-        False, description="Go on without files that cannot be had; what needs them is not run."
+        False, description="Run without files that are unavailable, and skip what needs them."
     )
     seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
     papers: list[str] | None = Field(
         None,
         min_length=0,
-        description="Papers that are read and whose artifacts `all` makes; none: all.",
+        description="Papers whose configs are read and whose artifacts `all` makes; none: all.",
     )
     preset: str | None = Field(
         None,
@@ -55,38 +53,30 @@ class Config(ConfigModel):
     )
     languages_instead: dict[str, str] = Field(
         {},
-        description="Languages in place of others wherever the config names one, such as "
+        description="Languages that replace others wherever the config names one, such as "
         "{ru: de}; not in `files_by_language`, whose files have one language.",
     )
     miniature: Miniature | None = Field(
-        None, description="Generate the data instead of fetching it (demo)."
+        None, description="Generate synthetic data instead of fetching data (demo)."
     )
     datasets: dict[str, Dataset] = Field(description="Corpora by name.")
     alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
     encoders: dict[str, Encoder] = Field(description="Encoders by name.")
     use_shipped: bool = Field(
-        True, description="Take encoders that the repository ships; false: train them as well."
+        True, description="Use the encoders that the repository ships; false: train them."
     )
     static_vectors: dict[str, StaticVectors] = Field(
-        default_factory=dict, description="Static vectors of word pieces by name."
+        default_factory=dict, description="Static subword vectors by name."
     )
-    encodings: dict[str, Encoding] = Field(description="Ways to turn examples into token ids.")
+    encodings: dict[str, Encoding] = Field(description="Ways to encode examples as token ids.")
     keep_models: bool = Field(
         False,
-        description="Keep the weights of every run; false: `all` removes them once they are read.",
+        description="Keep the weights of every run; false: `all` deletes them after use.",
     )
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
     resources: dict[str, Resources] = Field(
-        default_factory=dict, description="What the jobs of a rule ask for."
+        default_factory=dict, description="Resources of jobs by rule."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _taken_back(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
-            return values
-        values = with_languages_instead(values)
-        return without_removed({**values, "runs": completed(values.get("runs") or {})})
 
     @field_validator("runs")
     @classmethod

@@ -14,8 +14,8 @@ from mbert_atlas.config.training import Optimisation
 class Probe(ConfigModel):
     """Language identification by a linear layer on cached vectors (Tanti et al. 2021, appendix C).
 
-    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen). The first of
-    equals on validation data wins.
+    The defaults are the authors' for frozen text vectors (Table 5, XNLI frozen). Of equal scores on
+    validation data, the first wins.
     """
 
     solver: Literal["adam", "lbfgs"] = Field(
@@ -25,12 +25,12 @@ class Probe(ConfigModel):
     )
     selection: Literal["macro_f1", "span_macro_f1"] = Field(
         "macro_f1",
-        description="Validation score of the best: macro F1 over the union of gold and predicted "
-        "classes, of texts or tokens; or seqeval's over spans of bare tags, which the authors' "
-        "code takes for tokens.",
+        description="Validation score that selects: macro F1 of texts or tokens over the union of "
+        "gold and predicted classes; or seqeval's over spans of bare tags, which the authors' code "
+        "uses for tokens.",
     )
     standardise: bool = Field(
-        False, description="Give every feature mean 0 and variance 1 on the training split."
+        False, description="Standardise every feature by its mean and variance in training."
     )
     initial_stddev: float = Field(
         1e-2, gt=0, description="adam: standard deviation of the initial weights."
@@ -38,24 +38,24 @@ class Probe(ConfigModel):
     dropout: float = Field(0.1, ge=0, lt=1, description="adam: dropout on the vectors.")
     learning_rate: float = Field(1e-2, gt=0, description="adam: learning rate.")
     batch_size: int = Field(
-        64, ge=1, description="adam: examples in one step, each with all its vectors."
+        64, ge=1, description="adam: examples per step, each with all its vectors."
     )
-    epochs: int = Field(5, ge=1, description="adam: passes; epoch 0 competes too.")
+    epochs: int = Field(5, ge=1, description="adam: epochs; the initial weights compete, too.")
     inverse_penalties: tuple[Annotated[float, Field(gt=0)], ...] = Field(
         (1e-3, 1e-2, 1e-1, 1.0),
         min_length=1,
-        description="lbfgs: inverse strengths of the L2 penalty that are tried.",
+        description="lbfgs: inverse L2 penalties to choose from.",
     )
-    maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per strength.")
+    maximum_iterations: int = Field(1000, ge=1, description="lbfgs: most iterations per penalty.")
     maximum_vectors: int | None = Field(
         200_000,
         ge=2,
-        description="lbfgs: train on a random sample of at most this many vectors; none for all.",
+        description="lbfgs: train on a random sample of this many vectors; none: all.",
     )
 
     @classmethod
     def of_run(cls, hyperparameters: Mapping[str, Any]) -> Probe:
-        """Return the probe that takes the hyperparameters of a run (appendix D).
+        """Return the probe with the hyperparameters of a run (appendix D).
 
         Args:
             hyperparameters: with ``optimisation``, ``head`` and ``selection``, as plain values.

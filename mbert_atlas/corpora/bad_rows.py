@@ -78,7 +78,7 @@ class BadRows:
         share = f"{bad} of {usable + bad} {self.unit} cannot be used"
         if bad > MOST_BAD * (usable + bad):
             problem = f"{error.problem} ({share}, more than {MOST_BAD:.0%})"
-            raise DataError(error.path, error.where, problem, error.mend)
+            raise DataError(error.path, error.where, problem, error.fix)
         _logger.warning("%s and are left out: %s", share, "; ".join(self.first))
 
 

@@ -1,7 +1,7 @@
-"""The papers: one folder each, found and not listed.
+"""The papers: one folder each, discovered and not listed.
 
-A paper's ``config.py`` holds the model ``Section`` of its section of the config, and
-``check(config)``, which says whether that section fits the rest.
+A paper's ``config.py`` holds ``Section``, the model of its section of the config, and
+``check(config)``, which reports what of that section does not fit the rest.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,16 @@ from pydantic import BaseModel, Field, create_model
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.checks import check_config
-from mbert_atlas.config.merging import in_order_of, laid_over
-from mbert_atlas.config.mistakes import Mistake, check_name
+from mbert_atlas.config.merging import merge
+from mbert_atlas.config.mistakes import Mistake, check_name, gathering, report
 from mbert_atlas.config.model import Config
+from mbert_atlas.config.preparation import NAMED, prepared
 from mbert_atlas.config.reading import BASE, located, read_yaml, validate
-from mbert_atlas.config.taking_back import NAMED
 from mbert_atlas.errors import DataError
 
 
 def names() -> list[str]:
-    """Return the papers that there are, sorted."""
+    """Return the papers, sorted."""
     return sorted(path.parent.name for path in Path(__file__).parent.glob("*/config.py"))
 
 
@@ -78,36 +79,58 @@ def read_config(
             YAML, which Snakemake does not do.
 
     Raises:
-        DataError: (several: DataErrors) names the file and the line of each mistake, the key and
-            the mend.
+        DataError: (several: DataErrors) names file, line, key and fix of each mistake.
     """
-    values = {**values, **{key: _typed(key, values[key]) for key in typed if key in values}}
-    given, papers = values.get("papers"), _selected(values)
-    for paper in given if isinstance(given, list) else ():
-        try:
+    values = {key: _typed(key, item) if key in typed else item for key, item in values.items()}
+    contents = [read_yaml(Path(file)) for file in files]
+    # Snakemake lists what a preset changes first; the order is that of the lowest file.
+    values = merge(reduce(merge, contents, {}), values)
+    papers = _selected(values)
+    with gathering() as mistakes:
+        for paper in values["papers"] if isinstance(values.get("papers"), list) else ():
             check_name("papers", str(paper), names())
-        except Mistake as mistake:
-            raise located([mistake], files, typed) from mistake
-    if idle := _idle_nulls(values, files):
-        raise located(idle, files, typed)
-    for path in reversed(files):  # the lowest file's order comes first
-        values = in_order_of(values, read_yaml(Path(path)))
-    left_out = set(names()) - set(papers)
-    kept = {key: value for key, value in values.items() if key not in left_out}
-    return validate(
-        config_model(papers),
-        kept | ({"papers": papers} if given is None else {}),
-        files,
-        typed,
-        [
-            lambda config: check_config(config, languages, rules, _written(config)),
-            *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
-        ],
-    )
+        if contents:
+            _check_nulls(values, contents)
+        values = prepared(values)
+    if mistakes:
+        raise located(mistakes, files, typed)
+    for paper in set(names()) - set(papers):
+        values.pop(paper, None)
+    if values.get("papers") is None:
+        values["papers"] = papers
+    miniature = import_module("mbert_atlas.miniature.language") if values.get("miniature") else None
+    written = miniature.MINIATURE_LANGUAGES if miniature else ()
+    checks = [import_module(f"{__name__}.{paper}.config").check for paper in papers]
+    checks.insert(0, lambda config: check_config(config, languages, rules, written))
+    return validate(config_model(papers), values, files, typed, checks)
+
+
+def load(
+    overlays: Sequence[Path] = (), root: Path = Path("."), languages: Collection[str] = ()
+) -> Config:
+    """Read the config as Snakemake does: the base file, the papers', then ``overlays``."""
+    above = reduce(merge, map(read_yaml, overlays), {})
+    return read_config(completed(above, root), [*files_below(above, root), *overlays], languages)
+
+
+def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:
+    """Return a config over the base file and the files of the papers that it selects."""
+    return merge(reduce(merge, map(read_yaml, files_below(above, root))), above)
+
+
+def files_below(above: Mapping[str, Any], root: Path = Path(".")) -> list[Path]:
+    """Return the files that a config overrides: the base file and those of its papers."""
+    return [root / BASE, *config_files(merge(read_yaml(root / BASE), above), root)]
+
+
+def _selected(config: Mapping[str, Any]) -> list[str]:
+    chosen = config.get("papers")
+    papers = names() if chosen is None else chosen if isinstance(chosen, list) else []
+    return [paper for paper in names() if paper in papers]
 
 
 def _typed(key: str, value: Any) -> Any:
-    """Return what was typed under a key of ``--config``."""
+    """Return a value of ``--config``, texts read as YAML."""
     if isinstance(value, Mapping):
         return {name: _typed(key, item) for name, item in value.items()}
     if isinstance(value, list):
@@ -115,65 +138,19 @@ def _typed(key: str, value: Any) -> Any:
     try:
         return strict_yaml.value_of(value) if isinstance(value, str) else value
     except ValueError as error:
-        problem, _, mend = str(error).partition("; ")
-        raise DataError("--config", f"key {key}", problem, mend) from error
+        problem, _, fix = str(error).partition("; ")
+        raise DataError("--config", f"key {key}", problem, fix) from error
 
 
-def _written(config: Config) -> Collection[str]:
-    """Return the languages that the miniature can write, if there is one."""
-    if not config.miniature:
-        return ()
-    known: Collection[str] = import_module("mbert_atlas.miniature.language").MINIATURE_LANGUAGES
-    return known
-
-
-def _idle_nulls(values: Mapping[str, Any], files: Sequence[Path | str]) -> list[Mistake]:
-    """Return the nulls that take nothing out, as no file has such an entry."""
-    found = []
-    for section in (*NAMED, "resources"):
-        entries = values.get(section)
-        nulls = [name for name in entries if entries[name] is None] if entries else []
-        if not nulls or not files:
-            continue
-        below = [read_yaml(Path(file)).get(section) or {} for file in files]
-        there = {str(name) for part in below for name in part if part[name] is not None}
-        for name in nulls:
-            if not any(fnmatchcase(name, pattern) for pattern in there):
-                near = get_close_matches(name, there, 1)
-                mend = f"did you mean {near[0]!r}?" if near else "delete the line"
-                problem = f"there is no {name!r} that null could take out"
-                found.append(Mistake(f"{section}.{name}", problem, mend))
-    return found
-
-
-def load(
-    overlays: Sequence[Path] = (), root: Path = Path("."), languages: Collection[str] = ()
-) -> Config:
-    """Read the config as Snakemake does: the base file, the papers', and ``overlays`` over them.
-
-    Raises:
-        DataError: if a file is missing, is not YAML or holds a key or value that is refused.
-    """
-    above: dict[str, Any] = {}
-    for path in overlays:
-        above = laid_over(above, read_yaml(path))
-    merged = completed(above, root)
-    return read_config(merged, [root / BASE, *config_files(merged, root), *overlays], languages)
-
-
-def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:
-    """Return a config laid over the base file and the files of the papers that it selects.
-
-    Raises:
-        DataError: if one of these is missing or is not YAML.
-    """
-    merged = laid_over(read_yaml(root / BASE), above)
-    for path in config_files(merged, root):
-        merged = laid_over(laid_over(merged, read_yaml(path)), above)
-    return merged
-
-
-def _selected(config: Mapping[str, Any]) -> list[str]:
-    given = config.get("papers")
-    chosen = names() if given is None else given if isinstance(given, list) else []
-    return [paper for paper in names() if paper in chosen]
+def _check_nulls(values: Mapping[str, Any], contents: Sequence[Mapping[str, Any]]) -> None:
+    """Report nulls that remove nothing, as no file has such an entry."""
+    for key in (*NAMED, "resources"):
+        sections = [content.get(key) for content in [*contents, values]]
+        *below, merged = [item if isinstance(item, Mapping) else {} for item in sections]
+        defined = {str(name) for each in below for name in each if each[name] is not None}
+        for name in [str(name) for name, item in merged.items() if item is None]:
+            if not any(fnmatchcase(name, pattern) for pattern in defined):
+                near = get_close_matches(name, defined, 1)
+                fix = f"did you mean {near[0]!r}?" if near else "delete the line"
+                problem = f"there is no {name!r} that null could remove"
+                report(Mistake(f"{key}.{name}", problem, fix))

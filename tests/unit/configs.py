@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mbert_atlas import papers
-from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.merging import merge
 from mbert_atlas.config.reading import BASE, read_yaml
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
@@ -20,12 +20,12 @@ FILES = [ROOT / BASE, *papers.config_files({}, ROOT)]
 
 @cache
 def _paper_preset():
-    return reduce(laid_over, map(read_yaml, FILES))
+    return reduce(merge, map(read_yaml, FILES))
 
 
 def values(**changes):
     """The paper preset with changes, as mappings."""
-    return laid_over(_paper_preset(), changes)
+    return merge(_paper_preset(), changes)
 
 
 def config(**changes):

@@ -567,7 +567,7 @@ def test_one_sentence_names_place_and_mend(tmp_path: Path, name: str) -> None:
     message = str(caught.value)
     assert place in message
     assert message.count("\n") == 0
-    assert caught.value.mend
+    assert caught.value.fix
     assert [path.name for path in tmp_path.glob("out/*")] == []
     assert not list(tmp_path.rglob("*.partial"))
 

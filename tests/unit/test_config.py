@@ -14,7 +14,7 @@ from referencing.jsonschema import DRAFT202012
 
 from mbert_atlas import papers
 from mbert_atlas.config.documentation import documented, write
-from mbert_atlas.config.merging import laid_over
+from mbert_atlas.config.merging import merge
 from mbert_atlas.config.reading import BASE
 from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import DataError
@@ -84,7 +84,7 @@ def test_every_rule_that_asks_for_resources_is_stated():
 
 
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
-    merged = laid_over({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
+    merged = merge({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
     assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
 
 
@@ -267,4 +267,4 @@ def test_schemas_are_json_schema_and_refuse_keys_of_another_corpus():
             {"datasets": {"wikipedia": {"limit": 9}}},
             {"runs": {"mine": {"like": "x", "publishd": {}}}},
         ):
-            assert not validator.is_valid(laid_over(whole, change)), change
+            assert not validator.is_valid(merge(whole, change)), change
