@@ -119,11 +119,11 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     ]
     scores = []
     for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
-        vectors = [
+        one, two = (
             store.dense("vectors")[layer, words] for store, words in zip(stores, rows, strict=True)
-        ]
+        )
         for centred in (False, True):
-            for side, ranks in enumerate(translation_ranks(*vectors, pairs, centred=centred)):
+            for side, ranks in enumerate(translation_ranks(one, two, pairs, centred=centred)):
                 scores.append(
                     {
                         "layer": layer,

@@ -119,18 +119,11 @@ def _comparison(plan: Plan, name: str, compared: _Compared, order: Sequence[str]
         scratch = cast(Any, plan.config.encoders[trained].scratch)
         title += f", {scratch.pretraining.sentences_per_language:,} sentences per language"
     cells = _retrieval_cells if task == "word_retrieval" else _xnli_cells
-
-    def options() -> dict[str, Any]:
-        return {
-            "title": title,
-            "names": plan.language_names(),
-            "conditions": {},
-            "order": plan.condition_order(_PAPER, order),
-        }
-
     return Artifact(
         name,
         title,
+        f"**{title}.** Scores by language; `average` is the mean of the languages other than "
+        "English. Small dots are seeds, large ones their mean. One panel per protocol.",
         measurements=[
             Measurement(
                 name,
@@ -144,7 +137,11 @@ def _comparison(plan: Plan, name: str, compared: _Compared, order: Sequence[str]
                 name,
                 "figures.transfer:draw_transfer",
                 lambda: _measured(name),
-                options,
+                lambda: {
+                    "title": title,
+                    "names": plan.language_names(),
+                    "order": plan.condition_order(_PAPER, order),
+                },
                 reported=True,
             )
         ],
@@ -235,12 +232,12 @@ def _token_translation(paper: Section) -> list[Artifact]:
 
 def _by_weight(paper: Section, name: str, title: str, metric: str) -> Artifact:
     direction = ("en", paper.translation.drawn)
-    score = {"convert_rate": "convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
+    score = {"convert_rate": "Convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
     return Artifact(
         name,
         title,
-        "Sentences of one language shifted to another, by the layer that is shifted and the "
-        f"weight of the shift: {score}.",
+        f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
+        "that is shifted and the weight of the shift, alpha.",
         measurements=[
             Measurement(
                 name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from mbert_atlas.papers.liu2020.measures import (
     with_means,
 )
 from mbert_atlas.plan.plan import Plan
+from mbert_atlas.registry import resolve
 
 Row = dict[str, Any]
 
@@ -215,16 +215,11 @@ def test_samples_are_laid_out() -> None:
     ]
 
 
-def function_of(name: str) -> Any:
-    module, _, function = name.partition(":")
-    return getattr(import_module(f"mbert_atlas.{module}"), function)
-
-
 def test_named_functions_exist(plan: Plan) -> None:
     for artifact in plan.papers["liu2020"].artifacts:
         named = [item.measure for item in artifact.measurements]
         named += [item.draw for item in artifact.figures if item.draw.startswith("papers.")]
-        assert all(callable(function_of(name)) for name in named)
+        assert all(callable(resolve(name)) for name in named)
 
 
 def test_every_reported_number_has_a_measurement(
@@ -259,7 +254,7 @@ def test_every_reported_number_has_a_measurement(
     monkeypatch.setattr(measures, "scores_of", lambda cell: ({"accuracy": 50.0}, 2))
     rows = []
     for name in ("table2", "table3", "table4"):
-        item = plan.measurements["liu2020", name]
+        item = plan.measurements[f"liu2020/{name}"]
         cells = [
             replace(
                 cell,
@@ -268,7 +263,7 @@ def test_every_reported_number_has_a_measurement(
             )
             for cell in item.cells()
         ]
-        measured = function_of(item.measure)(cells, **item.options())
+        measured = resolve(item.measure)(cells, **item.options())
         rows += [row | {"artifact": name, **item.columns} for row in measured]
     keys = ["artifact", "task", "condition", "source", "target", "layers", "metric"]
     planned = {tuple(str(row.get(key, "")) for key in keys) for row in rows}
