@@ -1,1 +1,1 @@
-"""Encoders: plain folders with weights, configuration and tokenizer."""
+"""Encoders: folders with weights, configuration and tokenizer."""

@@ -1,8 +1,8 @@
-"""More word pieces for one language: vocabulary extension (Wang et al. 2020, EmBERT).
+"""Vocabulary extension: more wordpieces for one language (Wang et al. 2020, EmBERT).
 
-The encoder keeps all it has: old pieces keep their ids and rows, weights their bits. New pieces
-stand behind the old ones. As WordPiece takes the longest piece that fits, a new piece changes the
-split of every text in which it fits, whatever the language.
+Old wordpieces keep their ids and embeddings, all weights their bits; new wordpieces follow. As
+WordPiece takes the longest match, a new wordpiece changes the split of every text in which it
+matches, whatever the language.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, models
 
 from mbert_atlas.config.training import Extension
-from mbert_atlas.encoders.loading import TOKENIZER_FILES, load_tokenizer, require_encoder
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_pieces
+from mbert_atlas.encoders.folders import require_encoder
+from mbert_atlas.encoders.loading import TOKENIZER_FILES, load_tokenizer
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_wordpieces
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
 from mbert_atlas.randomness import derive_seed
@@ -37,22 +38,22 @@ _OUTPUT_BIASES = ("cls.predictions.bias", "cls.predictions.decoder.bias")
 def extend_vocabulary(
     specification: Extension, encoder: Path, texts: Iterable[str], output: Path, *, seed: int
 ) -> dict[str, int]:
-    """Learn word pieces from texts and append those that an encoder's vocabulary lacks.
+    """Learn wordpieces from texts and append those that an encoder's vocabulary lacks.
 
     Args:
-        specification: how many pieces, and where their embeddings come from.
+        specification: number of wordpieces, and how their embeddings are initialised.
         encoder: encoder folder with a WordPiece tokenizer, with a language-model head or without.
         texts: texts of the language, read once.
-        output: encoder folder to write: all weights of ``encoder`` and, behind the old rows of the
-            embeddings (and of the head), the new ones. Meant to be pretrained further.
-        seed: decides the rows that are drawn.
+        output: encoder folder: all weights of ``encoder``, with new rows after the old ones of the
+            embeddings (and of the head), to be pretrained further.
+        seed: seed of the random rows.
 
     Returns:
-        Counts: ``learnt`` pieces (special tokens left out), ``known`` of them, ``added``;
-        ``words`` of the texts and the ``pieces_before`` and ``pieces_after`` that they take.
+        Counts: ``learnt`` wordpieces (without special tokens), ``known`` of them, ``added``;
+        ``words`` of the texts, and their wordpieces ``pieces_before`` and ``pieces_after``.
 
     Raises:
-        DataError: if the encoder cannot be extended or the texts hold no new piece.
+        DataError: if the encoder cannot be extended or the texts have no new wordpiece.
         AtlasError: if there is no text or its alphabet does not fit ``vocabulary_size``.
     """
     require_encoder(encoder)
@@ -64,17 +65,17 @@ def extend_vocabulary(
         raise DataError(
             encoder,
             "tokenizer.json",
-            f"{len(old)} pieces with ids up to {size - 1} for {rows} rows of embeddings",
-            "take an encoder whose tokenizer names every row",
+            f"{len(old)} wordpieces with ids up to {size - 1} for {rows} rows of embeddings",
+            "take an encoder with a wordpiece for each row",
         )
     lowercase = bool((tokenizer.get("normalizer") or {}).get("lowercase", False))
     words = count_words(islice(texts, specification.texts), lowercase=lowercase)
     learnt, lacking = _learn(words, specification, old)
     added = lacking[: specification.pieces]
     if not added:
-        problem, mend = "the texts give no new piece", "take more or other texts"
-        raise DataError(encoder, "tokenizer.json", problem, mend)
-    vocabulary = old | {piece: size + number for number, piece in enumerate(added)}
+        problem, fix = "the texts have no new wordpiece", "take more or other texts"
+        raise DataError(encoder, "tokenizer.json", problem, fix)
+    vocabulary = old | {wordpiece: size + number for number, wordpiece in enumerate(added)}
     new = _new_rows(specification, encoder, weights[_key(weights)], added, old, seed)
     extended = {name: _extend(name, tensor, new) for name, tensor in weights.items()}
     tokenizer["model"]["vocab"] = vocabulary
@@ -83,14 +84,14 @@ def extend_vocabulary(
         config = read_json(encoder / "config.json") | {"vocab_size": len(vocabulary)}
         write_json(config, folder / "config.json")
         _write_tokenizer(tokenizer, encoder, folder)
-    load_tokenizer(output)  # must open before anyone relies on it
+    load_tokenizer(output)  # fails here if it cannot be opened
     result = {
         "learnt": learnt,
         "known": learnt - len(lacking),
         "added": len(added),
         "words": words.total(),
-        "pieces_before": count_pieces(words, old).total(),
-        "pieces_after": count_pieces(words, vocabulary).total(),
+        "pieces_before": count_wordpieces(words, old).total(),
+        "pieces_after": count_wordpieces(words, vocabulary).total(),
     }
     _logger.info("%s: %s", output, result)
     return result
@@ -99,16 +100,16 @@ def extend_vocabulary(
 def _learn(
     words: Counter[str], specification: Extension, old: Collection[str]
 ) -> tuple[int, list[str]]:
-    """Return how many pieces were learnt, and those that are new, the most frequent first."""
+    """Return the number of learnt wordpieces, and the new ones, the most frequent first."""
     size, alphabet = specification.vocabulary_size, specification.alphabet_size
-    learnt = learn_pieces(words, size, limit_alphabet=alphabet)[len(SPECIAL_TOKENS) :]
-    counts = count_pieces(words, learnt)
+    learnt = learn_wordpieces(words, size, limit_alphabet=alphabet)[len(SPECIAL_TOKENS) :]
+    counts = count_wordpieces(words, learnt)
     return len(learnt), sorted(set(learnt) - set(old), key=lambda name: (-counts[name], name))
 
 
-def count_pieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:
-    """Count the pieces of counted words under a WordPiece vocabulary."""
-    numbers = {piece: number for number, piece in enumerate(dict.fromkeys(vocabulary))}
+def count_wordpieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:
+    """Count the wordpieces of counted words under a vocabulary."""
+    numbers = {wordpiece: number for number, wordpiece in enumerate(dict.fromkeys(vocabulary))}
     numbers.setdefault("[UNK]", len(numbers))
     model = models.WordPiece(numbers, unk_token="[UNK]")
     counts: Counter[str] = Counter()
@@ -118,13 +119,13 @@ def count_pieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter
     return counts
 
 
-def spell(piece: str, vocabulary: Mapping[str, int]) -> list[int]:
-    """Return the ids of the longest old pieces that spell a new one, none if they cannot.
+def spell(wordpiece: str, vocabulary: Mapping[str, int]) -> list[int]:
+    """Split a new wordpiece into the longest old ones; return their ids, or none if that fails.
 
-    A piece that continues a word (``##``) is spelt by such pieces alone.
+    A wordpiece that continues a word (``##``) is split into such ones only.
     """
-    text = piece.removeprefix("##")
-    prefix = "##" if text != piece else ""
+    text = wordpiece.removeprefix("##")
+    prefix = "##" if text != wordpiece else ""
     ids: list[int] = []
     start = 0
     while start < len(text):
@@ -147,13 +148,13 @@ def _new_rows(
     old: Mapping[str, int],
     seed: int,
 ) -> torch.Tensor:
-    """Return the embeddings of the new pieces, shape ``(added, dims)``, dtype of the old."""
+    """Return the embeddings of the new wordpieces, shape ``(added, dims)``, dtype of the old."""
     stddev = float(read_json(encoder / "config.json").get("initializer_range", 0.02))
     random = torch.Generator().manual_seed(derive_seed(seed, "extension"))
     rows = stddev * torch.randn((len(added), embeddings.shape[1]), generator=random)
     if specification.rows == "pieces":
-        for row, piece in enumerate(added):
-            if ids := spell(piece, old):
+        for row, wordpiece in enumerate(added):
+            if ids := spell(wordpiece, old):
                 rows[row] = embeddings[ids].float().mean(0)
     return rows.to(embeddings.dtype)
 
@@ -176,21 +177,17 @@ def _open_weights(encoder: Path) -> tuple[dict[str, torch.Tensor], int]:
     with safe_open(path, "pt") as stream:
         weights = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
     if sum(name.endswith(_EMBEDDINGS) for name in weights) != 1:
-        raise DataError(
-            path, "", f"there is no weight {_EMBEDDINGS}", "take an encoder of BERT's architecture"
-        )
+        problem = f"there is no weight {_EMBEDDINGS}"
+        raise DataError(path, "", problem, "take an encoder of BERT's architecture")
     return weights, len(weights[_key(weights)])
 
 
 def _read_tokenizer(encoder: Path) -> dict[str, Any]:
     tokenizer: dict[str, Any] = read_json(encoder / "tokenizer.json")
-    if tokenizer["model"].get("type") != "WordPiece":
-        raise DataError(
-            encoder / "tokenizer.json",
-            "key model.type",
-            f"{tokenizer['model'].get('type')} is not WordPiece",
-            "take an encoder with BERT's tokenizer",
-        )
+    kind = tokenizer["model"].get("type")
+    if kind != "WordPiece":
+        problem, fix = f"{kind} is not WordPiece", "take an encoder with BERT's tokenizer"
+        raise DataError(encoder / "tokenizer.json", "key model.type", problem, fix)
     return tokenizer
 
 
@@ -199,5 +196,6 @@ def _write_tokenizer(tokenizer: dict[str, Any], encoder: Path, folder: Path) -> 
         if (encoder / name).is_file():
             shutil.copyfile(encoder / name, folder / name)
     Tokenizer.from_str(json.dumps(tokenizer)).save(str(folder / "tokenizer.json"))
-    pieces = sorted(tokenizer["model"]["vocab"].items(), key=lambda item: item[1])
-    (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), "utf-8")
+    vocabulary = tokenizer["model"]["vocab"]
+    wordpieces = sorted(vocabulary, key=vocabulary.__getitem__)
+    (folder / "vocab.txt").write_text("".join(f"{name}\n" for name in wordpieces), "utf-8")

@@ -1,4 +1,4 @@
-"""Frozen forward passes: token ids in, hidden states out, in batches of similar length."""
+"""Forward passes without gradients: token ids to hidden states, in batches of similar length."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """What the encoder returned for some rows.
+    """Hidden states of some rows.
 
     Attributes:
-        rows: int64, shape ``(b,)``: which rows of the ids these are.
-        lengths: int64 tensor, shape ``(b,)``: tokens of each, padding left out.
-        layers: the layers asked for, each of shape ``(b, tokens, dims)``.
-        pooler: shape ``(b, dims)``; none for an encoder without a pooler.
+        rows: their indices, int64, shape ``(b,)``.
+        lengths: tokens of each row without padding, int64, shape ``(b,)``.
+        layers: the requested states, each of shape ``(b, tokens, dims)``.
+        pooler: output of the pooler, shape ``(b, dims)``; none for an encoder without one.
     """
 
     rows: npt.NDArray[np.int64]
@@ -40,32 +40,29 @@ class EncodedBatch:
 
 
 def require_tokenizer(store: Path, digest: str | None, encoder: Path) -> None:
-    """Check that token ids were made with an encoder's tokenizer.
+    """Check that token ids come from an encoder's tokenizer.
 
     Args:
         store: folder of the token store, for the message.
-        digest: what the store says of its tokenizer.
+        digest: digest of the tokenizer in the store's metadata.
         encoder: encoder folder.
 
     Raises:
         DataError: if the encoder has another tokenizer.
     """
     if digest != tokenizer_digest(encoder):
-        raise DataError(
-            store,
-            "meta.json",
-            f"the ids were not made with the tokenizer of {encoder}",
-            "encode the texts again with the tokenizer of this encoder",
-        )
+        problem = f"the ids were not made with the tokenizer of {encoder}"
+        fix = "encode the texts again with the tokenizer of this encoder"
+        raise DataError(store, "meta.json", problem, fix)
 
 
 def padding_id(model: Any) -> int:
-    """Return the id that the encoder pads with (some derive positions from it)."""
+    """Return the encoder's padding id (some derive positions from it)."""
     return int(getattr(model.config, "pad_token_id", None) or 0)
 
 
 def number_of_layers(model: Any) -> int:
-    """Return how many states the encoder has: the embeddings and one per Transformer layer."""
+    """Return the number of hidden states: the embeddings and one per Transformer layer."""
     return int(model.config.num_hidden_layers) + 1
 
 
@@ -83,16 +80,16 @@ def iterate_hidden_states(
     """Run the encoder in evaluation mode over ``rows`` of ``ids``.
 
     Args:
-        model: an encoder as :func:`mbert_atlas.encoders.loading.load_encoder` gives it; runs on
-            the device it is on and stays in evaluation mode.
+        model: an encoder of :func:`mbert_atlas.encoders.loading.load_encoder`; it stays on its
+            device, and in evaluation mode.
         ids: token ids with the special tokens.
         layers: states to return, 0 for the embeddings; negative numbers count from the last.
-        rows: which rows to encode, each once; none for all.
-        segment_start: place of the first piece of token type 1 in each row of ``ids``; none where
-            all pieces are of type 0.
-        token_budget: most padded tokens in a batch; none: what suits the device.
+        rows: rows to encode, each once; none for all.
+        segment_start: position of the first token of type 1 in each row of ``ids``; none if all
+            are of type 0.
+        token_budget: maximum number of padded tokens in a batch; none: what suits the device.
         precision: see :data:`mbert_atlas.encoders.precision.Precision`.
-        description: what the progress line says.
+        description: text of the progress line.
     """
     device = next(model.parameters()).device
     chosen = np.arange(len(ids)) if rows is None else rows
@@ -138,19 +135,19 @@ def span_vectors(
     out: npt.NDArray[np.floating[Any]] | None = None,
     **options: Any,
 ) -> npt.NDArray[np.floating[Any]]:
-    """Encode the sentences that hold the spans, each once, and pool every span.
+    """Encode the sentences that contain spans, each once, and pool every span.
 
     Args:
-        model: the encoder, see :func:`iterate_hidden_states`.
+        model: see :func:`iterate_hidden_states`.
         ids: token ids of all sentences.
         sentence: sentence of each span, int, shape ``(n,)``, in any order.
-        start: first piece of each span, int, shape ``(n,)``.
-        end: one past its last piece, int, shape ``(n,)``.
-        aggregation: how pieces become one vector; or ``pooler``, the encoder's own vector of the
-            whole sentence, whatever the layer.
-        layers: states to keep.
-        out: where to write, shape ``(layers, n, dims)``; none for a new float32 array.
-        options: handed to :func:`iterate_hidden_states`.
+        start: first token of each span, int, shape ``(n,)``.
+        end: one past its last token, int, shape ``(n,)``.
+        aggregation: how tokens are pooled; or ``pooler``, the output of the encoder's pooler for
+            the whole sentence, whatever the layer.
+        layers: states to return.
+        out: array to fill, shape ``(layers, n, dims)``; none for a new float32 array.
+        options: of :func:`iterate_hidden_states`.
 
     Returns:
         ``out``; ``out[:, i]`` belongs to span i.
@@ -176,30 +173,20 @@ def iterate_span_vectors(
     layers: Sequence[int],
     **options: Any,
 ) -> Iterator[tuple[npt.NDArray[np.int64], list[torch.Tensor]]]:
-    """Yield the spans of one batch of sentences after the other, and their vectors.
-
-    Args:
-        model: as all that follow, see :func:`span_vectors`.
-        ids: token ids of all sentences.
-        sentence: sentence of each span.
-        start: first piece of each span.
-        end: one past its last piece.
-        aggregation: how pieces become one vector.
-        layers: states to yield.
-        options: handed to :func:`iterate_hidden_states`.
+    """Yield spans and their vectors by batch; arguments as :func:`span_vectors`.
 
     Yields:
-        Numbers of spans, int64, shape ``(k,)``, and of each layer their vectors on the device of
+        Indices of spans, int64, shape ``(k,)``, and for each layer their vectors on the device of
         the model, shape ``(k, dims)``.
     """
     spans_of = group_by(sentence, len(ids))
     rows = np.flatnonzero(spans_of.lengths)
     for batch in iterate_hidden_states(model, ids, layers=layers, rows=rows, **options):
         spans = spans_of.take(batch.rows)
-        owner = np.repeat(np.arange(len(spans)), spans.lengths)
+        row_of_span = np.repeat(np.arange(len(spans)), spans.lengths)
         starts, ends, row = (
             torch.from_numpy(np.asarray(part, dtype=np.int64)).to(batch.lengths.device)
-            for part in (start[spans.values], end[spans.values], owner)
+            for part in (start[spans.values], end[spans.values], row_of_span)
         )
         with torch.inference_mode():
             pooled = [
@@ -219,7 +206,7 @@ def group_by(group: IntArray, groups: int) -> Ragged:
         groups: number of groups.
 
     Returns:
-        Row g holds the items of group g in their order, int64.
+        Row g has the items of group g in their order, int64.
     """
     offsets = np.zeros(groups + 1, dtype=np.int64)
     np.cumsum(np.bincount(group, minlength=groups), out=offsets[1:])

@@ -1,4 +1,4 @@
-"""Change a hidden layer of an encoder during its forward passes: project directions away, shift.
+"""Hooks on hidden states of an encoder during forward passes: project out directions, shift.
 
 Hidden state 0 is the output of the embeddings, hidden state l that of Transformer layer l. A
 change applies at every position, padding included, and gradients flow through it::
@@ -26,11 +26,11 @@ Floats = npt.NDArray[np.float32]
 
 
 class Hook(NamedTuple):
-    """What happens to a hidden state.
+    """A change of a hidden state.
 
     Attributes:
-        layer: its number, 0 for the embeddings.
-        change: takes the state, shape ``(batch, tokens, dims)``, and returns the one in its place.
+        layer: number of the state, 0 for the embeddings.
+        change: function of the state, shape ``(batch, tokens, dims)``, to its replacement.
     """
 
     layer: int
@@ -39,26 +39,26 @@ class Hook(NamedTuple):
 
 @contextmanager
 def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
-    """Apply hooks to all forward passes in the block; of one layer's the first comes first.
+    """Apply hooks to all forward passes in the block, those of one layer in their order.
 
-    Later layers, the pooler and the reported hidden states see the changed state.
+    Later layers, the pooler and the returned hidden states get the changed state.
 
     Args:
         model: an encoder of transformers: BERT, RoBERTa, XLM-R, DistilBERT or one built like them.
-        hooks: what to change; with none the model is as it was.
+        hooks: any number of changes.
 
     Raises:
         AtlasError: if the encoder has no such layer.
     """
     with ExitStack() as stack:
-        for layer, change in reversed(hooks):  # each is put in front of those that are there
+        for layer, change in reversed(hooks):  # each is put in front of the others
             layers = layers_of(model)
             if not 0 <= layer <= len(layers):
                 raise AtlasError(
                     f"hook on layer {layer}: the encoder has hidden states 0 to {len(layers)}; "
                     "choose one of these."
                 )
-            # In front also of transformers' own hooks, which report the hidden states.
+            # Also in front of transformers' hooks, which record the hidden states.
             if layer == 0:
                 handle = layers[0].register_forward_pre_hook(_before(change), prepend=True)
             else:
@@ -77,13 +77,13 @@ def layers_of(model: Any) -> nn.ModuleList:
         if isinstance(part, nn.ModuleList) and len(part) == model.config.num_hidden_layers:
             return part
     raise AtlasError(
-        f"{type(model).__name__} keeps no list of its layers, so that none can be reached; "
-        "take an encoder that is built like BERT."
+        f"{type(model).__name__} keeps no list of its layers; take an encoder that is built like "
+        "BERT."
     )
 
 
 def project_away(directions: Floats) -> Change:
-    """Return the change that removes what hidden states have in some directions.
+    """Return the change that projects directions out of hidden states.
 
     Args:
         directions: float32, shape ``(k, dims)``, orthonormal.
@@ -96,8 +96,8 @@ def project_away(directions: Floats) -> Change:
     #                                              [0, 5, 6]]          [0, 0, 0]]
     if not np.allclose(directions @ directions.T, np.eye(len(directions)), atol=1e-4):
         raise AtlasError(
-            f"{len(directions)} directions to project away are not orthonormal; "
-            "take an orthonormal basis of them (numpy.linalg.qr)."
+            f"{len(directions)} directions to project out are not orthonormal; take an orthonormal "
+            "basis of them (numpy.linalg.qr)."
         )
     basis = torch.from_numpy(np.ascontiguousarray(directions, np.float32))
     return _in_float32(lambda hidden, basis: hidden - hidden @ basis.T @ basis, basis)
@@ -108,7 +108,7 @@ def shift(vector: Floats, weight: float = 1.0) -> Change:
 
     Args:
         vector: float32, shape ``(dims,)``.
-        weight: what it is multiplied by.
+        weight: its factor.
     """
     # h' = h + w v, w = 0.5, v = [2, 0, 4],   h = [[1, 2, 3],    h' = [[2, 2, 5],
     #                                              [4, 0, 0],          [5, 0, 2],
@@ -120,7 +120,7 @@ def shift(vector: Floats, weight: float = 1.0) -> Change:
 def _in_float32(
     function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], constant: torch.Tensor
 ) -> Change:
-    """Apply a function of hidden states and a constant without autocast, which would take bf16."""
+    """Apply a function of hidden states and a constant without autocast, which would use bf16."""
 
     def change(hidden: torch.Tensor) -> torch.Tensor:
         dtype = torch.promote_types(hidden.dtype, torch.float32)

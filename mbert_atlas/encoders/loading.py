@@ -24,6 +24,7 @@ from transformers import (
 )
 from transformers.utils import logging as transformers_logging
 
+from mbert_atlas.encoders.folders import require_encoder, require_file
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory
 from mbert_atlas.tokenizer import open_tokenizer
@@ -44,27 +45,27 @@ _MASKED: dict[str, tuple[Any, tuple[str, ...], str]] = {
     "bert": (BertForPreTraining, ("bert.pooler.", "cls."), "cls.predictions."),
     "xlm-roberta": (XLMRobertaForMaskedLM, (), "lm_head."),
 }
-"""By kind of encoder: its class with a language-model head, which of its weights may be missing,
-and what the names of the head's begin with."""
+"""By kind of encoder: its class with a language-model head, prefixes of weights that may be
+missing, and the prefix of the head's."""
 
 
 def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
     """Open the encoder of a folder in fp32, without its language-modelling heads.
 
-    Weights that the folder lacks (a pooler that was never trained) are drawn from a fixed seed.
+    A pooler that the folder lacks is initialised from a fixed seed.
 
     Args:
-        folder: what :func:`save_encoder`, pretraining or a hub snapshot wrote.
-        options: handed to ``AutoModel.from_pretrained``.
+        folder: encoder folder, of :func:`save_encoder`, pretraining or a hub snapshot.
+        options: passed to ``AutoModel.from_pretrained``.
 
     Raises:
-        DataError: if a file is missing or damaged, the weights are pickled only, are of another
-            architecture or size than the configuration says, or are not finite, or the tokenizer
-            has more pieces than the encoder.
+        DataError: if a file is missing or damaged, the weights are pickled, not finite, or of
+            another architecture or size than the configuration, or the tokenizer has more subwords
+            than the encoder.
     """
     model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",), options)
     if absent:
-        _logger.warning("%s has no pooler; one is drawn from a fixed seed.", folder)
+        _logger.warning("%s has no pooler; it is initialised from a fixed seed.", folder)
     return model
 
 
@@ -73,32 +74,28 @@ def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
 
     Args:
         folder: see :func:`load_encoder`.
-        seed: decides heads (and a pooler) that the folder lacks.
+        seed: seed of a head (and a pooler) that the folder lacks.
 
     Raises:
-        DataError: as :func:`load_encoder`, or if it is another kind of encoder.
+        DataError: as :func:`load_encoder`, or for other kinds of encoders.
     """
     require_encoder(Path(folder))
-    found = AutoConfig.from_pretrained(folder, local_files_only=True).model_type
-    if found not in _MASKED:
-        raise DataError(
-            Path(folder) / "config.json",
-            "key model_type",
-            f"{found!r} cannot be pretrained further here",
-            f"take one of {', '.join(_MASKED)}",
-        )
-    kind, dispensable, head = _MASKED[found]
-    settings = {"dtype": torch.float32}
-    model, absent = _load(kind, Path(folder), seed, (head, *dispensable), settings)
+    model_type = AutoConfig.from_pretrained(folder, local_files_only=True).model_type
+    if model_type not in _MASKED:
+        problem = f"{model_type!r} cannot be pretrained further here"
+        fix = f"take one of {', '.join(_MASKED)}"
+        raise DataError(Path(folder) / "config.json", "key model_type", problem, fix)
+    kind, dispensable, head = _MASKED[model_type]
+    model, absent = _load(kind, Path(folder), seed, (head, *dispensable), {})
     if any(key.startswith(head) for key in absent):
-        _logger.warning("%s has no language-model head; one is drawn from the seed.", folder)
+        _logger.warning("%s has no language-model head; it is initialised from the seed.", folder)
     return model
 
 
 def _load(
     kind: Any, folder: Path, seed: int, dispensable: tuple[str, ...], options: dict[str, Any]
 ) -> tuple[PreTrainedModel, list[str]]:
-    """Open the model of a folder; also return the names of the weights that had to be drawn."""
+    """Open the model of a folder; also return the names of weights that the folder lacks."""
     require_encoder(folder)
     settings = {"attn_implementation": "sdpa", "dtype": torch.float32, **options}
     loader = logging.getLogger("transformers")
@@ -117,8 +114,8 @@ def _load(
             )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         problem = f"it cannot be opened ({str(error).splitlines()[0]})"
-        mend = "config.json and model.safetensors have to be whole and of one encoder; get it again"
-        raise DataError(folder, "", problem, mend) from error
+        fix = "config.json and model.safetensors have to be whole and of one encoder; get it again"
+        raise DataError(folder, "", problem, fix) from error
     finally:
         loader.setLevel(level)
     absent = sorted(report["missing_keys"])
@@ -127,7 +124,7 @@ def _load(
         raise DataError(
             folder / "model.safetensors",
             f"weight {missing[0]}",
-            f"{len(missing)} weights that config.json asks for are missing",
+            f"{len(missing)} weights of config.json are missing",
             "fetch or train the model again",
         )
     _check_weights(model, sorted(report["unexpected_keys"]), folder)
@@ -135,19 +132,15 @@ def _load(
 
 
 def _check_weights(model: PreTrainedModel, unused: list[str], folder: Path) -> None:
-    """Refuse what could be opened but is no encoder to compute with.
-
-    Raises:
-        DataError: see :func:`load_encoder`.
-    """
+    """Raise a DataError for a model that was opened but is no usable encoder."""
     # Heads are left unused on purpose, layers never are.
     layers = [key for key in unused if re.search(r"\blayer\.\d+\.", key)]
     if layers:
         raise DataError(
             folder / "config.json",
             "key num_hidden_layers",
-            f"model.safetensors has layers that it does not count, such as {layers[0]}",
-            "correct it or take the encoder's own config.json",
+            f"model.safetensors has more layers, such as {layers[0]}",
+            "correct it or restore the encoder's config.json",
         )
     for name, weight in model.named_parameters():
         if not torch.isfinite(weight).all():
@@ -158,13 +151,13 @@ def _check_weights(model: PreTrainedModel, unused: list[str], folder: Path) -> N
                 "fetch the model again or train it with a lower learning rate",
             )
     if (folder / "tokenizer.json").is_file():
-        pieces = open_tokenizer(folder).get_vocab_size()
-        if pieces > model.config.vocab_size:
+        size = open_tokenizer(folder).get_vocab_size()
+        if size > model.config.vocab_size:
             raise DataError(
                 folder / "tokenizer.json",
                 "vocabulary",
-                f"it has {pieces} pieces, but the encoder {model.config.vocab_size}",
-                "take the encoder's own tokenizer",
+                f"it has {size} subwords, but the encoder {model.config.vocab_size}",
+                "restore the encoder's tokenizer",
             )
 
 
@@ -174,7 +167,7 @@ def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:
     Raises:
         DataError: if ``tokenizer.json`` is missing.
     """
-    _require(Path(folder), "tokenizer.json")
+    require_file(Path(folder), "tokenizer.json")
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
         folder, local_files_only=True, trust_remote_code=False
     )
@@ -188,35 +181,8 @@ def save_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path
 
 
 def write_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path) -> None:
-    """Put a model's weights and configuration and a tokenizer's files into an open folder."""
+    """Write a model's weights and configuration and a tokenizer's files into a folder."""
     model.save_pretrained(folder)
     for name in TOKENIZER_FILES:
         if (Path(tokenizer_dir) / name).is_file():
             shutil.copyfile(Path(tokenizer_dir) / name, folder / name)
-
-
-def require_encoder(folder: Path) -> None:
-    """Check that a folder has a configuration and weights that are not pickled.
-
-    Raises:
-        DataError: if not.
-    """
-    _require(folder, "config.json")
-    if not (folder / "model.safetensors").is_file() and (folder / "pytorch_model.bin").is_file():
-        raise DataError(
-            folder,
-            "pytorch_model.bin",
-            "the weights are pickled, which can run code when opened",
-            "convert them to model.safetensors or take a revision of the model that has it",
-        )
-    _require(folder, "model.safetensors")
-
-
-def _require(folder: Path, name: str) -> None:
-    if not (folder / name).is_file():
-        raise DataError(
-            folder,
-            name,
-            "the encoder folder lacks this file",
-            "fetch or train the encoder again or correct the path",
-        )

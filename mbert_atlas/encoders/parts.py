@@ -1,4 +1,4 @@
-"""Parts of an encoder by name: its embeddings, ranges of its layers; which are drawn anew."""
+"""Parts of an encoder by name (embeddings, ranges of layers), and their re-initialisation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module
         encoder: the encoder.
         names: ``embeddings``, and ranges such as ``7-12``: Transformer layers, counted from 1, both
             ends included.
-        key: where the names stand in the config, for messages.
+        key: key of the names in the config, for messages.
 
     Raises:
         AtlasError: if the encoder lacks a layer.
@@ -41,16 +41,16 @@ def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module
 
 
 def reinitialise(encoder: Any, names: Sequence[str], seed: int) -> None:
-    """Draw parts of an encoder anew, as the library does for one that nobody has trained.
+    """Re-initialise parts of an encoder, as the library initialises an untrained one.
 
-    The random initialisation of Muller et al. (2021), section 2: weights, biases and both layer
-    normalisations of a layer. The rest, the pooler too, stays as it is to the bit. A layer's new
-    weights depend on the seed alone, not on what else is drawn.
+    RANDOM-INIT of Muller et al. (2021), section 2: weights, biases and both layer normalisations of
+    a layer. All other weights, the pooler's too, keep their bits. The new weights of a layer depend
+    on the seed alone, not on the other names.
 
     Args:
         encoder: an encoder of BERT's kind; changed in place.
         names: see :func:`parts_of`.
-        seed: of the new weights.
+        seed: seed of the new weights.
 
     Raises:
         AtlasError: if the encoder lacks a layer.

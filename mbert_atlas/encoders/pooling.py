@@ -1,4 +1,4 @@
-"""Vectors of words from vectors of their word pieces."""
+"""Word vectors from vectors of subwords."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def pool_words(
     batch_index: torch.Tensor,
     how: Aggregation,
 ) -> torch.Tensor:
-    """Pool word pieces into words, all words of a batch at once.
+    """Pool subwords into words, all words of a batch at once.
 
     Args:
-        hidden: piece vectors, shape ``(batch, pieces, dims)``.
-        starts: first piece of each word, int64, shape ``(words,)``.
-        ends: one past its last piece, int64, shape ``(words,)``; no span may be empty.
-        batch_index: row of ``hidden`` that holds each word, int64, shape ``(words,)``.
-        how: the first piece, the last one, or the mean of all.
+        hidden: subword vectors, shape ``(batch, subwords, dims)``.
+        starts: first subword of each word, int64, shape ``(words,)``.
+        ends: one past its last subword, int64, shape ``(words,)``; no span may be empty.
+        batch_index: row of each word in ``hidden``, int64, shape ``(words,)``.
+        how: the first subword, the last one, or the mean of all.
 
     Returns:
         Word vectors with gradient, shape ``(words, dims)``, dtype of ``hidden``.
@@ -32,7 +32,7 @@ def pool_words(
         return hidden[batch_index, starts]
     if how == "last":
         return hidden[batch_index, ends - 1]
-    # An embedding bag gathers and averages in one kernel: the pieces are its table.
+    # An embedding bag gathers and averages in one kernel: the subwords are its table.
     sizes = ends - starts
     bags = sizes.cumsum(0) - sizes
     shift = batch_index * hidden.shape[1] + starts - bags

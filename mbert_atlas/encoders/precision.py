@@ -1,4 +1,4 @@
-"""How forward passes run: in which precision, how many tokens at once, reruns to the byte."""
+"""Precision, batch size and determinism of forward passes."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Literal
 
 import torch
 
-os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # asked for by deterministic cuBLAS
+os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # required by deterministic cuBLAS
 
 Precision = Literal["auto", "fp32", "bf16"]
 
 
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:
-    """Return the context in which forward passes run.
+    """Return the autocast context of forward passes.
 
     Args:
-        precision: ``auto`` takes bf16 on a GPU that has it, fp32 elsewhere.
-        device: where the model is.
+        precision: ``auto`` takes bf16 on a GPU that supports it, fp32 elsewhere.
+        device: device of the model.
     """
-    able = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    wanted = precision == "bf16" or (precision == "auto" and able)
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
+    has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    enabled = precision == "bf16" or (precision == "auto" and has_bf16)
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
 
 
 def fitting_tokens(device: torch.device) -> int:
-    """Return how many padded tokens a batch without gradients should have.
+    """Return the number of padded tokens of a batch without gradients.
 
-    A GPU wants many to do. What a core works on should stay in its cache: batches of 8,192 tokens
-    take 1.5 times (96 dimensions) to 2 times (256 and 768) as long there as those of 512.
+    GPUs need large batches. On CPUs a batch should fit the cache: batches of 8,192 tokens take 1.5
+    times (96 dimensions) to 2 times (256 and 768) as long as those of 512.
 
     Args:
-        device: where the model is.
+        device: device of the model.
     """
     return 16384 if device.type == "cuda" else 512 * torch.get_num_threads()

@@ -1,8 +1,8 @@
-"""Encoders that the repository ships: what they were made from, and whether they are whole.
+"""Encoders that the repository ships: their specification, and whether they are complete.
 
-A shipped folder has an encoder's files, the weights in half precision, and ``made.json``: the
-``specification`` that made it, the fingerprints of the scripts (``code``) and the SHA-256 of each
-file (``files``). Free of torch.
+A shipped folder has an encoder's files, the weights in half precision, and ``made.json`` with the
+encoder's ``specification``, the fingerprints of the scripts (``code``) and the SHA-256 of each file
+(``files``). Free of torch.
 """
 
 from __future__ import annotations
@@ -24,21 +24,20 @@ MADE = "made.json"
 _WEIGHTS = "model.safetensors"
 _SIZES = {"wikipedia_pages", "stories", "foreign_words", "bitext_sentences"}
 _TEXTS: Any = {"seed": True, "sizes": _SIZES}
-"""What of the miniature's config decides on its running texts."""
-_MAKE = "make it anew with `make encoder`"
+"""Keys of the miniature's config that its running texts depend on."""
+_RETRAIN = "retrain it with `make encoder`"
 
 
 def specification(config: Config, name: str) -> dict[str, Any]:
-    """Return all that the config says of how an encoder from scratch is made, as plain values.
+    """Return all of the config that an encoder trained from scratch depends on, as plain values.
 
-    Its own section, the datasets that it learns from, what texts of the miniature depend on,
-    and the encoder whose tokenizer it has, if it is another's. What has its default is left out,
-    so that a new option changes nothing.
+    Its section, its datasets, the miniature's keys for running texts, and the encoder whose
+    tokenizer it shares. Defaults are left out, so that a new option changes nothing.
     """
     scratch = config.encoders[name].scratch
     assert scratch is not None
     bitexts = scratch.aligned_start.bitexts if scratch.aligned_start else []
-    found = {
+    values = {
         "scratch": scratch.model_dump(mode="json", exclude={"shipped"}, exclude_defaults=True),
         "datasets": {
             dataset: config.datasets[dataset].model_dump(mode="json", exclude_defaults=True)
@@ -53,19 +52,19 @@ def specification(config: Config, name: str) -> dict[str, Any]:
     }
     if scratch.tokenizer_of:
         other = config.encoders[scratch.tokenizer_of]
-        found["tokenizer"] = (
+        values["tokenizer"] = (
             specification(config, scratch.tokenizer_of)
             if other.scratch
             else other.model_dump(mode="json", exclude_defaults=True)
         )
-    return found
+    return values
 
 
 def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:
-    """Return why a shipped encoder will not do, in words; empty if it will.
+    """Return why a shipped encoder differs from the config; empty if it does not.
 
     Args:
-        folder: where it is shipped.
+        folder: its folder.
         wanted: the specification of the config.
 
     Raises:
@@ -77,7 +76,7 @@ def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:
 
 
 def require_whole(folder: Path) -> dict[str, str]:
-    """Check the files of a shipped encoder; return the SHA-256 of each by its name.
+    """Check the files of a shipped encoder; return the SHA-256 of each by name.
 
     Raises:
         DataError: names the first file that is missing or has another SHA-256.
@@ -87,16 +86,16 @@ def require_whole(folder: Path) -> dict[str, str]:
         path = folder / name
         if not path.is_file() or sha256_of(path) != expected:
             problem = "has another sha256" if path.is_file() else "is missing, which is listed"
-            mend = f"restore it (git checkout -- {path}) or {_MAKE}"
-            raise DataError(path, "", f"{problem} in {MADE}", mend)
+            fix = f"restore it (git checkout -- {path}) or {_RETRAIN}"
+            raise DataError(path, "", f"{problem} in {MADE}", fix)
     return files
 
 
 def take_shipped(folder: Path, output: Path) -> None:
-    """Copy a shipped encoder, its weights in single precision again.
+    """Copy a shipped encoder, with its weights in single precision.
 
     Raises:
-        DataError: if it is not whole.
+        DataError: if it is not complete.
     """
     with atomic_directory(output) as target:
         for name in require_whole(folder):
@@ -109,12 +108,12 @@ def take_shipped(folder: Path, output: Path) -> None:
 def ship(
     encoder: Path, folder: Path, specification: Mapping[str, Any], code: Mapping[str, str]
 ) -> None:
-    """Write an encoder as the repository ships it; an older one in the folder is replaced whole.
+    """Write an encoder as the repository ships it, replacing the folder.
 
     Args:
         encoder: encoder folder.
-        folder: the folder to write.
-        specification: what the encoder was made from.
+        folder: folder to write.
+        specification: see :func:`specification`.
         code: fingerprints of the scripts that made it, by name.
     """
     with atomic_directory(folder) as target:
@@ -137,12 +136,12 @@ def _made(folder: Path) -> dict[str, Any]:
     made: dict[str, Any] = read_json(folder / MADE)
     for key in ("specification", "files"):
         if not isinstance(made, dict) or not isinstance(made.get(key), dict):
-            raise DataError(folder / MADE, f"key {key}", "is no mapping", _MAKE)
+            raise DataError(folder / MADE, f"key {key}", "is no mapping", _RETRAIN)
     return made
 
 
 def _difference(recorded: Any, wanted: Any, place: str, key: str = "") -> str:
-    """Return the first key that differs, with both values; empty if none does."""
+    """Return the first difference, with both values; empty if there is none."""
     if not (isinstance(recorded, dict) and isinstance(wanted, Mapping)):
         one, other = (json.dumps(value, ensure_ascii=False) for value in (wanted, recorded))
         return "" if one == other else f"{key} is {one}, and {other} {place}"

@@ -1,4 +1,4 @@
-"""Vocabularies of SentencePiece's unigram model, trained from text, as XLM-R's tokenizer."""
+"""Vocabularies of SentencePiece's unigram model, trained on texts, as tokenizers like XLM-R's."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory
 
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")
-"""XLM-R's special pieces, by number; ``<mask>`` comes last of all."""
+"""XLM-R's special tokens, by id; ``<mask>`` is the last one."""
 
 
 def train_unigram(
     texts: Iterable[str], output_dir: Path | str, vocabulary_size: int, *, coverage: float = 0.9995
 ) -> None:
-    """Train a unigram vocabulary and write the folder of an XLM-R tokenizer with it.
+    """Train a unigram vocabulary (Kudo 2018) and write the folder of an XLM-R tokenizer.
 
-    Kudo (2018), with SentencePiece's own trainer. The same texts give the same bytes.
+    The same texts give the same bytes.
 
     Args:
         texts: any number of texts, read once.
-        output_dir: gets ``tokenizer.json`` and ``tokenizer_config.json``.
-        vocabulary_size: largest number of pieces, special ones included.
-        coverage: share of the characters that get a piece; others become ``<unk>``.
+        output_dir: folder for ``tokenizer.json`` and ``tokenizer_config.json``.
+        vocabulary_size: maximum number of subwords, special tokens included.
+        coverage: fraction of the characters in the vocabulary; others become ``<unk>``.
 
     Raises:
         AtlasError: if the texts cannot fill such a vocabulary.
@@ -46,8 +46,8 @@ def train_unigram(
         )
     except RuntimeError as error:
         raise AtlasError(
-            f"SentencePiece cannot learn {vocabulary_size} pieces ({error}); "
-            "lower vocabulary_size or give it more texts."
+            f"SentencePiece cannot learn {vocabulary_size} subwords ({error}); "
+            "lower vocabulary_size or add texts."
         ) from error
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     learnt = [(trained.id_to_piece(n), trained.get_score(n)) for n in range(3, len(trained))]

@@ -1,7 +1,7 @@
-"""Changed hidden states through the layers above them: the layers below run once for all changes.
+"""Changes of hidden states: the layers below run once for all changes, those above for each.
 
-A grid of k changes at each of n layers takes k n forward passes. Here the states below each change
-are remembered from one pass, and only the layers above run again, for all k at once.
+A grid of k changes at each of n layers takes k n forward passes. Here one pass caches the hidden
+states, and only the layers above a change run again, for all k changes at once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mbert_atlas.errors import AtlasError
 
 @dataclass(frozen=True)
 class Remembered:
-    """What a forward pass left at some hidden states.
+    """Cached hidden states of a forward pass.
 
     Attributes:
         states: by number of the hidden state (0 for the embeddings), each ``(b, tokens, dims)``.
-        arguments: what the layers are given beside, by position and by name.
+        arguments: further arguments of the layers, positional and by name.
     """
 
     states: Mapping[int, torch.Tensor]
@@ -31,12 +31,12 @@ class Remembered:
 
 
 def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[int]) -> Remembered:
-    """Run an encoder and keep some of its hidden states.
+    """Run an encoder and cache some of its hidden states.
 
     Args:
         model: an encoder built like BERT.
         inputs: its inputs by name, with ``attention_mask``.
-        numbers: which states, 0 for the embeddings.
+        numbers: numbers of the states, 0 for the embeddings.
 
     Raises:
         AtlasError: if it has no such state.
@@ -56,8 +56,8 @@ def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[i
 
         return look
 
-    def note(_: Any, given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
-        arguments[:] = [(given[1:], named)]
+    def note(_: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        arguments[:] = [(positional[1:], named)]
 
     with ExitStack() as stack:
         stack.enter_context(hooked(model, [Hook(number, keep(number)) for number in numbers]))
@@ -71,10 +71,10 @@ def last_states(model: Any, below: Remembered, number: int, changed: torch.Tenso
     """Run the layers above a hidden state on changed ones.
 
     Args:
-        model: the encoder that :func:`remember` ran.
-        below: what it remembers.
-        number: the hidden state that is changed.
-        changed: what stands in its place, shape ``(k, b, tokens, dims)``, k changes of each text.
+        model: the encoder of :func:`remember`.
+        below: its cached states.
+        number: number of the changed hidden state.
+        changed: its replacements, shape ``(k, b, tokens, dims)``, k changes of each text.
 
     Returns:
         The last hidden states, of the same shape.
@@ -89,10 +89,10 @@ def last_states(model: Any, below: Remembered, number: int, changed: torch.Tenso
             return value
         return value.repeat(count, *[1] * (value.ndim - 1))
 
-    given = [repeated(value) for value in positional]
-    also = {name: repeated(value) for name, value in named.items()}
+    arguments = [repeated(value) for value in positional]
+    options = {name: repeated(value) for name, value in named.items()}
     state = changed.flatten(0, 1)
     for layer in layers_of(model)[number:]:
-        output = layer(state, *given, **also)
+        output = layer(state, *arguments, **options)
         state = output[0] if isinstance(output, tuple) else output
     return state.view(changed.shape)

@@ -1,4 +1,4 @@
-"""WordPiece vocabularies: trained from text, or made from a published ``vocab.txt``."""
+"""WordPiece vocabularies, trained on texts or from a published ``vocab.txt``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbert_atlas.files import atomic_directory, open_text
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _LONGEST_WORD = 100
-"""Characters beyond which WordPiece gives [UNK]."""
+"""In characters; WordPiece turns longer words into [UNK]."""
 
 
 def train_wordpiece(
@@ -25,29 +25,29 @@ def train_wordpiece(
     limit_alphabet: int = 1000,
     lowercase: bool = False,
 ) -> None:
-    """Train a WordPiece vocabulary as BERT's and write its tokenizer folder.
+    """Train a WordPiece vocabulary like BERT's and write a tokenizer folder.
 
-    The library's trainer numbers characters in the order of a randomly seeded hash table, and
-    that order decides ties between merges; so the words are counted, and the alphabet chosen and
-    numbered, here. The same texts give the same bytes.
+    The library's trainer breaks ties between merges by the order of a randomly seeded hash table
+    of characters, so words are counted and the alphabet is numbered here. The same texts give the
+    same bytes.
 
     Args:
         texts: any number of texts, read once.
-        output_dir: gets ``vocab.txt``, ``tokenizer.json`` and ``tokenizer_config.json``.
-        vocabulary_size: largest number of pieces, special tokens included.
-        limit_alphabet: most characters kept, by frequency; words with others become [UNK].
+        output_dir: folder for ``vocab.txt``, ``tokenizer.json`` and ``tokenizer_config.json``.
+        vocabulary_size: maximum number of wordpieces, special tokens included.
+        limit_alphabet: number of characters kept, by frequency; words with others become [UNK].
         lowercase: lower-case and strip accents; the papers' models are cased.
 
     Raises:
         AtlasError: if there is no text or the alphabet does not fit the vocabulary.
     """
     words = count_words(texts, lowercase=lowercase)
-    pieces = learn_pieces(words, vocabulary_size, limit_alphabet=limit_alphabet)
-    _write(pieces, Path(output_dir), lowercase)
+    wordpieces = learn_wordpieces(words, vocabulary_size, limit_alphabet=limit_alphabet)
+    _write(wordpieces, Path(output_dir), lowercase)
 
 
 def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str]:
-    """Count the words that BERT's normaliser and pre-tokeniser find in texts."""
+    """Count the words of texts after BERT's normalisation and pre-tokenisation."""
     normaliser = normalizers.BertNormalizer(lowercase=lowercase)
     splitter = pre_tokenizers.BertPreTokenizer()
     words: Counter[str] = Counter()
@@ -57,34 +57,34 @@ def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str
     return words
 
 
-def learn_pieces(
+def learn_wordpieces(
     words: Counter[str], vocabulary_size: int, *, limit_alphabet: int = 1000
 ) -> list[str]:
     """Train WordPiece on counted words; see :func:`train_wordpiece`.
 
     Returns:
-        The pieces, special tokens first.
+        The wordpieces, special tokens first.
 
     Raises:
         AtlasError: if there is no word or the alphabet does not fit the vocabulary.
     """
     if not words:
-        raise AtlasError("WordPiece training got no text; check where its texts come from.")
+        raise AtlasError("WordPiece training has no text; check its input.")
     alphabet = _most_frequent_characters(words, limit_alphabet)
-    pieces = [*SPECIAL_TOKENS, *alphabet, *_continuations(words, set(alphabet))]
-    if len(pieces) > vocabulary_size:
+    wordpieces = [*SPECIAL_TOKENS, *alphabet, *_continuations(words, set(alphabet))]
+    if len(wordpieces) > vocabulary_size:
         raise AtlasError(
-            f"A vocabulary of {vocabulary_size} pieces cannot hold the {len(pieces)} single "
-            "characters of the texts; raise vocabulary_size or lower limit_alphabet."
+            f"A vocabulary of {vocabulary_size} wordpieces cannot hold the {len(wordpieces)} "
+            "single characters of the texts; raise vocabulary_size or lower limit_alphabet."
         )
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # the words come split
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()  # the words are split already
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocabulary_size,
         min_frequency=2,
         limit_alphabet=len(alphabet),
         initial_alphabet=alphabet,
-        special_tokens=pieces,  # numbered as listed, before the trainer meets its hash table
+        special_tokens=wordpieces,  # numbered as listed, before the trainer's hash table
         show_progress=False,
     )
     tokenizer.train_from_iterator(_repeat(words), trainer)
@@ -93,28 +93,27 @@ def learn_pieces(
 
 
 def tokenizer_from_vocabulary(vocabulary: Path | str, output_dir: Path | str) -> None:
-    """Write the tokenizer folder of a published ``vocab.txt`` (one piece a line, id = line).
+    """Write the tokenizer folder of a published ``vocab.txt`` (one wordpiece a line, id = line).
 
     Raises:
-        DataError: if a special token is missing or a piece occurs twice.
+        DataError: if a special token is missing or a wordpiece occurs twice.
     """
     with open_text(vocabulary) as stream:
-        pieces = [line.rstrip("\n") for line in stream]
+        wordpieces = [line.rstrip("\n") for line in stream]
     numbers: dict[str, int] = {}
-    for number, piece in enumerate(pieces):
-        if numbers.setdefault(piece, number) != number:
+    for number, wordpiece in enumerate(wordpieces):
+        if numbers.setdefault(wordpiece, number) != number:
             raise DataError(
                 vocabulary,
                 f"line {number + 1}",
-                f"the piece {piece!r} occurs on line {numbers[piece] + 1} already",
+                f"the wordpiece {wordpiece!r} occurs on line {numbers[wordpiece] + 1} already",
                 "fetch the vocabulary again",
             )
     for token in SPECIAL_TOKENS:
         if token not in numbers:
-            raise DataError(
-                vocabulary, "", f"the special token {token} is missing", "take a BERT vocabulary"
-            )
-    _write(pieces, Path(output_dir), lowercase=False)
+            problem = f"the special token {token} is missing"
+            raise DataError(vocabulary, "", problem, "take a BERT vocabulary")
+    _write(wordpieces, Path(output_dir), lowercase=False)
 
 
 def _most_frequent_characters(words: Counter[str], limit: int) -> list[str]:
@@ -137,12 +136,14 @@ def _repeat(words: Counter[str]) -> Iterator[str]:
             yield " ".join([word] * words[word])
 
 
-def _write(pieces: list[str], output_dir: Path, lowercase: bool) -> None:
+def _write(wordpieces: list[str], output_dir: Path, lowercase: bool) -> None:
     tokenizer = BertTokenizer(
-        vocab={piece: number for number, piece in enumerate(pieces)},
+        vocab={wordpiece: number for number, wordpiece in enumerate(wordpieces)},
         do_lower_case=lowercase,
         model_max_length=512,
     )
     with atomic_directory(output_dir) as folder:
         tokenizer.save_pretrained(folder)
-        (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece in pieces), "utf-8")
+        (folder / "vocab.txt").write_text(
+            "".join(f"{wordpiece}\n" for wordpiece in wordpieces), "utf-8"
+        )

@@ -13,7 +13,7 @@ from tiny_models import make_tokenizer
 
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.training import Pretraining
-from mbert_atlas.encoders.aligned_start import count_pieces_by_unit, start_embeddings
+from mbert_atlas.encoders.aligned_start import count_subwords_by_unit, start_embeddings
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import DataError
@@ -39,7 +39,7 @@ def test_a_sentence_and_all_its_translations_are_one_unit(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     one = write_bitext(tmp_path / "one", [("the cat", "a a"), ("the dog", "b 🜁"), ("cat", "a")])
     two = write_bitext(tmp_path / "two", [("the dog", "你 好"), ("sees dogs", "好 the")])
-    counts, pieces = count_pieces_by_unit([one, two], tokenizer, pairs=2)
+    counts, pieces = count_subwords_by_unit([one, two], tokenizer, pairs=2)
     names = [open_tokenizer(tokenizer).id_to_token(number) for number in pieces]
     assert names == ["the", "cat", "dog", "sees", "##s", "a", "b", "你", "好"]  # [UNK] is no word
     by_piece = dict(zip(names, counts.toarray().astype(int).tolist(), strict=True))

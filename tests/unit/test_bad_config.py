@@ -374,7 +374,7 @@ def test_encoder_folders(tmp_path):
     with pytest.raises(DataError, match=r"config.json: the encoder folder lacks this file"):
         check_folder(folder)
     (folder / "config.json").write_text("{")
-    with pytest.raises(DataError, match=r"config.json: not JSON"):
+    with pytest.raises(DataError, match=r"config.json: not readable as JSON"):
         check_folder(folder)
     sizes = {"num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2, "vocab_size": 3}
     stated = {"model_type": "bert", **sizes}
@@ -404,21 +404,21 @@ def test_encoder_folders(tmp_path):
     assert check_folder(folder) == 2
     whole = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(DataError, match="cut short"):
+    with pytest.raises(DataError, match="truncated"):
         check_folder(folder)
     (folder / "model.safetensors").write_bytes(b"<html>")
     with pytest.raises(DataError, match="not a safetensors file"):
         check_folder(folder)
     weights(folder, tensors)
     state(num_hidden_layers=1)
-    with pytest.raises(DataError, match=r"2 layers, and config.json says 1"):
+    with pytest.raises(DataError, match=r"2 layers, but config.json states 1"):
         check_folder(folder)
     state(vocab_size=4)
-    with pytest.raises(DataError, match=r"3 x 8, and config.json says 4 x 8"):
+    with pytest.raises(DataError, match=r"3 x 8, but config.json states 4 x 8"):
         check_folder(folder)
     (folder / "tokenizer.json").write_text("{}")
     state(model_type="xlm-roberta")
-    with pytest.raises(DataError, match=r"the weights are of bert, and config.json says xlm-rob"):
+    with pytest.raises(DataError, match=r"the weights are of bert, but config.json states xlm-"):
         check_folder(folder)
 
 

@@ -471,12 +471,12 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "encoder: fewer layers": (
         encoder(config(num_hidden_layers=1)),
         "config.json, key num_hidden_layers",
-        "layers that it does not count, such as encoder.layer.1.*take the encoder's own",
+        "more layers, such as encoder.layer.1.*restore the encoder's config.json",
     ),
     "encoder: more layers": (
         encoder(config(num_hidden_layers=3)),
         "model.safetensors, weight encoder.layer.2",
-        "weights that config.json asks for are missing; fetch or train",
+        "weights of config.json are missing; fetch or train",
     ),
     "encoder: width": (
         encoder(config(hidden_size=32)),
@@ -487,7 +487,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "encoder: architecture": (
         encoder(config(model_type="distilbert")),
         "model.safetensors, weight",
-        "weights that config.json asks for are missing; fetch or train",
+        "weights of config.json are missing; fetch or train",
     ),
     "encoder: unknown": (
         encoder(config(model_type="x")),
@@ -507,7 +507,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "encoder: tokenizer": (
         encoder(larger_tokenizer),
         "tokenizer.json, vocabulary",
-        "it has 20 pieces, but the encoder 19; take the encoder's own tokenizer",
+        "it has 20 subwords, but the encoder 19; restore the encoder's tokenizer",
     ),
     "encoder: no tokenizer": (
         encoder(lambda folder: put(folder, "tokenizer.json", "{}")),

@@ -15,7 +15,7 @@ from toy_representations import toy_encoder
 from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, BertModel
 
 from mbert_atlas.config.training import Extension, MaskedTraining, Optimisation
-from mbert_atlas.encoders.extension import count_pieces, extend_vocabulary, spell
+from mbert_atlas.encoders.extension import count_wordpieces, extend_vocabulary, spell
 from mbert_atlas.encoders.loading import (
     load_encoder,
     load_masked_model,
@@ -147,7 +147,9 @@ def test_spelling_is_wordpieces(tmp_path: Path) -> None:
     assert spell("##ables", vocabulary) == [vocabulary["##able"], vocabulary["##s"]]
     assert spell("##cat", vocabulary) == []
     words = Counter({"cats": 3, "dog": 2, "zebra": 5})
-    assert count_pieces(words, vocabulary) == Counter({"cat": 3, "##s": 3, "dog": 2, "[UNK]": 5})
+    assert count_wordpieces(words, vocabulary) == Counter(
+        {"cat": 3, "##s": 3, "dog": 2, "[UNK]": 5}
+    )
 
 
 @pytest.mark.parametrize("kind", ["encoder alone", "masked", "published"])
@@ -200,7 +202,7 @@ def test_encoders_that_cannot_be_extended(encoder: Path, tmp_path: Path) -> None
 
     with pytest.raises(AtlasError, match="no text"):
         extend(encoder, [])
-    with pytest.raises(DataError, match="no new piece"):
+    with pytest.raises(DataError, match="no new wordpiece"):
         extend(encoder, ["a b a b"])
     with pytest.raises(AtlasError, match="raise vocabulary_size"):
         extend(encoder, vocabulary_size=6)

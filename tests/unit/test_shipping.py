@@ -117,5 +117,5 @@ def test_damage_is_one_sentence(shipped, tmp_path, name):
 @pytest.mark.parametrize("text", ["[]", '{"files": {}}', '{"specification": 1, "files": {}}'])
 def test_a_record_that_says_nothing_is_refused(shipped, text):
     (shipped[1] / "made.json").write_text(text)
-    with pytest.raises(DataError, match=r"made\.json, key specification: is no mapping; make it"):
+    with pytest.raises(DataError, match=r"made\.json, key specification: is no mapping; retrain"):
         shipping.why_train(shipped[1], specification())
