@@ -1,0 +1,113 @@
+"""Records of artifacts: functions that exist, cells that survive as parameters, paths that parse."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from configs import ROOT
+
+from mbert_atlas import papers
+from mbert_atlas.cells import Cell, as_values, files_of, with_files
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan.paths import PATHS, parse, path
+from mbert_atlas.plan.plan import Plan
+from mbert_atlas.registry import resolve
+
+PRESETS = {"demo": ["demo"], "small": ["small"], "paper": []}
+
+
+@pytest.fixture(scope="module", params=PRESETS)
+def plan(request: pytest.FixtureRequest) -> Plan:
+    files = [ROOT / f"config/{name}.yaml" for name in PRESETS[request.param]]
+    languages = Languages.read(ROOT / "resources/languages.csv")
+    return Plan(papers.load(files, ROOT), languages, home=ROOT)
+
+
+def test_functions_exist_and_take_what_records_give_them(plan: Plan) -> None:
+    for record in plan.measurements.values():
+        inspect.signature(resolve(record.measure)).bind([], **record.options())
+    for figure in plan.figures.values():
+        reported = {"reported": None} if figure.reported else {}
+        inspect.signature(resolve(figure.draw)).bind([], **figure.options(), **reported)
+
+
+def test_every_artifact_has_files_a_title_and_a_caption(plan: Plan) -> None:
+    for paper, section in plan.papers.items():
+        for artifact in section.artifacts:
+            assert plan.targets(paper, artifact), artifact.name
+            assert artifact.title, artifact.name
+            assert artifact.caption or not artifact.figures, artifact.name
+            for table in artifact.tables:
+                for name in table.measurements:
+                    assert f"{paper}/{name}" in plan.measurements
+
+
+def test_every_paper_has_highlights(plan: Plan) -> None:
+    found = Counter(paper for paper, _ in plan.shown("highlights/"))
+    assert found.keys() == plan.papers.keys()
+    assert max(found.values()) <= 3
+
+
+def test_cells_return_from_parameters_with_the_files_of_the_job(plan: Plan) -> None:
+    for record in (*plan.measurements.values(), *plan.figures.values()):
+        cells = record.cells()
+        files = files_of(cells)
+        assert with_files(as_values(cells), files) == list(cells)
+        with pytest.raises(ValueError, match="no cell has the file more"):
+            with_files(as_values(cells), [*files, "more"])
+
+
+def test_defaults_of_cells_are_left_out() -> None:
+    cell = Cell(task="pos", seed=1, paths={"labels": "a", "report": "b"}, facts={"first": 3})
+    assert as_values([cell]) == [
+        {
+            "task": "pos",
+            "seed": 1,
+            "paths": {"labels": "a", "report": "b"},
+            "facts": {"first": 3},
+        }
+    ]
+    assert files_of([cell, Cell(path="c")]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("kind", PATHS)
+def test_paths_are_parsed_as_they_are_written(kind: str) -> None:
+    values = {
+        "path": "xnli/XNLI-1.0.zip",
+        "model": "nli.published/seed3",
+        "features": "paper/pos",
+        "distances": "paper/figure1",
+        "seed": "3",
+        "protocol": "corrected",
+        "part": "heldout",
+        "world": "miniature",
+    }
+    names = re.findall(r"\{(\w+)\}", PATHS[kind])
+    wildcards = {name: values.get(name, f"some-{name}") for name in names}
+    found = path(kind, **wildcards).replace("<results>", "results/x").replace("<downloads>", "down")
+    parsed = parse(found, "results/x", "down")
+    assert parsed == (kind, wildcards)
+    assert parse(f"elsewhere/{found}", "results/x", "down") is None
+
+
+def test_rules_write_the_paths_that_plans_name() -> None:
+    """Every pattern of an output in a rule file is one of `PATHS`, and the other way round."""
+    texts = [file.read_text() for file in (ROOT / "workflow/rules").glob("*.smk")]
+    outputs = {
+        re.sub(r"{\w+}", "{}", found)
+        for text in texts
+        for found in re.findall(r'"(<(?:results|downloads)>/[^"]*)"', text)
+        if "/logs/" not in found and "/benchmarks/" not in found
+    }
+    unwritten = {
+        kind
+        for kind, pattern in PATHS.items()
+        if re.sub(r"{\w+}", "{}", pattern).replace("{}/{}.csv", "{}.csv") not in outputs
+        and not any(re.sub(r"{\w+}", "{}", pattern) == output for output in outputs)
+    }
+    named = {"synthetic", "figure", "html"}  # by plan.written_by; paper/name in one wildcard
+    assert unwritten <= named | {"measurement"}, Path
