@@ -105,15 +105,15 @@ def finetuning_families(config: Config) -> list[str]:
 
 
 def check_language(config: Config, place: str, code: str, dataset: str) -> None:
-    """Report a language that a dataset lacks."""
+    """Refuse a language that a dataset lacks."""
     if dataset not in config.datasets:
-        return  # reported where it is named
+        return  # as is reported where it is named
     known = config.datasets[dataset].languages
     check_name(place, code, known, f" in datasets.{dataset}.languages")
 
 
 def check_family_language(config: Config, place: str, family: str, code: str) -> None:
-    """Report a language that a family of runs lacks; an encoder has all."""
+    """Refuse a language that a family of runs lacks; ``family`` may be an encoder, too."""
     known = config.runs[family].languages if family in config.runs else None
     if known:
         check_name(place, code, known, f" in runs.{family}.languages")
@@ -122,7 +122,7 @@ def check_family_language(config: Config, place: str, family: str, code: str) ->
 def check_language_data(
     config: Config, place: str, data: EncodedDataset, task: str = "language_identification"
 ) -> None:
-    """Report anything but a language identification dataset under an encoding for a task."""
+    """Refuse anything but a language identification dataset under an encoding for a task."""
     kind = "language_identification"
     known = [name for name, item in config.encodings.items() if item.task == task]
     check_name(f"{place}.encoding", data.encoding, known, f" for {task}")
@@ -132,7 +132,7 @@ def check_language_data(
 def check_encoding(
     config: Config, place: str, encoding: str, datasets: Mapping[str, Collection[str]]
 ) -> None:
-    """Report an undefined encoding, and datasets (by key) that are not its task's."""
+    """Refuse an unknown encoding, and datasets (by key) that are not its task's."""
     if not check_name(f"{place}.encoding", encoding, config.encodings):
         return
     task = config.encodings[encoding].task
@@ -267,7 +267,7 @@ def _parent(config: Config, name: str) -> str | None:
 
 
 def _check_circle(place: str, name: str, below: Callable[[str], str | None]) -> None:
-    """Report a name that depends on itself; of a circle, only the first in the alphabet."""
+    """Report a name that needs itself by way of others; of a circle the first in the alphabet."""
     seen = [name]
     while (needed := below(seen[-1])) is not None:
         if needed == name == min(seen):

@@ -8,12 +8,12 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-_TAGS = ("corpus", "kind")
+_TAGS = ("corpus", "kind", "task")
 """Keys that discriminate the models of a union."""
 
 
 def tags_of(model: type[BaseModel]) -> tuple[str, ...]:
-    """Return the values that a model's `kind` or `corpus` may have; none if it is in no union."""
+    """Return the tags by which a union selects a model; none if it is in no union."""
     fields = [model.model_fields[key] for key in _TAGS if key in model.model_fields]
     return get_args(fields[0].annotation) if fields else ()
 
@@ -33,7 +33,7 @@ def models_of(annotation: Any, value: Any) -> list[type[BaseModel]]:
         value: what it holds; the model with its tag, or else with most of its keys, comes first.
     """
     models = _models_in(annotation)
-    tags = {value.get(key) for key in _TAGS} if isinstance(value, Mapping) else {None}
+    tags = {str(value.get(key)) for key in _TAGS} if isinstance(value, Mapping) else set()
     # The kind of a family that is `like` another is the other's.
     return sorted(models, key=lambda item: (tags.isdisjoint(tags_of(item)), _misfit(item, value)))
 

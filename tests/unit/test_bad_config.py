@@ -33,7 +33,7 @@ TEXTS = {
     "a date": (b"run: 2020-04-20\n", "line 1: 2020-04-20 is read as a date; write '2020-04-20'"),
     "no value": (b"datasets:\n  xnli:\nrun: x\n", "line 2: a key or an item has no value"),
     "no item": (b"seeds:\n  - 1\n  -\n", "line 3: a key or an item has no value; write one"),
-    "a list as key": (b"? [a]\n: 1\n", "line 1: a key is no plain word"),
+    "a list as key": (b"? [a]\n: 1\n", "line 1: a key is not a plain word"),
     "itself": (b"a: &x [*x]\n", "line 1: an anchor is used within itself"),
     # no YAML
     "tab": (b"a:\n\tb: 1\n", "line 2: not YAML: found character that cannot start any token"),
@@ -94,13 +94,13 @@ CASES = {
         "optimisation.learning_rate: Input should be a finite number",
     ),
     # lists
-    "no seeds": ("seeds: []\n", "line 1, key seeds: there is nothing in it; name something"),
+    "no seeds": ("seeds: []\n", "line 1, key seeds: the list is empty; name something"),
     "seed twice": ("seeds: [1, 1]\n", "line 1, key seeds: the same twice: 1"),
     "no test languages": (
         "runs: {nli: {evaluate: {xnli: []}}}\n",
-        "evaluate.xnli: there is nothing in it; name something",
+        "evaluate.xnli: the list is empty; name something",
     ),
-    "no languages": ("datasets: {xnli: {languages: []}}\n", "languages: there is nothing in it"),
+    "no languages": ("datasets: {xnli: {languages: []}}\n", "languages: the list is empty"),
     "language twice": (
         "datasets: {xnli: {languages: [en, en]}}\n",
         "languages: the same twice: en",
@@ -109,19 +109,19 @@ CASES = {
         "runs: {nli: {evaluate: {xnli: [en, ru, en]}}}\n",
         "evaluate.xnli: the same twice: en",
     ),
-    "no encoders": ("runs: {nli-*: {encoders: []}}\n", "encoders: there is nothing in it"),
+    "no encoders": ("runs: {nli-*: {encoders: []}}\n", "encoders: the list is empty"),
     "file twice": (
         "datasets: {xnli: {files_by_language: {en: [{path: a}, {path: a}]}}}\n",
         "files_by_language.en: the same twice",
     ),
     # paths and names
-    "home": ("downloads: ~/d\n", "line 1, key downloads: ~ and $ are not filled in"),
-    "variable": ("mirror: $SCRATCH/d\n", "line 1, key mirror: ~ and $ are not filled in"),
+    "home": ("downloads: ~/d\n", "line 1, key downloads: ~ and $ are not expanded"),
+    "variable": ("mirror: $SCRATCH/d\n", "line 1, key mirror: ~ and $ are not expanded"),
     "empty path": ("downloads: ''\n", "line 1, key downloads: String should have at least 1"),
-    "blank path": ("downloads: ' d'\n", "line 1, key downloads: ~ and $ are not filled in"),
+    "blank path": ("downloads: ' d'\n", "line 1, key downloads: ~ and $ are not expanded"),
     "encoder at home": (
         "encoders: {mbert: {hub: null, folder: ~/e}}\n",
-        "encoders.mbert.folder: ~ and $ are not filled in",
+        "encoders.mbert.folder: ~ and $ are not expanded",
     ),
     "mutable revision": (
         "encoders: {mbert: {hub: {revision: main}}}\n",
@@ -133,11 +133,11 @@ CASES = {
     ),
     "name with a slash": (
         "encodings: {a/b: {task: nli}}\n",
-        "encodings.a/b: 'a/b' becomes the name of files; take letters, digits",
+        "encodings.a/b: 'a/b' becomes a file name; use letters, digits",
     ),
     "name with a blank": (
         "encodings: {a b: {task: nli}}\n",
-        "encodings.a b: 'a b' becomes the name of files",
+        "encodings.a b: 'a b' becomes a file name",
     ),
     # what says nothing
     "miniature is comparable": (
@@ -146,29 +146,29 @@ CASES = {
     ),
     "stride of inference": (
         "encodings: {inference: {doc_stride: 9}}\n",
-        "line 1, key encodings.inference.doc_stride: this does nothing with `task: nli`",
+        "line 1, key encodings.inference.doc_stride: this has no effect with `task: nli`",
     ),
     "unit of inference": (
         "encodings: {inference: {unit: token}}\n",
-        "encodings.inference.unit: this does nothing with `task: nli`; leave it out",
+        "encodings.inference.unit: this has no effect with `task: nli`; leave it out",
     ),
     "limit of a derived set": (
         "datasets: {xnli-mixed: {limit: 9}}\n",
-        "datasets.xnli-mixed.limit: this does nothing with `made_from: xnli`",
+        "datasets.xnli-mixed.limit: this has no effect with `made_from: xnli`",
     ),
     "format of a derived set": (
         "datasets: {xnli-mixed: {format: xnli}}\n",
-        "datasets.xnli-mixed.format: this does nothing with `made_from: xnli`",
+        "datasets.xnli-mixed.format: this has no effect with `made_from: xnli`",
     ),
     "seed without a sample": (
         "datasets: {xquad: {sample_seed: 3}}\n",
-        "datasets.xquad.sample_seed: this does nothing with `limit: null`",
+        "datasets.xquad.sample_seed: this has no effect with `limit: null`",
     ),
     "seed of a grid": (
         "runs: {parsing: {search: {seed: 3}}}\n",
-        "search.seed: this does nothing with `kind: grid`",
+        "search.seed: this has no effect with `kind: grid`",
     ),
-    "world": ("world: here\n", "line 1, key world: this does nothing with `comparable: True`"),
+    "world": ("world: here\n", "line 1, key world: this has no effect with `comparable: True`"),
     "language data alone": (
         "runs:\n  nli: {language_data: "
         "{dataset: wikipedia-languages, encoding: wikipedia-texts}}\n",
@@ -180,7 +180,7 @@ CASES = {
     ),
     "nothing to take out": (
         "datasets: {xnlj: null}\n",
-        "line 1, key datasets.xnlj: there is no 'xnlj' that null could take out; did you mean "
+        "line 1, key datasets.xnlj: there is no 'xnlj' that null could remove; did you mean "
         "'xnli'?",
     ),
     "nothing to replace": (
@@ -314,7 +314,7 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
 
 def test_null_takes_out_a_dataset_and_one_of_several_families():
     family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "nli"},
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
         **{"train": "multinli", "evaluate": {"xnli": ["en"]}, "variants": {"a": {}, "b": {}}},
     }
     base = values(papers=[])
@@ -331,7 +331,7 @@ def test_null_takes_out_a_dataset_and_one_of_several_families():
 def test_null_takes_a_dataset_from_what_families_predict():
     base = values(papers=[])
     family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "nli"},
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
         **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
     }
     other = {**base["datasets"]["xnli"]}
@@ -346,7 +346,7 @@ def test_null_takes_a_dataset_from_what_families_predict():
 def test_null_takes_out_an_encoder_with_its_families():
     base = values(papers=[])
     family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mine", "encoding": "nli"},
+        **{"kind": "finetuning", "paper": "mine", "encoder": "mine", "encoding": "inference"},
         **{"train": "multinli", "evaluate": {"xnli": ["en"]}},
     }
     runs = {"mine": family, "next": {**family, "encoder": "mine"}, "like": {"like": "mine"}}

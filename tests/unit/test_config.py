@@ -78,9 +78,15 @@ def test_sections_of_papers_that_are_not_read_are_left_out(tmp_path):
     assert papers.load([mine], ROOT).papers == []
 
 
-def test_every_rule_that_asks_for_resources_is_stated():
-    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
-    assert set(re.findall(r'request\("(\w+)"\)', rules)) == set(papers.load([], ROOT).resources)
+def test_every_job_with_resources_has_them_in_the_config():
+    files = [*ROOT.glob("workflow/rules/*.smk"), *ROOT.glob("mbert_atlas/papers/*/artifacts.py")]
+    requested = {
+        name
+        for path in files
+        for name in re.findall(r'resources(?:=|\()"(\w+)"', path.read_text())
+    }
+    assert "finetune" in requested
+    assert requested <= set(papers.load([], ROOT).resources)
 
 
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
@@ -103,7 +109,7 @@ def test_merge_goes_mapping_by_mapping_and_replaces_lists():
         (
             "datasets:\n  wikipedia: {limit: 9}\n",
             "line 2, key datasets.wikipedia.limit",
-            "there is no such key; bitext, dictionary, language_identification, named_entities, ",
+            "there is no such key; bitext, dictionary, language_identification, ner, nli, ",
         ),
         (
             "datasets: {xnli: {minimum_characters: 9}}\n",
@@ -185,14 +191,14 @@ encodings: {{trees: {{task: parsing}}}}
         (ENCODERS, "mbert", "two", "line 2", "one -> two -> one is a circle"),
         (SHARED, "of: mbert", "of: mbertt", "line 2", "did you mean 'mbert'?"),
         (SHARED, "of: mbert", "of: one", "line 3", "one -> two -> one is a circle"),
-        (SHARED, "of: mbert", "of: two", "line 2", "'two' has no tokenizer of its own"),
+        (SHARED, "of: mbert", "of: two", "line 2", "'two' trains no tokenizer"),
         (ENCODERS, "[wikipedia]", "[xnli]", "line 2", "'xnli' is not defined as running text"),
         (ENCODERS, "[hi]", "[ti]", "line 2", "'ti' is not defined in datasets.wikipedia"),
         (FAMILY, "encoding:", "encodings:", "line 6", "did you mean 'encoding'?"),
         (FAMILY, "kind:", "bitext: x\n    kind:", "runs.mine.bitext", "adjustment has it"),
         (FAMILY, "multinli", "multinly", "line 7", "did you mean 'multinli'?"),
-        (FAMILY, "multinli", "wikipedia", "line 7", "not defined as data for inference"),
-        (TREES, "multinli", "multinli", "line 7", "not defined as data for dependency_parsing"),
+        (FAMILY, "multinli", "wikipedia", "line 7", "not defined as data for nli"),
+        (TREES, "multinli", "multinli", "line 7", "not defined as data for parsing"),
         (FAMILY, "[en]", "[en, fi]", "line 8", "'fi' is not defined in datasets.xnli.languages"),
         (FAMILY, "[en]", "['{language}']", "line 8", "as the family has no languages"),
         (FAMILY, "encoder: mbert", "encoder: null", "line 2", "give one of `encoder` and"),

@@ -54,7 +54,7 @@ def test_rows_known_by_heart(table):
     ("code", "near"), [("spa", "es"), ("Spanish", "es"), ("zh-classical", "zh_classical")]
 )
 def test_unknown_code_names_near_ones(table, code, near):
-    with pytest.raises(DataError, match=rf"code {code}: no such language; near it: .*\b{near}\b"):
+    with pytest.raises(DataError, match=rf"code {code}: no such language; similar: .*\b{near}\b"):
         table[code]
 
 
@@ -86,8 +86,8 @@ def put(row, column, value):
         (put(1, "in_mbert", "often"), r"line 2, column in_mbert"),
         (put(3, "word_order", "SVX"), r"line 4, column word_order"),
         (put(2, "code", "af"), r"line 3: af is there twice"),
-        (lambda rows: rows[1].append("more"), r"line 2: its cells are not 15 in number"),
-        (lambda rows: rows[1].pop(), r"line 2: its cells are not 15 in number"),
+        (lambda rows: rows[1].append("more"), r"line 2: the number of its cells is not 15"),
+        (lambda rows: rows[1].pop(), r"line 2: the number of its cells is not 15"),
         (put(0, "genus", "genera"), r"line 1: wrong columns: genus is missing, genera is unknown"),
     ],
 )

@@ -29,7 +29,7 @@ PAPER = "liu2020:\n  "
         ("static_vectors:\n  mbert: {encoder: bert-200k-20, method: glove}\n", "has this name"),
         (
             "encoders:\n  bert-200k-20: {scratch: {tokenizer_of: bert-1000k-20}}\n",
-            "'bert-1000k-20' has no tokenizer of its own",
+            "'bert-1000k-20' trains no tokenizer",
         ),
         (
             "encoders:\n  bert-200k-20: {scratch: {languages: [zu]}}\n",
