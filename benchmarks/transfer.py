@@ -28,9 +28,8 @@ from typing import Any
 import common
 import pandas as pd
 import yaml
-from multilinguality import FRACTIONS, read_dictionary
+from multilinguality import FRACTIONS, measure_multilinguality, read_dictionary
 
-from mbert_atlas.analysis.multilinguality import measure_multilinguality
 from mbert_atlas.analysis.transfer import Cell, measure_transfer
 from mbert_atlas.config.merging import merge
 from mbert_atlas.corpora.gold_alignment import read_gold

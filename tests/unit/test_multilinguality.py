@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from multilinguality import measure_multilinguality, precision_at_one
 from safetensors.torch import load_file, save_file
 from tiny_models import make_encoder
 
-from mbert_atlas.analysis.multilinguality import measure_multilinguality, precision_at_one
 from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
 

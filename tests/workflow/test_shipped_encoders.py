@@ -5,11 +5,11 @@ import os
 import pandas as pd
 import pytest
 import torch
+from multilinguality import measure_multilinguality
 from safetensors.torch import load_file
 
 from clone import DEMO, copy_repository, jobs, snakemake
 from mbert_atlas import papers
-from mbert_atlas.analysis.multilinguality import measure_multilinguality
 from mbert_atlas.corpora.gold_alignment import read_gold
 
 pytestmark = pytest.mark.workflow
