@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from udtools.udeval import evaluate, load_conllu_file
 
-from mbert_atlas.analysis.transfer import Cell, measure_transfer
+from mbert_atlas.analysis.transfer import measure_transfer
 from mbert_atlas.analysis.trees import attachment_counts, right_arcs
+from mbert_atlas.cells import Cell
 from mbert_atlas.corpora.lines import numbered_lines
 from mbert_atlas.corpora.universal_dependencies import RELATIONS, Sentence, parse_conllu
 from mbert_atlas.errors import AtlasError
@@ -29,7 +31,7 @@ def treebank(name: str) -> list[Sentence]:
 
 
 def perturbed(sentences: list[Sentence], share: float, seed: int = 0) -> list[Sentence]:
-    """What a parser might say: trees, some of whose heads and relations are others."""
+    """Trees, some of whose heads and relations are changed."""
     random, found = np.random.default_rng(seed), []
     for gold in sentences:
         count = len(gold.forms)
@@ -112,14 +114,13 @@ def test_words_and_subtypes_by_hand():
 
 def test_transfer_is_measured_by_las_and_uas(tmp_path):
     wrong = Sentence(1, {}, ["a", "b", "."], ["X"] * 3, [2, 0, 2], ["obj", "root", "punct"])
-    found = []
+    cells = []
     for condition, first in (("original", wrong), ("changed", SENTENCES[0])):
         path = tmp_path / f"{condition}.parquet"
         write_parquet(table_of(SENTENCES, [first, SENTENCES[1]], "ru"), path)
         place = ("parse", "parsing", "ud", "en", "ru", condition, "published", 1)
-        found.append(Cell(*place, str(path)))
-    common = {"paper": "somebody2020", "artifact": "table1", "model": "mbert"}
-    frame = measure_transfer(found, tmp_path / "t.csv", gains_over="original", **common)
+        cells.append(Cell(*place, str(path)))
+    frame = pd.DataFrame(measure_transfer(cells, gains_over="original"))
     value = frame.set_index(["condition", "metric"])["value"]
     assert value["original", "las"] == 75
     assert value["original", "uas"] == value["changed", "las"] == 100
