@@ -18,6 +18,7 @@ from mbert_atlas.plan import datasets
 from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
+    CAPTIONS,
     Artifact,
     Distances,
     Features,
@@ -172,6 +173,12 @@ class Plan(Files):
         """Return the name of an artifact as the paper has it: Table 1, Appendix A."""
         kind, number = re.match(r"([a-z]+)([A-Z]|\d+)", self.artifact_of[key][1].name).groups()  # type: ignore[union-attr]
         return f"{kind.capitalize()} {number}"
+
+    def caption(self, figure: str) -> str:
+        """Return what the report says below a figure."""
+        artifact = self.artifact_of[figure][1]
+        shared = CAPTIONS.get(self.figures[figure].draw, "")
+        return artifact.caption or f"**{artifact.title}.** {shared}"
 
     def table_measurements(self, table: str) -> list[str]:
         """Return the measurements that a table shows."""

@@ -13,6 +13,13 @@ from typing import Any
 
 from mbert_atlas.cells import Cell
 
+CAPTIONS = {
+    "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition: "
+    "trained on one or more languages, tested on every language. Small dots are seeds, large ones "
+    "their mean; hollow markers are the reported values where they may be compared. One panel per "
+    "protocol.",
+}
+"""Captions of shared kinds of figures, for artifacts without a caption."""
 Cells = Callable[[], Sequence[Cell]]
 Options = Callable[[], Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from mbert_atlas.analysis.logistic import Sample, fit_windows, count_correct
+from mbert_atlas.analysis.logistic import Sample, count_correct, fit_windows
 
 
 def toy(gap: float, count: int = 3000, dims: int = 30) -> tuple[np.ndarray, np.ndarray]:

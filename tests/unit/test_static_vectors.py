@@ -17,12 +17,12 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS
-from mbert_atlas.static_vectors.glove import Factors, both_directions, count_neighbours, loss
 from mbert_atlas.static_vectors.classification import (
     classify_with_static_vectors,
     features,
     mean_vectors,
 )
+from mbert_atlas.static_vectors.glove import Factors, both_directions, count_neighbours, loss
 from mbert_atlas.static_vectors.training import train_static_vectors
 from mbert_atlas.tokenizer import tokenizer_digest
 

@@ -69,7 +69,7 @@ rule render_figure:
         cells=lambda wildcards: plan.values("figures", wildcards.figure),
         options=lambda wildcards: plan.figures[wildcards.figure].options(),
         reported=lambda wildcards: plan.reported_beside(wildcards.figure),
-        caption=lambda wildcards: plan.artifact_of[wildcards.figure][1].caption,
+        caption=lambda wildcards: plan.caption(wildcards.figure),
         code=lambda wildcards: plan.code("render_figure", plan.figures[wildcards.figure].draw),
     script:
         "../scripts/render_figure.py"

@@ -32,10 +32,6 @@ _FIGURE2 = """\
 word pairs: a column per language, a row per model. Read downwards: adjustment separates the two
 kinds, fine-tuning on English reduces all distances whatever the task, continual learning keeps them
 apart."""
-_SCORES = """\
-**{title}.** Scores by test set and language, or gains over a condition: trained on one or more
-languages, tested on every language. Small dots are seeds, large ones their mean; hollow markers are
-the reported values where they may be compared. One panel per protocol."""
 
 
 def plan_paper(plan: Plan) -> PaperPlan:
@@ -166,7 +162,6 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
     return Artifact(
         name,
         title=title,
-        caption=_SCORES.format(title=title),
         measurements=[
             Measurement(
                 name,
