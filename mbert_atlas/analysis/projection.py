@@ -82,7 +82,7 @@ def cluster_sample(points: Path, output: Path, *, language_clusters: int = 33) -
     target = stores["target"]
     vectors, labels = _vectors(target), target.dense("label")
     agreement = asdict(cluster_agreement(vectors, labels, len(target.meta["labels"])))
-    agreements = {"label": dict.fromkeys(PROTOCOLS, agreement)}
+    agreements: dict[str, dict[str, Any]] = {"label": dict.fromkeys(map(str, PROTOCOLS), agreement)}
     for name, store in stores.items():
         vectors, languages = _vectors(store), store.dense("language")
         counts = {"published": language_clusters, "corrected": len(np.unique(languages))}
