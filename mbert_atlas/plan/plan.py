@@ -51,7 +51,7 @@ class Plan(Files):
         self.home, self.results = home, f"results/{config.run}"
         self.papers: dict[str, PaperPlan] = {
             paper: import_module(f"mbert_atlas.papers.{paper}.artifacts").plan_paper(self)
-            for paper in config.papers
+            for paper in config.papers or ()
         }
         self.features: dict[str, Features] = self._all("features")
         self.vectors: dict[str, TokenVectors] = self._all("vectors")

@@ -184,11 +184,8 @@ class Volumes:
     def features(self, model: str, stores: Iterable[str], pooling: str, layers: Any) -> float:
         """Return the bytes of vectors in half precision, see :class:`plan.records.Features`."""
         shape = self.shape(model)
-        count = (
-            {"all": shape.layers + 1, "last": 1}.get(layers)
-            if isinstance(layers, str)
-            else len(layers)
-        )
+        count = len(layers) if isinstance(layers, list) else 1
+        count = shape.layers + 1 if layers == "all" else count
         volumes = map(self.store, stores)
         is_pooled = pooling in ("mean", "cls")
         rows = sum(item.examples if is_pooled else item.subwords for item in volumes)
@@ -218,7 +215,7 @@ class Volumes:
                 shape = self.shape(parts["encoder"])
                 words = self.dataset(parts["dictionary"]).examples / 2
                 return words * 4.0 * shape.width * (shape.layers + 1)
-            case "predictions", parts if parts["run"] in self.plan.runs.ids():
+            case "predictions", parts:
                 tests = self.plan.runs[parts["run"]].specification["evaluate"].items()
                 return sum(self.dataset(name, codes).subwords for name, codes in tests) * 2
             case kind, _ if kind in ("examples", "pairs", "pretraining_tokens", "contexts"):
@@ -233,7 +230,7 @@ class Volumes:
         table = Path(self.plan.resolved(self.plan.table(name, code)))
         if table.exists():
             languages = 1 if item.by_language else len(item.languages)
-            return pq.read_metadata(table).num_rows / languages
+            return float(pq.read_metadata(table).num_rows) / languages
         return min(self._expected(name, code), float(getattr(item, "limit", None) or np.inf))
 
     def _expected(self, name: str, code: str) -> float:
@@ -250,9 +247,9 @@ class Volumes:
         if assumed.bytes:
             sources = datasets.sources(name, item, code, self.plan.languages)
             files = [self._upstream(path) for one in sources for path in [one.path, *one.partners]]
-            sizes = [file.stat().st_size * _UNPACKED.get(file.suffix, 1) for file in files if file]
-            if sizes and len(sizes) == len(files):
-                return sum(sizes) / assumed.bytes
+            counts = [file.stat().st_size * _UNPACKED.get(file.suffix, 1) for file in files if file]
+            if counts and len(counts) == len(files):
+                return sum(counts) / assumed.bytes
         return assumed.examples
 
     def _assumed(self, name: str) -> Assumed:

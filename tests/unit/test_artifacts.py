@@ -1,4 +1,4 @@
-"""Records of artifacts: functions that exist, cells that survive as parameters, paths that parse."""
+"""Records of artifacts: functions that exist, cells as parameters, paths that parse."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_matrix_products(volumes):
 
 
 def test_bert_base():
-    # 85 million weights of the layers: 0.17 GFLOP a subword; rows of 128 add 2 * 2 * 12 * 768 * 128.
+    # 85 million weights in layers: 0.17 GFLOP a subword; rows of 128 add 2 * 2 * 12 * 768 * 128.
     found = Shape().forward(Volume(10, 1280)) / 1280
     assert found == pytest.approx(2 * 84_934_656 + 4 * 12 * 768 * 128)
     assert Shape().bytes == pytest.approx(0.71e9, rel=0.01)  # its safetensors file
