@@ -53,7 +53,7 @@ def jobs_of(
         config: what ``--config`` gives.
         is_local: whether all jobs run on one machine; else local rules hold no core of a cluster's.
     """
-    with planned(target, configfiles, config, cores=10_000) as workflow:  # threads as requested
+    with planned([target], configfiles, config, cores=10_000) as workflow:  # threads as requested
         dag, plan = workflow.dag, workflow.globals["plan"]
         results = Path(plan.results)
         made_from = {
