@@ -305,7 +305,7 @@ class Project:
         model, settings = copy.deepcopy(self.model).train(), self.specification.optimisation
         if not self.specification.dropout_in_training:
             switch_off_dropout(model)
-        sides = (self.examples.source_ids.lengths, self.examples.target_ids.lengths)
+        sides = (self.examples.source_ids.lengths, self.examples._target_ids.lengths)
         batches = []
         for rows in epoch_batches(
             self.examples.lengths, settings.batch_size, settings.order, self.options.seed, 0

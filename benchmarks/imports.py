@@ -4,7 +4,7 @@ Each kind of job is a fresh process that imports what Snakemake and the job's sc
 turns with one that imports only torch; printed are medians and ratios to torch.
 
     python benchmarks/imports.py
-    python benchmarks/imports.py --repeats 9 finetune plot_transfer
+    python benchmarks/imports.py --repeats 9 finetune render_figure
 """
 
 from __future__ import annotations
@@ -28,15 +28,19 @@ JOBS = [
     "extract_features",
     "word_pair_distances",
     "identify_languages",
-    "measure_transfer",
-    "plot_transfer",
+    "measure",
+    "render_figure",
     "scorecard",
 ]
 # What comes before a script: Snakemake's lines at its head, and what atlas_job does.
 PREAMBLE = """import snakemake.logging, snakemake.iocontainers
 import gc
 gc.set_threshold(100_000, 20, 100)"""
-LATER = {"finetune": "import pandas"}  # by pyarrow, when predictions are written
+LATER = {
+    "finetune": "import pandas",  # by pyarrow, when predictions are written
+    "measure": "import mbert_atlas.analysis.transfer",  # the function that the record names
+    "render_figure": "import mbert_atlas.figures.transfer",
+}
 
 
 def main() -> None:

@@ -31,7 +31,8 @@ import yaml
 from multilinguality import FRACTIONS, read_dictionary
 
 from mbert_atlas.analysis.multilinguality import measure_multilinguality
-from mbert_atlas.analysis.transfer import Cell, measure_transfer
+from mbert_atlas.analysis.transfer import measure_transfer
+from mbert_atlas.cells import Cell
 from mbert_atlas.config.merging import merge
 from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.miniature import MiniatureSizes
@@ -156,7 +157,7 @@ def measured(name: str, scratch: dict[str, Any], options: argparse.Namespace) ->
     folder = results / "encoders" / name
     encoder = next(path for path in (folder / "shipped", folder / "model") if path.is_dir())
     rows = [
-        *task_scores(predictions, languages, results),
+        *task_scores(predictions, languages),
         *inner_scores(encoder, languages["gold"], options.mirror or results / "miniature"),
         *costs(results / f"benchmarks/pretrain/{name}.tsv"),
     ]
@@ -179,17 +180,24 @@ def family(encoder: str, task: str, languages: Mapping[str, list[str]]) -> dict[
 
 
 def task_scores(
-    predictions: Mapping[tuple[str, int], Path], languages: Mapping[str, list[str]], results: Path
+    predictions: Mapping[tuple[str, int], Path], languages: Mapping[str, list[str]]
 ) -> Iterator[tuple[str, str, float]]:
     """Yield the scores of the tasks by language, means over the seeds."""
     cells = [
-        Cell(task, TASKS[task][0], test, "en", language, "", "published", seed, str(path))
+        Cell(
+            task=task,
+            kind=TASKS[task][0],
+            dataset=TASKS[task][3],
+            source="en",
+            language=language,
+            protocol="published",
+            seed=seed,
+            path=str(path),
+        )
         for (task, seed), path in predictions.items()
-        for test in [TASKS[task][3]]
-        for language in languages[test]
+        for language in languages[TASKS[task][3]]
     ]
-    common = {"paper": "", "artifact": "", "model": ""}
-    frame = measure_transfer(cells, results / "transfer.csv", **common)
+    frame = pd.DataFrame(measure_transfer(cells))
     for task in dict.fromkeys(task for task, _ in predictions):
         some = frame[(frame.task == task) & (frame.metric == TASKS[task][4])]
         means = some.groupby("target").value.mean()
