@@ -44,6 +44,10 @@ _CLAIMS = {
     "table2": "the languages mix after unlearning too (c to f), on XNLI less than after "
     "fine-tuning alone, and the labels cluster no better than after that (a, b).",
 }
+_DOTS = (
+    "Accuracy of the task by language, after training on English. Small dots are seeds, large ones "
+    "their mean. One panel per protocol."
+)
 _READING = (
     "A class is named only where its odds are at least twice those over all points: in a panel "
     "without names the classes mix. Macro F1 is a classifier's on the whole test set, the mean "
@@ -196,7 +200,14 @@ class _Experiments:
             for task in tasks
         ]
         title = f"Macro F1 of the task and of language identification {_WHEN[name]}"
-        return _artifact(name, title, measurements, figures=figures, highlight=name == "table1")
+        return _artifact(
+            name,
+            title,
+            measurements,
+            caption=f"**{title}.** {_DOTS}",
+            figures=figures,
+            highlight=name == "table1",
+        )
 
     def _transfer_options(self, title: str) -> dict[str, Any]:
         order = self.plan.condition_order("tanti2021")

@@ -1,7 +1,6 @@
 """What the paper shows under the presets and under configs that leave out some of it."""
 
 import inspect
-import re
 from importlib import import_module
 from pathlib import Path
 
@@ -58,14 +57,6 @@ def test_every_artifact_is_measured_and_drawn_by_a_function_with_these_options(t
         assert {name for table in artifact.tables for name in table.measurements} == {
             measurement.name for measurement in artifact.measurements
         }
-
-
-def test_titles_leave_languages_and_sizes_to_the_config(tmp_path):
-    languages = [item.name for item in LANGUAGES]
-    for artifact in artifacts(planned(tmp_path)).values():
-        for title in (artifact.title, *(item.options()["title"] for item in artifact.figures)):
-            assert not re.search(r"\d+[kK]\b", title)
-            assert not [name for name in languages if re.search(rf"\b{name}\b", title)]
 
 
 def test_captions_have_the_numbers_of_the_config(tmp_path):
