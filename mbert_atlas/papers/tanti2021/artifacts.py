@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.labels import label
 from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
@@ -314,11 +315,11 @@ class _Experiments:
 
     def _caption(self, name: str) -> str:
         task, table = MAPS[name]
-        shown = " (left) and ".join(self.conditions(task, SCORES[table])).replace("_", " ")
+        conditions = " (left) and ".join(map(label, self.conditions(task, SCORES[table])))
         vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
         chosen = ", a random token of each" if task == "udpos" else ""
         return (
-            f"**Tanti et al. 2021, t-SNE of {task.upper()}.** Vectors of {vectors} under {shown} "
+            f"**Tanti et al. 2021, t-SNE of {task.upper()}.** Vectors of {vectors}, {conditions} "
             "(right). Points are the sample of Appendix B: at most "
             f"{self.tasks[task].points} {items} of each language and label, and "
             f"{self.section.points_per_language} paragraphs of each language from Wikipedia"
