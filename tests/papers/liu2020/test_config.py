@@ -29,7 +29,7 @@ PAPER = "liu2020:\n  "
         ("static_vectors:\n  mbert: {encoder: bert-200k-20, method: glove}\n", "has this name"),
         (
             "encoders:\n  bert-200k-20: {scratch: {tokenizer_of: bert-1000k-20}}\n",
-            "'bert-1000k-20' has no tokenizer of its own",
+            "'bert-1000k-20' trains no tokenizer",
         ),
         (
             "encoders:\n  bert-200k-20: {scratch: {languages: [zu]}}\n",
@@ -37,7 +37,7 @@ PAPER = "liu2020:\n  "
         ),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, sentence):
+def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
     assert sentence in refused(tmp_path, text)
 
 
