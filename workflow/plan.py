@@ -211,9 +211,14 @@ class WorkflowPlan(Plan):
             return []
         return self.described(self.config.alignment.gold[dataset], [language])["sources"][language]
 
+    def encoding_code(self, encoding: str) -> str:
+        """Return the fingerprint of the code that encodes examples."""
+        task = self.config.encodings[encoding].task
+        return self.code("encode_examples", f"encoding:ENCODINGS[{task}]")
+
     def run_code(self, run: Run) -> str:
         """Return the fingerprint of the code that a fine-tuning run depends on."""
-        return self.code("finetune")
+        return self.code("finetune", *run.code)
 
     def to_ship(self) -> dict[str, str]:
         """Return the encoders that the repository ships, and their folders."""

@@ -80,6 +80,25 @@ class ConfigModel(BaseModel):
     only_with: ClassVar[OnlyWith] = {}
     """Keys that have an effect only if another key has one value (``...``: any)."""
 
+    def counts(self, key: str) -> bool:
+        """Return whether a key does anything, see ``only_with``."""
+        other, wanted = self.only_with.get(key, ("", ...))
+        if not hasattr(self, other):
+            return True
+        value = getattr(self, other)
+        return value is not None if wanted is ... else bool(value == wanted)
+
+    def relevant(self) -> dict[str, Any]:
+        """Return the values as plain JSON, without defaults of none and keys that do nothing."""
+        values = self.model_dump(mode="json")
+        for key, field in type(self).model_fields.items():
+            value = getattr(self, key)
+            if (value is None and field.default is None) or not self.counts(key):
+                del values[key]
+            elif isinstance(value, ConfigModel):
+                values[key] = value.relevant()
+        return values
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:
         """Return pydantic's schema with these rules in every field."""

@@ -1,62 +1,45 @@
-"""How the examples of a task become token ids."""
+"""How examples become token ids; :mod:`mbert_atlas.config.tasks` has the encoding of each task."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field
 
-from mbert_atlas.config.base import ConfigModel, OnlyWith
+from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.training import HeadOptions
 
 
 class Encoding(ConfigModel):
-    """How a task's examples become token ids."""
+    """How the examples of a task become token ids, and what else the config needs of the task.
 
-    only_with: ClassVar[OnlyWith] = {
-        **dict.fromkeys(("segment_ids", "strip_case_and_accents"), ("task", "nli")),
-        **dict.fromkeys(("doc_stride", "stride_is"), ("task", "qa")),
-        "unit": ("task", "language_identification"),
-        "repeat_specials": ("task", "text"),
-    }
+    Attributes:
+        corpus: corpus of the datasets with such examples; empty: there are none to learn from.
+        scored: what is scored: ``text``, ``token`` or ``tree``.
+        metrics: scores in :mod:`mbert_atlas.analysis.scores` that a search may choose by.
+        selection: metrics that may select an epoch.
+        transfer: whether a table of zero-shot transfer can show it.
+        head: options of its classifier.
+    """
 
-    task: Literal[
-        "nli",
-        "tagging",
-        "ner",
-        "qa",
-        "parsing",
-        "language_identification",
-        "text",
-    ] = Field(description="The task whose examples are encoded; text: only for vectors.")
-    max_length: int = Field(128, ge=8, description="Longest example in pieces, specials included.")
-    segment_ids: bool = Field(
-        True, description="inference: mark the second text by token type 1 (false: all zero)."
+    corpus: ClassVar[str] = ""
+    scored: ClassVar[str] = "text"
+    metrics: ClassVar[tuple[str, ...]] = ()
+    selection: ClassVar[tuple[str, ...]] = ()
+    transfer: ClassVar[bool] = True
+    head: ClassVar[type[HeadOptions]] = HeadOptions
+
+    task: str = Field(description="The task whose examples are encoded; text: only for vectors.")
+    max_length: int = Field(
+        128, ge=8, description="Longest example in subwords, special tokens included."
     )
-    strip_case_and_accents: bool = Field(
-        False,
-        description="inference: as an uncased tokenizer would, whatever the vocabulary; it takes "
-        "vowel signs of Hindi and Thai away as well.",
-    )
+
+
+class ExampleEncoding(Encoding):
+    """How the labelled examples of a task become token ids."""
+
     drop_unknown: bool = Field(
         False, description="Leave out examples with [UNK] (Tanti et al. 2021, appendix A)."
-    )
-    labelled_pieces: Literal["first", "non_continuation"] = Field(
-        "first", description="tagging, named_entities: which pieces of a word carry its label."
-    )
-    unit: Literal["text", "token"] = Field(
-        "text", description="language_identification: what has a language."
-    )
-    doc_stride: int = Field(
-        128, ge=1, description="qa: pieces by which windows overlap (or advance)."
-    )
-    stride_is: Literal["overlap", "step"] = Field(
-        "overlap",
-        description="qa: whether windows overlap or advance by `doc_stride`.",
-    )
-    repeat_specials: bool = Field(
-        False,
-        description="text: [CLS] and [SEP] twice, the inner ones as pieces of the text"
-        " (Muller et al. 2021, code).",
     )
 
 

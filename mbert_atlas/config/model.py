@@ -13,12 +13,12 @@ from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
 from mbert_atlas.config.encoders import Encoder
-from mbert_atlas.config.encodings import Encoding
 from mbert_atlas.config.families import spread
 from mbert_atlas.config.miniature import Miniature
 from mbert_atlas.config.resources import Resources
 from mbert_atlas.config.runs import Runs
 from mbert_atlas.config.static_vectors import StaticVectors
+from mbert_atlas.config.tasks import AnyEncoding
 
 
 class Config(ConfigModel):
@@ -68,7 +68,7 @@ class Config(ConfigModel):
     static_vectors: dict[str, StaticVectors] = Field(
         default_factory=dict, description="Static subword vectors by name."
     )
-    encodings: dict[str, Encoding] = Field(description="Ways to encode examples as token ids.")
+    encodings: dict[str, AnyEncoding] = Field(description="Ways to encode examples as token ids.")
     keep_models: bool = Field(
         False,
         description="Keep the weights of every run; false: `all` deletes them after use.",

@@ -58,10 +58,11 @@ class Probe(ConfigModel):
         """Return the probe with the hyperparameters of a run (appendix D).
 
         Args:
-            hyperparameters: with ``optimisation``, ``head`` and ``selection``, as plain values.
+            hyperparameters: with ``optimisation``, ``head`` and, if it has one, ``selection``, as
+                plain values.
         """
         optimisation = Optimisation.model_validate(hyperparameters["optimisation"])
-        head, selection = hyperparameters["head"], hyperparameters["selection"]
+        head, selection = hyperparameters["head"], hyperparameters.get("selection")
         rate = optimisation.head_learning_rate or optimisation.learning_rate
         changes = {
             "learning_rate": rate,
@@ -70,6 +71,6 @@ class Probe(ConfigModel):
             "dropout": head["dropout"],
             "selection": selection["metric"] if selection else "macro_f1",
         }
-        if head["initial_stddev"]:
+        if head.get("initial_stddev"):
             changes["initial_stddev"] = head["initial_stddev"]
         return cls.model_validate(changes)

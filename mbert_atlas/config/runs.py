@@ -6,25 +6,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel, Seed
+from mbert_atlas.config.base import ConfigModel, Protocol, Seed
 from mbert_atlas.config.encodings import EncodedDataset
+from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.search import Search
-from mbert_atlas.config.training import Adjustment, Finetuning
+from mbert_atlas.config.training import Adjustment
 
 
 class _RunFamily(ConfigModel):
     like: str | None = Field(
         None,
-        description="Another family that this one is like but for the keys given here; within "
+        description="Another family whose keys are inherited, except those given here; within "
         "`published`, `corrected` and `search` key by key, and `published` counts for both.",
     )
-    paper: str = Field(description="Paper that the cost of these runs is booked on.")
+    paper: str = Field(description="Paper that the cost of these runs is attributed to.")
     encoder: str | None = Field(
         None, description="An encoder, or another family of runs to start from."
     )
     encoders: list[str] | None = Field(
         None,
-        description="Several of them, each for a family of its own: `*` in the family's name "
+        description="Several of them, with a separate family for each: `*` in the family's name "
         "stands for the encoder.",
     )
     languages: list[str] | None = Field(
@@ -34,7 +35,7 @@ class _RunFamily(ConfigModel):
     seeds: list[Seed] | None = Field(None, description="Seeds; none takes the top-level list.")
 
     @model_validator(mode="after")
-    def _one_way_to_start(self) -> _RunFamily:
+    def _has_one_start(self) -> _RunFamily:
         if (self.encoder is None) == (self.encoders is None):
             raise ValueError("give one of `encoder` and `encoders`")
         return self
@@ -45,13 +46,17 @@ class AdjustmentRuns(_RunFamily):
 
     kind: Literal["adjustment"] = Field(description="Kind of runs.")
     languages: list[str] = Field(min_length=1, description="One run per language of the bitext.")
-    bitext: str = Field(description="Bitext dataset whose word pairs are pulled together.")
+    bitext: str = Field(description="Bitext dataset whose word pairs are aligned.")
     published: Adjustment = Field(description="What the authors' code does.")
     corrected: Adjustment | None = Field(
         None,
-        description="What the equations and good practice ask, as far as it differs from "
+        description="What the equations and good practice require, as far as it differs from "
         "`published`; none: the same.",
     )
+
+    def under(self, protocol: Protocol) -> Adjustment:
+        """Return the hyperparameters of a protocol."""
+        return self.corrected if protocol == "corrected" and self.corrected else self.published
 
 
 class FinetuningRuns(_RunFamily):
@@ -61,33 +66,37 @@ class FinetuningRuns(_RunFamily):
     encoding: str = Field(description="One of `encodings`.")
     train: str = Field(description="Dataset to train on.")
     train_languages: list[str] | None = Field(
-        None, description="Which of its languages, {language} being the run's own; none: all."
+        None, description="Its languages, {language} being that of the run; none: all."
     )
     evaluate: dict[str, list[str]] = Field(
-        description="Datasets to predict, each with its languages. {language} is the run's own; a "
-        "dataset that lacks it is left out."
+        description="Datasets to predict, each with its languages. {language} is that of the run; "
+        "a dataset that lacks it is left out."
     )
     language_data: EncodedDataset | None = Field(
         None,
-        description="Texts whose language is unlearned, see `confusion`; or whose tokens give the "
-        "directions of `language_subspace` and `subspace`.",
+        description="Texts by language for a training method that needs them: to unlearn their "
+        "languages, or to find directions that identify languages.",
     )
     published: Finetuning = Field(
         default_factory=Finetuning, description="What the authors' code does."
     )
     corrected: Finetuning | None = Field(
         None,
-        description="What good practice asks, as far as it differs from `published`; none: the "
-        "same.",
+        description="What good practice requires, as far as it differs from `published`; none: "
+        "the same.",
     )
     variants: dict[str, dict[str, Any] | None] | None = Field(
         None,
-        description="Several settings, each for a family of its own, laid over `published`: `*` in "
-        "the family's name stands for the name given here; null leaves one out.",
+        description="Several settings that override `published`, with a separate family for each: "
+        "`*` in the family's name stands for the name given here; null leaves one out.",
     )
     search: Search | None = Field(
         None, description="Search for hyperparameters, from those under `published`."
     )
+
+    def under(self, protocol: Protocol) -> Finetuning:
+        """Return the hyperparameters of a protocol."""
+        return self.corrected if protocol == "corrected" and self.corrected else self.published
 
 
 Runs = Annotated[AdjustmentRuns | FinetuningRuns, Field(discriminator="kind")]

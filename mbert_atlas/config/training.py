@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, ClassVar, Literal
+from typing import Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from mbert_atlas.config.base import ConfigModel, OnlyWith
+from mbert_atlas.config.base import ConfigModel
 
 
 class Optimisation(ConfigModel):
@@ -116,122 +115,6 @@ class Adjustment(ConfigModel):
         if not self.words and self.special_tokens == "none":
             raise ValueError("nothing to align: set `words` or `special_tokens`")
         return self
-
-
-class Replay(ConfigModel):
-    """Alignment replayed during fine-tuning, continual learning (Efimov et al. 2022, Eq. 2).
-
-    What is pulled, and with which dropout, is the :class:`Adjustment`'s that precedes. The
-    defaults are those of the authors' code; Eq. 2 asks for ``scope: both``. ``alpha`` is what they
-    tuned for means; for sums see :mod:`mbert_atlas.training.methods.replay`.
-    """
-
-    sentences: int = Field(
-        16, ge=1, description="Parallel sentences drawn at each step, with replacement."
-    )
-    alpha: float = Field(
-        0.01,
-        gt=0,
-        description="Weight of the alignment beside the task's loss: of a pull that is a mean over "
-        "pairs and dims, also where the adjustment's reduction is `sum`.",
-    )
-    scope: Literal["pull", "both"] = Field(
-        "pull",
-        description="What `alpha` multiplies: the pull alone, the regulariser counting fully, or "
-        "both terms of Eq. 1, as Eq. 2 has it.",
-    )
-    group_size: int = Field(
-        16, ge=1, description="Drawn sentences in one group of the adjustment's reduction `mean`."
-    )
-
-
-class Selection(ConfigModel):
-    """Which epoch of a fine-tuning is kept: the best on development data.
-
-    The model before training (epoch 0) competes too; the first of equals wins, as in the code of
-    Tanti et al. 2021 (appendix C).
-    """
-
-    only_with: ClassVar[OnlyWith] = {
-        "fraction": ("development", None),
-        "seed": ("development", None),
-    }
-
-    metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = Field(
-        "macro_f1",
-        description="Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the "
-        "union of gold and predicted classes; or seqeval's F1 over spans, micro for entities, "
-        "macro over spans of bare tags, which the authors' code takes for tokens.",
-    )
-    development: str | None = Field(
-        None,
-        description="Dataset that tells the best, in the languages of training; none: part of the "
-        "training data, drawn once for all runs by language, which is not trained on.",
-    )
-    fraction: float = Field(0.1, gt=0, lt=1, description="Share of the training data held out.")
-    seed: int = Field(0, ge=0, description="Seed of the split.")
-
-
-class LanguageConfusion(ConfigModel):
-    """Unlearning of language beside a task (Tanti et al. 2021, section 3.1)."""
-
-    only_with: ClassVar[OnlyWith] = {"uncertainty": ("method", "entropy_maximisation")}
-
-    method: Literal["gradient_reversal", "entropy_maximisation"] = Field(
-        "gradient_reversal",
-        description="Both at each step, the language classifier's gradient reversed on its way "
-        "into the encoder; or two phases by turns, an epoch each: the language classifier alone, "
-        "then task and encoder, which makes the language classifier unsure (Eq. 1).",
-    )
-    weight: float = Field(
-        0.1,
-        gt=0,
-        lt=1,
-        description="gradient_reversal: lambda, what the reversed gradient is multiplied by; "
-        "entropy_maximisation: w of Eq. 1, the share of the second term.",
-    )
-    uncertainty: Literal["uniform", "entropy"] = Field(
-        "uniform",
-        description="entropy_maximisation: the second term is the sum of -ln p over the languages "
-        "(Eq. 1 and code), or the negative entropy that the text names.",
-    )
-
-
-class LanguageSubspace(ConfigModel):
-    """Languages kept apart while a task is learnt, L-DAR (Liang et al. 2021, appendix B)."""
-
-    dims: int = Field(105, ge=1, description="The first so many DensRay directions are held.")
-    weight: float = Field(
-        5e-3, gt=0, description="alpha, the weight of the distance beside the task's loss."
-    )
-    first_layer: int = Field(1, ge=0, description="First hidden layer that is held.")
-    last_layer: int = Field(12, ge=0, description="Last one.")
-    reference: Literal["pretrained", "random"] = Field(
-        "pretrained",
-        description="What pieces are held to: the encoder before fine-tuning; or one that nobody "
-        "has trained, which is what the authors' code makes of a stock checkpoint.",
-    )
-    dropout: bool = Field(False, description="Dropout while learning; appendix B.2 has none.")
-
-    @model_validator(mode="after")
-    def _has_layers(self) -> LanguageSubspace:
-        if self.first_layer > self.last_layer:
-            raise ValueError("`first_layer` is above `last_layer`; exchange them")
-        return self
-
-
-class Subspace(ConfigModel):
-    """What of a hidden state the head sees, in training and prediction (Liang et al. 2021, 5.2)."""
-
-    method: Literal["densray", "lda"] = Field(
-        "densray", description="The basis whose directions tell languages apart, the best first."
-    )
-    first: int = Field(
-        ge=0, description="Columns [first:] of that basis; so many directions are taken away."
-    )
-    layer: int | None = Field(
-        None, ge=0, description="The hidden state that is projected; none: the last one."
-    )
 
 
 class MaskedTraining(ConfigModel):
@@ -353,62 +236,3 @@ class HeadOptions(ConfigModel):
     initial_stddev: float | None = Field(
         None, gt=0, description="Standard deviation of its initial weights; none takes BERT's .02."
     )
-    arc_size: int = Field(
-        500, ge=1, description="parsing: units of a word as dependent, and as head."
-    )
-    relation_size: int = Field(200, ge=1, description="parsing: the same for relations.")
-
-
-class Finetuning(ConfigModel):
-    """Hyperparameters of one fine-tuning under one protocol."""
-
-    optimisation: Optimisation = Field(
-        default_factory=Optimisation, description="Optimiser, schedule, batches."
-    )
-    head: HeadOptions = Field(default_factory=HeadOptions, description="The classifier.")
-    replay: Replay | None = Field(
-        None,
-        description="Alignment replayed at each step (Efimov et al. 2022, Eq. 2); the run then "
-        "starts from an adjustment, whose sentences come again.",
-    )
-    trained_layers: str | list[str] = Field(
-        "all",
-        description="What of the encoder is trained beside the head: all; all_but_words: not the "
-        "word embeddings, which else leave those of languages without training data behind; none; "
-        "or a list of `embeddings` and of Transformer layers from 1, such as 7-12, the pooler "
-        "always with them.",
-    )
-    reinitialised_layers: list[str] = Field(
-        [],
-        min_length=0,
-        description="What of the encoder the run's seed draws anew before training, as for an "
-        "untrained one (Muller et al. 2021): `embeddings`, and layers from 1, such as 1-2.",
-    )
-    selection: Selection | None = Field(
-        None, description="Keep the best epoch by this score; none: the last."
-    )
-    confusion: LanguageConfusion | None = Field(
-        None, description="Unlearn the language of `language_data` on the way (Tanti et al. 2021)."
-    )
-    language_subspace: LanguageSubspace | None = Field(
-        None, description="Hold what tells languages apart (Liang et al. 2021, appendix B)."
-    )
-    subspace: Subspace | None = Field(
-        None, description="Take away what tells languages apart (Liang et al. 2021, Figure 4)."
-    )
-
-    @field_validator("trained_layers", "reinitialised_layers", mode="before")
-    @classmethod
-    def _layers_are_there(cls, value: Any, info: ValidationInfo) -> Any:
-        words = ("all", "all_but_words", "none") if info.field_name == "trained_layers" else ()
-        if isinstance(value, str) and value in words:
-            return value
-        items = [str(item) for item in value] if isinstance(value, list) else []
-        for item in items:
-            layers = re.fullmatch(r"([1-9]\d*)-([1-9]\d*)", item)
-            if item != "embeddings" and not (layers and int(layers[1]) <= int(layers[2])):
-                raise ValueError(f"{item!r} is neither `embeddings` nor layers such as 7-12")
-        if not items and (words or value != []):
-            choices = f"{', '.join(words)} or " if words else ""
-            raise ValueError(f"give {choices}a list such as [embeddings, 7-12], not {value!r}")
-        return items

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from mbert_atlas.encoding.classes import encode_classes
-from mbert_atlas.encoding.languages import encode_languages
-from mbert_atlas.encoding.questions import encode_questions
-from mbert_atlas.encoding.tags import encode_tags
-from mbert_atlas.encoding.texts import encode_unlabelled
-from mbert_atlas.encoding.trees import encode_trees
+from mbert_atlas.encoding.stores import TaskEncoding
+from mbert_atlas.registry import Registry
 
-__all__ = ["ENCODINGS", "encode"]
+__all__ = ["ENCODINGS", "encode", "labels_of"]
 
-ENCODINGS: dict[str, Callable[..., None]] = {
-    "nli": partial(
-        encode_classes,
-        task="nli",
-        text_columns=("premise", "hypothesis"),
-        label_column="label",
-    ),
-    "language_identification": encode_languages,
-    "tagging": partial(encode_tags, task="tagging", tag_column="upos"),
-    # By default it labels the first piece of a word, as the code of Efimov et al. (2022) does.
-    "ner": partial(encode_tags, task="ner", tag_column="ner_tags"),
-    "qa": encode_questions,
-    "parsing": encode_trees,
-    "text": encode_unlabelled,  # nothing to learn, only vectors
-}
+ENCODINGS = Registry(
+    "encoding for a task",
+    {
+        "nli": "encoding.classes:NLI",
+        "language_identification": "encoding.languages:LANGUAGE_IDENTIFICATION",
+        "tagging": "encoding.tags:TAGGING",
+        "ner": "encoding.tags:NER",
+        "qa": "encoding.questions:QA",
+        "parsing": "encoding.trees:PARSING",
+        "text": "encoding.texts:TEXT",
+    },
+)
+"""By the name of the task's module in :mod:`mbert_atlas.config.tasks`."""
 
 
 def encode(
@@ -46,13 +39,24 @@ def encode(
         tokenizer_dir: folder of the tokenizer, with ``tokenizer.json``.
         output: the store's folder.
         options: ``labels``, the classes in the order of the model's outputs; ``max_length``, most
-            pieces of an example, special ones included (the rest is cut); ``drop_unknown``, leave
-            out examples with [UNK]; ``origin``, where the table comes from, for
-            messages; and those of :func:`encode_classes`, :func:`encode_languages`,
-            :func:`encode_tags`, :func:`encode_questions`, :func:`encode_trees` or
-            :func:`encode_unlabelled`.
+            tokens of an example, special ones included (the rest is cut); ``drop_unknown``, leave
+            out examples with [UNK]; ``origin``, the source of the table, for messages; and those of
+            the task's entry in :data:`ENCODINGS`.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
     """
-    ENCODINGS[task](table, tokenizer_dir, output, **options)
+    encoding: TaskEncoding = ENCODINGS.load(task)
+    encoding.encode(table, tokenizer_dir, output, **options)
+
+
+def labels_of(task: str, table: pa.Table, languages: Collection[str]) -> Sequence[str]:
+    """Return the classes of a task in the order of the model's outputs.
+
+    Args:
+        task: name of the task.
+        table: its examples.
+        languages: languages of their dataset.
+    """
+    encoding: TaskEncoding = ENCODINGS.load(task)
+    return encoding.labels(table, languages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pyarrow as pa
 from tokenizers import normalizers
 
 from mbert_atlas.arrays import Ragged
+from mbert_atlas.corpora.nli import LABELS
 from mbert_atlas.encoding.stores import (
+    TaskEncoding,
     in_chunks,
     label_numbers,
     require_columns,
@@ -25,13 +28,13 @@ from mbert_atlas.encoding.stores import (
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """Texts or pairs as piece ids, with a label each.
+    """Texts or pairs as token ids, with a label each.
 
     Attributes:
         rows: rows of the table that are kept, ``n`` of them.
-        input_ids: ragged int32, special pieces included.
+        input_ids: ragged int32, special tokens included.
         labels: numbers of the labels, int32, shape ``(n,)``.
-        segment_start: place of the second text's first piece, int32, shape ``(n,)``.
+        segment_start: place of the second text's first token, int32, shape ``(n,)``.
     """
 
     rows: list[int]
@@ -97,13 +100,13 @@ def encode_classes(
     """Write a table as a token store; see :func:`mbert_atlas.encoding.encode`.
 
     The store holds ``labels`` (int32, shape ``(n,)``) and for pairs ``segment_start`` (int32,
-    shape ``(n,)``), the place of the second text's first piece. Of a pair that is too long the
+    shape ``(n,)``), the place of the second text's first token. Of a pair that is too long the
     longer text is cut first.
 
     The table has ``id``, ``language``, the label column and one text column, or two that are
     encoded as a pair. ``segment_ids`` gives the second text of a pair the token type 1; Tanti et
-    al. (2021) give it 0. ``strip_case_and_accents`` cuts texts as an uncased tokenizer does before
-    it looks words up, though the vocabulary may be a cased one.
+    al. (2021) give it 0. ``strip_case_and_accents`` normalises texts as an uncased tokenizer does,
+    whatever the vocabulary.
 
     Raises:
         DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
@@ -137,3 +140,14 @@ def encode_classes(
         options={**options, "segment_ids": segment_ids},
         dropped={"unknown_piece": table.num_rows - len(texts.rows)},
     )
+
+
+NLI = TaskEncoding(
+    partial(
+        encode_classes,
+        task="nli",
+        text_columns=("premise", "hypothesis"),
+        label_column="label",
+    ),
+    lambda table, languages: LABELS,
+)

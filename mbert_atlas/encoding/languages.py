@@ -1,4 +1,4 @@
-"""Texts whose language is to be identified, as a whole or piece by piece, as token stores."""
+"""Texts for language identification, of the whole text or of each token, as token stores."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ import pyarrow as pa
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.encoding.classes import labelled_texts
-from mbert_atlas.encoding.stores import require_columns, write_store
+from mbert_atlas.encoding.stores import TaskEncoding, require_columns, write_store
 from mbert_atlas.encoding.tags import NO_LABEL, continuation_ids
 from mbert_atlas.tokenizer import open_tokenizer
-
-TASK = "language_identification"
 
 
 def encode_languages(
@@ -33,7 +31,7 @@ def encode_languages(
 
     The store holds ``split`` (strings, shape ``(n,)``) and ``labels``, the number of the language:
     int32 of shape ``(n,)`` for texts; for tokens ragged int32, parallel to ``input_ids``, -100 at
-    special pieces and those that begin with ``##`` (code of Tanti et al. 2021).
+    special tokens and those that begin with ``##`` (code of Tanti et al. 2021).
 
     The table has ``id``, ``language``, ``split`` and ``text``; what has a language are texts or
     tokens (``unit``).
@@ -59,11 +57,11 @@ def encode_languages(
         unlabelled = continuation_ids(open_tokenizer(tokenizer_dir), tokenizer_dir)[ids.values]
         unlabelled[ids.offsets[:-1]] = True  # [CLS]
         unlabelled[ids.offsets[1:] - 1] = True  # [SEP]
-        of_piece = np.repeat(texts.labels, ids.lengths)
-        arrays["labels"] = Ragged(np.where(unlabelled, np.int32(NO_LABEL), of_piece), ids.offsets)
+        of_token = np.repeat(texts.labels, ids.lengths)
+        arrays["labels"] = Ragged(np.where(unlabelled, np.int32(NO_LABEL), of_token), ids.offsets)
     splits = table.column("split").take(kept).to_pylist()
     write_store(
-        TASK,
+        "language_identification",
         table,
         kept,
         {**arrays, "split": np.array(splits, dtype=np.str_)},
@@ -73,3 +71,6 @@ def encode_languages(
         options={**options, "unit": unit},
         dropped={"unknown_piece": table.num_rows - len(kept)},
     )
+
+
+LANGUAGE_IDENTIFICATION = TaskEncoding(encode_languages, lambda table, languages: sorted(languages))

@@ -31,10 +31,10 @@ def encode_parallel(
         tables: of each dataset the columns ``language``, ``id``, ``premise``, ``hypothesis``.
         languages: which of their languages; the first decides which sentences are the same.
         tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder: ``input_ids`` (ragged int32, special pieces at both ends), all
+        output: the store's folder: ``input_ids`` (ragged int32, special tokens at both ends), all
             sentences of the first language, then those of the second, in the same order; and
             ``part`` (int32), the number of the sentence's table.
-        max_length: sentences are cut there, special pieces included.
+        max_length: sentences are cut there, special tokens included.
         limit: most sentences of each table; none: all.
 
     Raises:
@@ -92,7 +92,7 @@ def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str
 
 
 def inner(rows: Ragged) -> Ragged:
-    """Return token ids without the special pieces at both ends."""
+    """Return token ids without the special ones at both ends."""
     inside = np.ones(len(rows.values), dtype=bool)
     inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
     return Ragged(rows.values[inside], offsets_of(rows.lengths - 2))

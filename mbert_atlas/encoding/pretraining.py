@@ -1,4 +1,4 @@
-"""Plain texts as a token store to pretrain on."""
+"""Plain texts as a token store for pretraining."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def encode_texts(
     sentences_per_language: int | None = None,
     packed: bool = False,
 ) -> None:
-    """Write texts as a token store of rows ``[CLS] pieces [SEP]``; long texts give several rows.
+    """Write texts as a token store of rows ``[CLS] subwords [SEP]``; long texts give several rows.
 
     The store has ``input_ids`` (ragged int32) and ``language`` (uint16, a number into the list
-    ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` say how
-    many there were of each language).
+    ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` are the
+    numbers of subwords and sentences of each language).
 
     Args:
         texts: texts by language, read once.
         tokenizer_dir: folder of the fast tokenizer.
         output: the store's folder.
-        max_length: longest row, special pieces included.
+        max_length: longest row, special tokens included.
         texts_per_language: most texts taken of each language.
         sentences_per_language: most sentences taken of each language, see
             :func:`mbert_atlas.encoding.sentences.split_sentences`.
@@ -111,8 +111,8 @@ def _first_sentences(
 
 
 def _rows(texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int]) -> Ragged:
-    """Cut texts into rows of at most ``width`` pieces and put a special piece at both ends."""
-    # Texts of 3 and 2 pieces in rows of 2 begin at 0 2 3: [c a b s], [c c s], [c d e s].
+    """Cut texts into rows of at most ``width`` subwords, with a special token at both ends."""
+    # Texts of 3 and 2 subwords in rows of 2 begin at 0 2 3: [c a b s], [c c s], [c d e s].
     lengths = np.array([len(text) for text in texts])
     rows = -(-lengths // width)
     sizes = np.full(rows.sum(), width)

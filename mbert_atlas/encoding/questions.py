@@ -1,19 +1,19 @@
 """Questions with their contexts as token stores of windows.
 
-A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special pieces. Windows
+A window is ``[CLS] question [SEP] part of the context [SEP]``, with BERT's special tokens. Windows
 of one context follow each other; the last one holds the rest. Parallel to the windows a store holds
-``segment_start`` (int32: place of the first context piece), ``labels`` (int32, shape
-``(windows, 2)``: the first and last piece that the first answer touches if the window holds both,
-else 0, the place of [CLS]), ``first_piece`` (int32: which piece of the context stands at
+``segment_start`` (int32: place of the first context token), ``labels`` (int32, shape
+``(windows, 2)``: the first and last token that the first answer overlaps if the window holds both,
+else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of the token at
 ``segment_start``) and ``example`` (int32: number of the question). Per question it holds
 ``context`` (int32), ``question_language`` and ``answer_counts`` (int32); per answer ``answers``
-(UTF-8, ragged uint8); per distinct context ``context_text`` (UTF-8, ragged uint8) and its pieces'
+(UTF-8, ragged uint8); per distinct context ``context_text`` (UTF-8, ragged uint8) and its tokens'
 ``piece_begin`` and ``piece_end`` (ragged int32, characters).
 
-A question that would leave the context fewer than ``doc_stride`` + 1 pieces is cut. Counted in
+A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. Counted in
 ``meta.json`` under ``dropped`` are these, questions that are left out because their context has no
-piece (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole,
-that touch no piece, or that differ from the context at their offset; the last two have no span in
+token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole,
+that overlap no token, or that differ from the context at their offset; the last two have no span in
 training.
 """
 
@@ -32,7 +32,13 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import Ragged
-from mbert_atlas.encoding.stores import in_chunks, require_columns, row_name, write_store
+from mbert_atlas.encoding.stores import (
+    TaskEncoding,
+    in_chunks,
+    require_columns,
+    row_name,
+    write_store,
+)
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
@@ -59,9 +65,9 @@ def encode_questions(
 
     The table has ``id``, ``language``, ``question_language``, ``context``, ``question``,
     ``answer_text`` and ``answer_start``; the labels are always ``start`` and ``end``.
-    ``doc_stride`` counts context pieces that neighbouring windows share (``overlap``, as Hugging
-    Face's run_qa.py and with it the code of Efimov et al. 2022) or that lie between their
-    beginnings (``step``, as BERT's run_squad.py).
+    ``doc_stride`` counts context tokens that neighbouring windows share (``overlap``, as in Hugging
+    Face's run_qa.py and the code of Efimov et al. 2022) or that lie between their beginnings
+    (``step``, as in BERT's run_squad.py).
 
     Raises:
         DataError: if a column is missing, answers and offsets differ in number, an offset lies
@@ -89,7 +95,7 @@ def encode_questions(
         elif len(context) == 0:
             windows.dropped["context_without_pieces"] += 1
         else:
-            span = answer and contexts.touched(context_of[row], answer.begin, answer.end)
+            span = answer and contexts.overlapping(context_of[row], answer.begin, answer.end)
             windows.add(len(kept), question, context, answer, span)
             kept.append(row)
     rows = [kept[example] for example in windows.example]
@@ -119,7 +125,7 @@ def _question_arrays(questions: pa.Table) -> dict[str, npt.NDArray[Any] | Ragged
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Texts as pieces without special ones: ids, and their first and past-last characters."""
+    """Texts as tokens without special ones: ids, and their first and past-last characters."""
 
     ids: Ragged
     begin: Ragged
@@ -138,15 +144,15 @@ class _Pieces:
         begin, end = ([pairs[:, side] for pairs in offsets] for side in (0, 1))
         return cls(*(Ragged.from_rows(rows, np.int32) for rows in (ids, begin, end)))
 
-    def touched(self, text: int, begin: int, end: int) -> tuple[int, int] | None:
-        """Return the first and last piece of a text that touch its characters, None if none do."""
+    def overlapping(self, text: int, begin: int, end: int) -> tuple[int, int] | None:
+        """Return the first and last token of a text that overlap characters of it, if any do."""
         first = int(np.searchsorted(self.end[text], begin, side="right"))
         last = int(np.searchsorted(self.begin[text], end, side="left")) - 1
         return (first, last) if first <= last else None
 
 
 class _Windows:
-    """What grows window by window, and what is left out on the way."""
+    """The windows so far, and counts of what was left out."""
 
     def __init__(
         self, cls_id: int, between: list[int], max_length: int, doc_stride: int, stride_is: StrideIs
@@ -157,7 +163,7 @@ class _Windows:
         self.longest_question = self.most - doc_stride - 1
         if doc_stride < (stride_is == "step") or self.longest_question < 1:
             raise AtlasError(
-                f"windows of {max_length} pieces with doc_stride {doc_stride} leave no room for "
+                f"windows of {max_length} tokens with doc_stride {doc_stride} leave no space for "
                 "the question; choose a larger max_length or a doc_stride between 1 and "
                 f"{max(1, self.most - 2)}."
             )
@@ -176,21 +182,21 @@ class _Windows:
         answer: _Answer | None,
         span: tuple[int, int] | None,
     ) -> None:
-        """Add the windows of one question, whose answer touches the pieces ``span``."""
+        """Add the windows of one question, whose answer overlaps the tokens ``span``."""
         if answer and (answer.differs or span is None):
             reason = "differs_from_context" if answer.differs else "without_pieces"
             self.dropped[f"answer_{reason}"] += 1
             span = None
-        # Overlaps of 1 in windows with room for 3 of the context pieces a b c d e:
-        #     [CLS] q [SEP] a b c [SEP]    first piece 0
-        #     [CLS] q [SEP] c d e [SEP]    first piece 2 = room - doc_stride; the span d e: 4, 5
+        # Overlaps of 1 in windows that hold 3 of the context tokens a b c d e:
+        #     [CLS] q [SEP] a b c [SEP]    first token 0
+        #     [CLS] q [SEP] c d e [SEP]    first token 2 = size - doc_stride; the span d e: 4, 5
         self.dropped["question_cut"] += len(question) > self.longest_question
         question = question[: self.longest_question]
-        room = self.most - len(question)
-        step = self.doc_stride if self.stride_is == "step" else room - self.doc_stride
+        size = self.most - len(question)
+        step = self.doc_stride if self.stride_is == "step" else size - self.doc_stride
         before, is_held = len(question) + 1 + len(self.between), False
-        for first in range(0, max(1, len(context) - room + step), step):
-            part = context[first : first + room]
+        for first in range(0, max(1, len(context) - size + step), step):
+            part = context[first : first + size]
             labels = (_CLS, _CLS)
             if span is not None and first <= span[0] and span[1] < first + len(part):
                 labels = (span[0] - first + before, span[1] - first + before)
@@ -219,7 +225,7 @@ class _Windows:
 
 
 class _Answer(NamedTuple):
-    """The first answer to a question: its characters, and whether others stand there."""
+    """The first answer to a question: its characters, and whether the context's differ."""
 
     begin: int
     end: int
@@ -259,3 +265,6 @@ def _as_bytes(texts: Iterable[str]) -> Ragged:
     return Ragged.from_rows(
         [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts], np.uint8
     )
+
+
+QA = TaskEncoding(encode_questions, lambda table, languages: OUTPUTS)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +22,20 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 _logger = logging.getLogger(__name__)
 _EXAMPLES_AT_A_TIME = 2048
 FEW = 100
-"""Examples of a language below which its scores say little: a share of 100 has a standard error of
-up to five points."""
+"""Examples of a language below which its scores mean little: an accuracy on 100 has a standard
+error of up to five points."""
+
+
+class TaskEncoding(NamedTuple):
+    """How the examples of a task are encoded.
+
+    Attributes:
+        encode: writes a table as a token store, see :func:`mbert_atlas.encoding.encode`.
+        labels: returns the classes, given the table and the languages of its dataset.
+    """
+
+    encode: Callable[..., None]
+    labels: Callable[[pa.Table, Collection[str]], Sequence[str]]
 
 
 def open_store(path: Path | str, task: str) -> TokenStore:
@@ -34,9 +46,9 @@ def open_store(path: Path | str, task: str) -> TokenStore:
     """
     store = load_arrays(path)
     if store.meta.get("task") != task:
-        found = store.meta.get("task", "no task")
+        other = store.meta.get("task", "no task")
         raise DataError(
-            path, "meta.json, key task", f"encoded for {found}, not for {task}", "encode it anew"
+            path, "meta.json, key task", f"encoded for {other}, not for {task}", "encode it again"
         )
     return store
 
@@ -60,7 +72,7 @@ def write_store(
         table: the examples; ``id`` and ``language`` are kept as arrays of strings.
         rows: rows of the table that were encoded, in the order of the arrays; one may come several
             times (the windows of a long text).
-        arrays: ``input_ids`` (ragged int32, special pieces included) and the task's own.
+        arrays: ``input_ids`` (ragged int32, special tokens included) and those of the task.
         tokenizer_dir: folder of the tokenizer.
         output: the store's folder.
         labels: the classes.
@@ -106,7 +118,7 @@ def _of_languages(
     """Return by language how many examples were read and how many are left; warn of few.
 
     Raises:
-        DataError: if a language has none left, so that it would be missing without a word.
+        DataError: if a language has none left, so that it would be missing silently.
     """
     languages = table.column("language")
     read = Counter(languages.to_pylist())
@@ -114,8 +126,8 @@ def _of_languages(
     for language, number in read.items():
         if not left[language]:
             problem = f"none of {number} examples is left to encode; left out in all: {dropped}"
-            mend = "drop the language, give it more data, or change the filters of the encoding"
-            raise DataError(output, f"language {language}", problem, mend)
+            fix = "drop the language, give it more data, or change the filters of the encoding"
+            raise DataError(output, f"language {language}", problem, fix)
     few = {language: number for language, number in left.items() if number < FEW}
     if few:
         _logger.warning("%s: fewer than %d examples: %s", output, FEW, few)
@@ -151,7 +163,7 @@ def require_columns(table: pa.Table, names: Sequence[str], origin: Path | str) -
 
 
 def row_name(table: pa.Table, row: int) -> str:
-    """Return how messages name a row."""
+    """Return the name of a row in messages."""
     return f"row {row + 1} (id {table.column('id')[row].as_py()})"
 
 
@@ -163,20 +175,20 @@ def label_numbers(
     Args:
         names: the label of each text or word.
         labels: the task's.
-        place: says in which row the name of a given number stands.
-        origin: where the table comes from.
+        place: returns the name of the row that holds an item of ``names``, given its number.
+        origin: source of the table.
 
     Raises:
         DataError: at the first name that is not among ``labels``.
     """
-    found = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
-    numbers: npt.NDArray[np.int32] = found.to_numpy(zero_copy_only=False)
+    places = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
+    numbers: npt.NDArray[np.int32] = places.to_numpy(zero_copy_only=False)
     if (numbers < 0).any():
         first = int(np.argmax(numbers < 0))
         raise DataError(
             origin,
             place(first),
-            f"unknown label {names[first].as_py()!r}; the known ones are {', '.join(labels)}",
+            f"unknown label {names[first].as_py()!r}; the labels are {', '.join(labels)}",
             "correct the data or the list of labels",
         )
     return numbers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +15,10 @@ import pyarrow.compute as pc
 from tokenizers import Encoding, Tokenizer
 
 from mbert_atlas.arrays import Ragged, offsets_of
+from mbert_atlas.corpora.ner import entity_tags
+from mbert_atlas.corpora.universal_dependencies import UPOS
 from mbert_atlas.encoding.stores import (
+    TaskEncoding,
     in_chunks,
     label_numbers,
     require_columns,
@@ -44,15 +48,15 @@ def encode_tags(
 ) -> None:
     """Write a table as a token store; see :func:`mbert_atlas.encoding.encode`.
 
-    The store holds, parallel to ``input_ids``, ``labels`` (ragged int32, -100 at pieces without
-    a label) and ``words`` (ragged int32: the piece's word in the sentence, -1 at special
-    pieces). Words that the cut at ``max_length`` removes and words that the tokenizer gives no
-    piece are left out and counted; a sentence without any word left is dropped.
+    The store holds, parallel to ``input_ids``, ``labels`` (ragged int32, -100 at tokens without a
+    label) and ``words`` (ragged int32: the token's word in the sentence, -1 at special tokens).
+    Words that the cut at ``max_length`` removes and words without a subword are left out and
+    counted; a sentence without any word left is dropped.
 
-    The table has ``id``, ``language``, ``forms`` and the tags in ``tag_column``. Pieces of a word
-    that carry its tag in training are the first, or (``labelled_pieces``) all that do not begin
-    with ``##``, which are several where the tokenizer splits a word at punctuation or between
-    Chinese characters (Tanti et al. 2021).
+    The table has ``id``, ``language``, ``forms`` and the tags in ``tag_column``. In training the
+    first subword of a word carries its tag, as in the code of Efimov et al. (2022), or
+    (``labelled_pieces``) all that do not begin with ``##``, several where the tokenizer splits a
+    word at punctuation or between Chinese characters (Tanti et al. 2021).
 
     Raises:
         DataError: if a column is missing, forms and tags differ in number, a tag is not in
@@ -92,7 +96,7 @@ def encode_tags(
 def encoded_words(
     table: pa.Table, tokenizer: Tokenizer, description: str
 ) -> Iterator[tuple[int, Encoding]]:
-    """Yield the number and the pieces of every row; each piece knows its word of ``forms``."""
+    """Yield the number and the tokens of every row, with the word of ``forms`` of each token."""
     for first_row, part in in_chunks(table, description):
         forms = part.column("forms").to_pylist()
         yield from enumerate(tokenizer.encode_batch(forms, is_pretokenized=True), first_row)
@@ -130,7 +134,7 @@ def column_of_words(table: pa.Table, name: str, what: str, origin: Path | str) -
     """Return a column that has one entry per word of ``forms``.
 
     Raises:
-        DataError: if a sentence has more or fewer; ``what`` they are goes into the message.
+        DataError: if a sentence has more or fewer; the message names ``what`` they are.
     """
     forms, column = (table.column(key).combine_chunks() for key in ("forms", name))
     unequal = pc.not_equal(pc.list_value_length(forms), pc.list_value_length(column))
@@ -154,12 +158,12 @@ def _labelled_ids(
 
 
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
-    """Return which pieces go on with a word, shape ``(vocabulary,)``.
+    """Return which subwords continue a word, shape ``(vocabulary,)``.
 
     WordPiece marks them by ``##``; SentencePiece marks the others by U+2581.
 
     Raises:
-        DataError: if there is neither mark, as the tokenizer shows continuation in another way.
+        DataError: if there is neither mark, as the tokenizer marks continuation in another way.
     """
     pieces = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
     continuation = np.array([piece.startswith("##") for piece in pieces])
@@ -170,8 +174,8 @@ def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDA
         raise DataError(
             tokenizer_dir,
             "tokenizer.json",
-            "no piece begins with ## or U+2581, so that none is known to go on with a word",
-            "label the first piece of each word, or whole texts, or take another tokenizer",
+            "no subword begins with ## or U+2581, which would mark whether it continues a word",
+            "label the first subword of each word, or whole texts, or take another tokenizer",
         )
     return continuation
 
@@ -179,7 +183,16 @@ def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDA
 def count_lost_words(
     dropped: Counter[str], seen: npt.NDArray[np.int32], words: int, cut: bool
 ) -> None:
-    """Count the words of a sentence that got no piece, and those behind the cut."""
+    """Count the words of a sentence without a subword, and those after the cut."""
     behind = words - (int(seen[-1]) + 1 if len(seen) else 0) if cut else 0
     dropped["words_behind_cut"] += behind
     dropped["words_without_pieces"] += words - behind - len(seen)
+
+
+TAGGING = TaskEncoding(
+    partial(encode_tags, task="tagging", tag_column="upos"), lambda table, languages: sorted(UPOS)
+)
+NER = TaskEncoding(
+    partial(encode_tags, task="ner", tag_column="ner_tags"),
+    lambda table, languages: entity_tags(table),
+)

@@ -1,4 +1,4 @@
-"""Running texts without labels as token stores, to take their vectors."""
+"""Running texts without labels as token stores, for their vectors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from mbert_atlas.arrays import Ragged
-from mbert_atlas.encoding.stores import in_chunks, require_columns, write_store
+from mbert_atlas.encoding.stores import TaskEncoding, in_chunks, require_columns, write_store
 from mbert_atlas.tokenizer import open_tokenizer, special_id
-
-TASK = "text"
 
 
 def encode_unlabelled(
@@ -32,9 +30,9 @@ def encode_unlabelled(
     holds ``input_ids`` and, where the table has one, ``split`` (strings, shape ``(n,)``). The table
     has ``id``, ``language`` and ``text``; there are no labels.
 
-    ``repeat_specials`` does what the code of Muller et al. (2021) does, which writes [CLS] and
-    [SEP] into the texts before its tokenizer adds them: the inner pair counts as part of the text,
-    when it is cut and when its pieces are averaged.
+    ``repeat_specials`` follows the code of Muller et al. (2021), which writes [CLS] and [SEP] into
+    the texts before its tokenizer adds them: the inner pair counts as part of the text when it is
+    cut and when its tokens are averaged.
 
     Raises:
         DataError: if a column is missing or the table is empty.
@@ -52,7 +50,7 @@ def encode_unlabelled(
     if "split" in table.column_names:
         arrays["split"] = np.array(table.column("split").to_pylist(), dtype=np.str_)
     write_store(
-        TASK,
+        "text",
         table,
         range(table.num_rows),
         arrays,
@@ -62,3 +60,6 @@ def encode_unlabelled(
         options={"max_length": max_length, "repeat_specials": repeat_specials},
         dropped={},
     )
+
+
+TEXT = TaskEncoding(encode_unlabelled, lambda table, languages: ())

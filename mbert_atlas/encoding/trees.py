@@ -1,19 +1,19 @@
 """Sentences with dependency trees as token stores.
 
-Per sentence a store holds ``input_ids`` (ragged int32, special pieces included) and, parallel to
-all of its words, ``first_pieces`` (ragged int32: place of the word's first piece among
+Per sentence a store holds ``input_ids`` (ragged int32, special tokens included) and, parallel to
+all of its words, ``first_pieces`` (ragged int32: place of the word's first subword among
 ``input_ids``, -1 where it has none), ``heads`` (ragged int32: 1-based, 0 for the root) and
-``labels`` (ragged int32: number of the relation). Under a tokenizer that takes ``dogs`` apart and
-drops U+200B, with a cut at six pieces::
+``labels`` (ragged int32: number of the relation). Under a tokenizer that splits ``dogs`` and drops
+U+200B, with a cut at six tokens::
 
     forms            input_ids                     first_pieces    heads        labels
     dogs sees a cat  [CLS] dog ##s sees a [SEP]    1 3 4 -1        2 0 4 2      nsubj root det obj
     U+200B cats      [CLS] cat ##s [SEP]           -1 1            2 0          dep root
     the dog          [CLS] the dog [SEP]           1 2             2 0          det root
 
-Words behind the cut and words without a piece stay in the store, though no model sees them: they
-are scored as wrong. The head of ``a`` was cut off: nothing is learnt from that arc, but it counts
-in the scores.
+Words after the cut and words without a subword stay in the store, though no model sees them: they
+are scored as wrong. The head of ``a`` was cut off: that arc is not trained on, but it counts in the
+scores.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.arrays import Ragged, offsets_of
+from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoding.stores import (
+    TaskEncoding,
     in_chunks,
     require_columns,
     row_name,
@@ -106,7 +108,7 @@ def encode_trees(
 
 
 def _heads(table: pa.Table, origin: Path | str) -> npt.NDArray[np.int32]:
-    """Return the heads of all words, int32, once they are known to be trees."""
+    """Return the heads of all words, int32, checked to be trees."""
     column = column_of_words(table, "heads", "heads", origin)
     for start, part in in_chunks(table, "checking trees"):
         rows = column.slice(start, part.num_rows)
@@ -118,13 +120,13 @@ def _heads(table: pa.Table, origin: Path | str) -> npt.NDArray[np.int32]:
         outside = np.any((padded < 0) | (padded > parents.lengths[:, None]), axis=1)
         graph = np.where(outside[:, None], 0, padded)
         circular = ~reach_root(np.pad(graph, ((0, 0), (1, 0))))
-        for found, problem in (
+        for is_wrong, problem in (
             (outside, "a head is no word of the sentence"),
             (roots != 1, "the sentence has {roots} roots, not 1"),
             (circular, "the heads run in a circle"),
         ):
-            if found.any():
-                row = int(np.argmax(found))
+            if is_wrong.any():
+                row = int(np.argmax(is_wrong))
                 name = row_name(table, start + row)
                 problem = problem.format(roots=roots[row])
                 raise DataError(origin, name, problem, "correct the treebank or leave it out")
@@ -133,7 +135,7 @@ def _heads(table: pa.Table, origin: Path | str) -> npt.NDArray[np.int32]:
 
 
 def reach_root(parents: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-    """Tell whether every node of a graph reaches node 0, by pointer jumping.
+    """Return whether every node of a graph reaches node 0, by pointer jumping.
 
     Args:
         parents: parent of each node, shape ``(graphs, nodes)``; that of node 0 is itself.
@@ -146,3 +148,6 @@ def reach_root(parents: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
         parents = np.take_along_axis(parents, parents, axis=1)
     reached: npt.NDArray[np.bool_] = np.all(parents == 0, axis=1)
     return reached
+
+
+PARSING = TaskEncoding(encode_trees, lambda table, languages: RELATIONS)

@@ -9,6 +9,7 @@ from typing import Any
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.encoders import AlignedStart
+from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.errors import AtlasError
@@ -234,28 +235,17 @@ class Files:
 
     def method_inputs(self, run: Run) -> dict[str, str]:
         """Return the files that the methods of a fine-tuning run need, by name."""
-        found = {}
-        if "replay" in run.specification:  # what the adjustment before it was made from
-            found["replay_pairs"] = self.pairs(self.runs[str(run.start)])
-            found["replay_encoder"] = self.encoder(run.base)
-        selection = run.specification["hyperparameters"]["selection"] or {}
-        if development := selection.get("development"):
-            found["development"] = self.examples(run, development)
-        if data := run.specification.get("language_data"):
-            if run.specification["hyperparameters"]["confusion"]:
-                found["confusion_texts"] = self.encoded(run.base, data["dataset"], data["encoding"])
-            else:
-                found["language_directions"] = self.directions(run.base, data["dataset"])
-        return found
+        return {
+            name: file
+            for method in methods_in(run.specification["hyperparameters"]).values()
+            for name, file in method.inputs(run, self).items()
+        }
 
     def method_passes(self, run: Run) -> float:
         """Return what methods add to a training step, in forward passes over the training data."""
-        own = run.specification["hyperparameters"]
-        passes = 3.0 if own.get("confusion") else 0.0
-        passes += 1.0 if own.get("language_subspace") else 0.0  # the reference encoder
-        if replay := own.get("replay"):  # the original encodes the English side
-            passes += 7.0 * replay["sentences"] / own["optimisation"]["batch_size"]
-        return passes + (own["selection"]["fraction"] if own.get("selection") else 0.0)
+        values = run.specification["hyperparameters"]
+        batch_size = values["optimisation"]["batch_size"]
+        return sum(method.passes(batch_size) for method in methods_in(values).values())
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
@@ -265,9 +255,8 @@ class Files:
         codes = [
             code.replace("{language}", run.language or "") for code in found["languages"] or []
         ]
-        units = {"tagging": "token", "ner": "token", "parsing": "tree"}
-        task = self.config.encodings[family.encoding].task
-        return {"unit": units.get(task, "text"), **found, "languages": codes or None}
+        unit = self.config.encodings[family.encoding].scored
+        return {"unit": unit, **found, "languages": codes or None}
 
     def choice(self, run: Run) -> str | list[str]:
         """Return what a search has chosen for a run, where the run waits for one."""

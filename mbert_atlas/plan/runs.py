@@ -1,7 +1,7 @@
-"""Training runs, resolved: families of the config spread over languages, protocols and seeds.
+"""Training runs: families of the config, resolved for their languages, protocols and seeds.
 
-A resolved run holds all that decides its result. Two families (or protocols) that resolve to the
-same content are one run, so papers share it.
+A resolved run holds all that decides its result, and only that. Families (or protocols) that
+resolve to the same content are one run, so papers share it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.merging import with_values
+from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
-from mbert_atlas.config.runs import AdjustmentRuns
+from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
 from mbert_atlas.config.search import Search
-from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.plan.search import Draw, draw
 
@@ -29,13 +30,14 @@ class Run:
         id: file-system name, ``family[-language][.protocol]``; the protocol is named only where the
             two protocols differ.
         family: name of the family in the config.
-        paper: paper the cost is booked on.
+        paper: paper that the cost is attributed to.
         kind: ``adjustment`` or ``finetuning``.
         language: target language, or none.
-        base: name of the encoder at the bottom of the chain (its tokenizer is used).
+        base: name of the encoder that the chain of runs starts from (its tokenizer is used).
         start: id of the run whose model this one starts from, or none for the encoder itself.
         seeds: seeds to run.
-        specification: what decides the result, as plain JSON values; the rule's parameter.
+        specification: what decides the result, as plain JSON values, and nothing that does not
+            apply; the rule's parameter.
     """
 
     id: str
@@ -47,6 +49,13 @@ class Run:
     start: str | None
     seeds: tuple[int, ...]
     specification: dict[str, Any]
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """The task and the methods whose code a fine-tuning depends on, as fingerprint roots."""
+        task = self.specification["encoding"]["task"]
+        methods = ",".join(methods_in(self.specification["hyperparameters"]))
+        return f"tasks:TASKS[{task}]", f"training.methods:METHODS[{methods}]"
 
 
 class RunTable:
@@ -64,8 +73,8 @@ class RunTable:
                 for protocol in PROTOCOLS:
                     self.get(name, language, protocol)
                 if family.kind == "finetuning" and family.search:
-                    own = _name(name, language)
-                    self._draws[own] = self._draw(own, name, language, family.search)
+                    search = _name(name, language)
+                    self._draws[search] = self._draw(search, name, language, family.search)
 
     def searches(self) -> list[str]:
         """Return the names of the searches that draw: ``family[-language]``."""
@@ -79,12 +88,14 @@ class RunTable:
         self, name: str, family: str, language: str | None, search: Search
     ) -> dict[str, Draw]:
         """Add a run for each draw: the family's as published, with other values, on other data."""
-        base, found = self.get(family, language, "published"), {}
+        base, draws = self.get(family, language, "published"), dict[str, Draw]()
+        published = self._config.runs[family].published
         common = {key: item for key, item in base.specification.items() if key != "search"}
         for number, values in enumerate(draw(name, search), 1):
+            changed = Finetuning.model_validate(with_values(published.model_dump(), values))
             changes = {
                 "evaluate": self._evaluated(search.evaluate, language),
-                "hyperparameters": with_values(common["hyperparameters"], values),
+                "hyperparameters": changed.specification(common["encoding"]["task"]),
             }
             run = replace(
                 base,
@@ -93,13 +104,13 @@ class RunTable:
                 seeds=(search.training_seed,),
                 specification=common | changes,
             )
-            found[run.id] = values
+            draws[run.id] = values
             if self._by_id.setdefault(run.id, run) is not run:
                 raise AtlasError(
                     f"config, key runs.{run.id}: the search for {name!r} has a run of this name; "
                     "rename the family."
                 )
-        return found
+        return draws
 
     def __iter__(self) -> Iterator[Run]:
         """Yield every distinct run once."""
@@ -109,7 +120,7 @@ class RunTable:
         """Return the run of that id.
 
         Raises:
-            AtlasError: if there is none; names the ids there are.
+            AtlasError: if there is none; names the ids that exist.
         """
         if run_id not in self._by_id:
             known = ", ".join(sorted(self._by_id)) or "none"
@@ -130,7 +141,7 @@ class RunTable:
             return self._by_key[key]
         if spec.languages and language not in spec.languages:
             raise AtlasError(
-                f"config, key runs.{family}.languages: {language!r} is asked for but not listed; "
+                f"config, key runs.{family}.languages: {language!r} is requested but not listed; "
                 "add it there or drop it where it is used."
             )
         run = self._resolve(family, language, protocol)
@@ -146,36 +157,24 @@ class RunTable:
     def _resolve(self, family: str, language: str | None, protocol: Protocol) -> Run:
         spec = self._config.runs[family]
         start = self._start(family, language, protocol)
-        own = spec.corrected if protocol == "corrected" and spec.corrected else spec.published
+        name = _name(family, language)
         specification: dict[str, Any] = {"kind": spec.kind, "encoder": self._encoder(family)}
+        if start:
+            specification["start"] = start.id
         if isinstance(spec, AdjustmentRuns):
-            specification |= {"bitext": spec.bitext, "language": language}
-        else:
-            specification |= {
-                "encoding": self._config.encodings[spec.encoding].model_dump(mode="json"),
-                "train": spec.train,
-                "evaluate": self._evaluated(spec.evaluate, language),
-            }
-            if spec.train_languages:
-                specification["train_languages"] = _filled(spec.train_languages, language)
-            if isinstance(own, Finetuning) and own.replay and start:
-                specification["replay"] = start.specification
-            reads_languages = isinstance(own, Finetuning) and (
-                own.confusion or own.language_subspace or own.subspace
+            options = (
+                spec.corrected if protocol == "corrected" and spec.corrected else spec.published
             )
-            if reads_languages and spec.language_data:
-                specification["language_data"] = spec.language_data.model_dump()
-                encoding = self._config.encodings[spec.language_data.encoding]
-                specification["language_encoding"] = encoding.model_dump(mode="json")
+            specification |= {"bitext": spec.bitext, "language": language}
+            specification["hyperparameters"] = options.relevant()
+        else:
+            specification |= self._finetuning(spec, language, protocol, start)
             if spec.search and spec.search.use == "chosen":
-                own_search = protocol if spec.corrected else "published"
-                specification["search"] = f"{_name(family, language)}.{own_search}"
-        specification["start"] = start.id if start else None
-        specification["hyperparameters"] = own.model_dump(mode="json")
+                chosen_by = protocol if spec.corrected else "published"
+                specification["search"] = f"{name}.{chosen_by}"
         differs = spec.corrected not in (None, spec.published) or self._start_differs(
             family, language
         )
-        name = _name(family, language)
         return Run(
             id=f"{name}.{protocol}" if differs else name,
             family=family,
@@ -187,6 +186,30 @@ class RunTable:
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
         )
+
+    def _finetuning(
+        self, spec: FinetuningRuns, language: str | None, protocol: Protocol, start: Run | None
+    ) -> dict[str, Any]:
+        """Return what of a specification only fine-tuning has."""
+        options = spec.under(protocol)
+        encoding = self._config.encodings[spec.encoding]
+        specification: dict[str, Any] = {
+            "encoding": encoding.relevant(),
+            "train": spec.train,
+            "evaluate": self._evaluated(spec.evaluate, language),
+            "hyperparameters": options.specification(encoding.task),
+        }
+        if spec.train_languages:
+            specification["train_languages"] = _filled(spec.train_languages, language)
+        for method in options.methods.values():
+            specification |= method.specification(start.specification if start else None)
+            if method.language_data and spec.language_data:
+                data = spec.language_data
+                specification["language_data"] = data.model_dump()
+                specification["language_encoding"] = self._config.encodings[
+                    data.encoding
+                ].relevant()
+        return specification
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
         encoder = self._encoder(family)

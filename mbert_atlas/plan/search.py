@@ -21,11 +21,11 @@ def draw(name: str, search: Search) -> list[Draw]:
     """Return the draws of a search, all different: every combination, or a random sample of them.
 
     Args:
-        name: ``family[-language]``; every one has its own sample.
+        name: ``family[-language]``; each has a different sample.
         search: kind, number of draws, seed and space.
 
     Raises:
-        AtlasError: if the space holds fewer combinations than draws are asked for.
+        AtlasError: if the space holds fewer combinations than draws are requested.
     """
     combinations = [
         dict(zip(search.space, values, strict=True))
@@ -35,8 +35,8 @@ def draw(name: str, search: Search) -> list[Draw]:
         return combinations
     if len(combinations) < search.draws:
         raise AtlasError(
-            f"config, key runs.{name}.search.draws: {search.draws} different draws are asked "
-            f"for, but the space holds {len(combinations)}; ask for fewer or widen it."
+            f"config, key runs.{name}.search.draws: {search.draws} different draws are "
+            f"requested, but the space holds {len(combinations)}; request fewer or widen it."
         )
     chosen = generator(search.seed, "search", name).permutation(len(combinations))
     return [combinations[number] for number in chosen[: search.draws]]

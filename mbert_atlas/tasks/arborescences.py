@@ -16,11 +16,11 @@ Floats = npt.NDArray[np.float64]
 def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.bool_]) -> Heads:
     """Find the trees of highest sum of scores with exactly one word below the root.
 
-    Where every word's own best head makes such a tree, that is the answer: no other can be better.
+    Where the best head of each word gives such a tree, that is the answer: no other can be better.
     The other sentences go through Chu-Liu-Edmonds (:func:`_arborescences`) with all arcs from the
     root lowered by more than any two trees can differ. A tree with more of them then loses to every
-    tree with one (which always exists), and trees with one are all lowered alike, so that the
-    winner is the best among them: the shared task refuses sentences of several roots.
+    tree with one (which always exists), and trees with one are all lowered equally, so that the
+    winner is the best among them: the shared task rejects sentences of several roots.
 
     Args:
         scores: of each head (last axis) for each dependent, finite where both are inside; node 0 is
@@ -49,11 +49,11 @@ def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.boo
 def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
     """Find the trees of highest sum of scores: Chu-Liu-Edmonds, all sentences in step.
 
-    A round lets every group of nodes (at first each word by itself) take its best head outside and
-    joins the groups on a circle to a new one. What that gains by a head is the most that one of its
-    members gains beyond what it took, which it would give back. At the end no circle is left.
-    Backwards, each joined group hands its head to that member; the others keep what they took. A
-    join costs a row of gains for each member: time and memory of order nodes squared in all.
+    In a round every group of nodes (at first each word) takes its best head outside, and the groups
+    on a circle are joined to a new one. Its gain by a head is the most that one of its members
+    gains in place of the head that it took. At the end no circle is left. Backwards, each joined
+    group passes its head to that member; the others keep what they took. A join costs a row of
+    gains for each member: time and memory of order nodes squared in all.
 
     Words 1 and 2 prefer each other (5 each), the root gives 3 and 4. Round 1: 2->1, 1->2, a circle.
     Round 2: the group {1, 2} gains 3 - 5 by the root at 1, or 4 - 5 at 2, takes the root, and no

@@ -29,15 +29,21 @@ HeadMaker = Callable[[Any, int, HeadOptions], nn.Module]
 
 
 class Task(ABC):
-    """One task: how a model sees its encoded examples, and how outputs become predictions.
+    """One task: how its encoded examples become batches, and how outputs become predictions.
 
     :mod:`mbert_atlas.encoding` writes the examples, under the name of the task.
+
+    Attributes:
+        name: key in :data:`mbert_atlas.tasks.TASKS`.
+        unit: what is classified: whole texts, through the pooler, or tokens, by their last state.
+        prediction_schema: columns of its predictions.
+        head_options: options of its head.
     """
 
     name: ClassVar[str]
     unit: ClassVar[Unit]
-    """What is classified: whole texts, through the pooler, or tokens, by their last state."""
     prediction_schema: ClassVar[pa.Schema]
+    head_options: ClassVar[type[HeadOptions]] = HeadOptions
 
     def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
         """Return the language that each example of a store tests, shape ``(n,)``."""
@@ -50,7 +56,7 @@ class Task(ABC):
         """Open encoded examples for training or prediction, all of them or only ``rows``."""
 
     def new_head(self, config: Any, classes: int, options: HeadOptions) -> nn.Module:
-        """Return the head, drawn from torch's generator; see :func:`new_head`."""
+        """Return the head, initialised from torch's generator; see :func:`new_head`."""
         return new_head(config, classes, options)
 
     def objective(self) -> CrossEntropy:
@@ -62,7 +68,7 @@ class Task(ABC):
         """Return what :meth:`decode` needs: one row per label of the batch."""
 
     def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return the numbers of the gold and of the predicted class of each label, ``(m, 2)``."""
+        """Return the numbers of the gold and the predicted class of each label, ``(m, 2)``."""
         return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)
 
     @abstractmethod
@@ -73,8 +79,8 @@ class Task(ABC):
 
         Args:
             examples: what was predicted.
-            outputs: what :meth:`forward` gave for each of them.
-            labels: of the examples; the model's, and perhaps more behind them.
+            outputs: what :meth:`forward` returned for each of them.
+            labels: of the examples; the model's, and perhaps more after them.
             dataset: entry of the ``dataset`` column.
         """
 
@@ -83,8 +89,8 @@ class EncodedExamples:
     """Rows of a token store as padded batches; fits :class:`training.interfaces.Examples`.
 
     Attributes:
-        lengths: pieces of each example, int64, shape ``(n,)``.
-        label_counts: rows of outputs that each example gets, int64, shape ``(n,)``.
+        lengths: tokens of each example, int64, shape ``(n,)``.
+        label_counts: rows of outputs of each example, int64, shape ``(n,)``.
 
     Args:
         store: the encoded examples.
@@ -114,7 +120,7 @@ class EncodedExamples:
         }
 
     def token_types(self, indices: Indices, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return 1 for the pieces of the second text of each pair, else 0, int64, (b, l)."""
+        """Return 1 for the tokens of the second text of each pair, else 0, int64, (b, l)."""
         starts = torch.from_numpy(self.store.dense("segment_start")[self.rows[indices]])
         columns = torch.arange(attention_mask.shape[1])
         return ((columns >= starts[:, None]) & attention_mask).long()
@@ -124,9 +130,9 @@ class EncoderWithHead(nn.Module):
     """An encoder, dropout and a head; with a linear one equal to transformers' BERT classifiers.
 
     Attributes:
-        head_language: a second layer on the same vectors, for the language of a text or piece,
-            where a training method gives the model one; else none. It is trained and resumed with
-            the rest, but :func:`save_model` leaves it out.
+        head_language: a second layer on the same vectors, for the language of a text or token,
+            where a training method adds one; else none. It is trained and resumed with the rest,
+            but :func:`save_model` leaves it out.
 
     Args:
         encoder: the encoder.
@@ -188,7 +194,7 @@ class EncoderWithHead(nn.Module):
 
 
 def new_head(config: Any, classes: int, options: HeadOptions) -> nn.Linear:
-    """Return a linear layer on the vectors of an encoder, drawn from torch's generator.
+    """Return a linear layer on the vectors of an encoder, initialised from torch's generator.
 
     Args:
         config: the encoder's configuration.

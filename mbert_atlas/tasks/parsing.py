@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from mbert_atlas.arrays import Ragged, TokenStore, offsets_of
+from mbert_atlas.config.tasks.parsing import BiaffineOptions
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoding.trees import NO_PIECE
 from mbert_atlas.errors import AtlasError
@@ -28,6 +29,7 @@ class DependencyParsing(Task):
     name = "parsing"
     unit = "token"
     prediction_schema = TREE_PREDICTIONS
+    head_options = BiaffineOptions
 
     def examples(
         self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
@@ -39,8 +41,9 @@ class DependencyParsing(Task):
         """Return the head; see :class:`BiaffineHead`.
 
         Raises:
-            AtlasError: if the options ask for other initial weights.
+            AtlasError: if the options set other initial weights.
         """
+        assert isinstance(options, BiaffineOptions)
         if options.initial_stddev is not None:
             raise AtlasError(
                 f"{self.name}: the head's initial weights are orthogonal or zero; "
@@ -53,14 +56,14 @@ class DependencyParsing(Task):
         return TreeCrossEntropy()
 
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return head and relation of each word that has a piece, int64, shape ``(words, 2)``.
+        """Return head and relation of each word that has a subword, int64, shape ``(words, 2)``.
 
         Heads are numbered among these words from 1, 0 is the root. They are the tree of the highest
         sum of ``p(head) * max p(relation | head)`` with one word below the root; the relation is
-        the most probable one under that head. So does AllenNLP, whose way the authors took, but
-        for arcs from the root, which it weighs 0. Sums of logarithms moved LAS by less than .4
-        either way. Trees are found here, on the CPU: two numbers a word are kept, where the scores
-        of all arcs would grow with the square of a sentence.
+        the most probable one under that head. So does AllenNLP, as the authors do, except for arcs
+        from the root, which it weighs 0. Sums of logarithms changed LAS by less than .4 either way.
+        Trees are decoded here, on the CPU: two numbers a word are kept, where the scores of all
+        arcs would grow with the square of a sentence.
         """
         head, inside = model.head, batch["inside"]
         vectors = head.vectors(model.features(batch))
@@ -75,7 +78,7 @@ class DependencyParsing(Task):
     def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return each word's gold and predicted arc as one number, so that accuracy is LAS.
 
-        Of words that have a piece; one whose gold head has none is wrong. Shape ``(words, 2)``.
+        Of words that have a subword; if the gold head has none, it is wrong. Shape ``(words, 2)``.
         """
         inside, count = batch["inside"], model.head.relation.shape[0]
         gold = torch.full((inside.numel(),), -1, device=inside.device)
@@ -88,22 +91,22 @@ class DependencyParsing(Task):
     ) -> pa.Table:
         """Return gold and predicted heads and relations of all words of the sentences.
 
-        A word without a piece has the predicted head -1 and the relation ``""``.
+        A word without a subword has the predicted head -1 and the relation ``""``.
         """
         store, rows = examples.store, examples.rows
         first, heads, relations = (
             store.ragged(name).take(rows) for name in ("first_pieces", "heads", "labels")
         )
         kept = first.values != NO_PIECE
-        # Outputs count the words that have a piece: if word 2 has none, head 2 is word 3.
+        # Outputs count the words that have a subword: if word 2 has none, head 2 is word 3.
         number = np.arange(1, len(kept) + 1) - np.repeat(first.offsets[:-1], first.lengths)
         predicted = np.full(len(kept), _NO_HEAD, np.int32)
         starts = np.repeat(outputs.offsets[:-1], outputs.lengths)
         head = outputs.values[:, 0]
         predicted[kept] = np.where(head > 0, number[kept][starts + np.maximum(head, 1) - 1], 0)
         names = np.array([*labels, ""], dtype=object)
-        found = np.full(len(kept), len(labels))
-        found[kept] = outputs.values[:, 1]
+        relation = np.full(len(kept), len(labels))
+        relation[kept] = outputs.values[:, 1]
         offsets = first.offsets.astype(np.int32)
         columns = [
             pa.array([dataset] * len(rows), pa.string()),
@@ -115,7 +118,7 @@ class DependencyParsing(Task):
                     pa.array(heads.values, pa.int32()),
                     pa.array(predicted, pa.int32()),
                     pa.array(names[relations.values], pa.string()),
-                    pa.array(names[found], pa.string()),
+                    pa.array(names[relation], pa.string()),
                 )
             ),
         ]
@@ -123,7 +126,7 @@ class DependencyParsing(Task):
 
 
 class TreeExamples(EncodedExamples):
-    """Sentences as their words that have a piece; ``label_counts`` is the number of these."""
+    """Sentences as their words that have a subword; ``label_counts`` is the number of these."""
 
     def __init__(
         self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
@@ -144,17 +147,17 @@ class TreeExamples(EncodedExamples):
         self.label_counts = np.diff(offsets)[self.rows]
 
     def collate(self, indices: Indices) -> Batch:
-        """Return the padded pieces, and what is known of words; node 0 is [CLS], the root.
+        """Return the padded tokens and the nodes of the trees; node 0 is [CLS], the root.
 
         ``positions`` (int64, ``(b, n + 1)``) are the nodes' places in the flattened (b * l) batch,
-        those outside the sentence the root's, ``inside`` (bool, ``(b, n + 1)``) tells which are no
+        those outside the sentence the root's; ``inside`` (bool, ``(b, n + 1)``) is false at
         padding. ``scored`` (int64, ``(m,)``) are places of words with a known head in the flattened
         (b * (n + 1)) nodes, ``heads`` and ``labels`` (int64, ``(m,)``) their gold heads and
         relations.
         """
         batch = super().collate(indices)
         rows = self.rows[indices]
-        # A column in front for the root, whose place in its row is 0.
+        # The first column is for the root, whose place in its row is 0.
         first = np.pad(self.first_pieces.padded(rows, 0), ((0, 0), (1, 0)))
         heads = np.pad(
             self.heads.padded(rows, _NO_HEAD), ((0, 0), (1, 0)), constant_values=_NO_HEAD
@@ -191,11 +194,11 @@ class TreeCrossEntropy(CrossEntropy):
 
 
 class BiaffineHead(nn.Module):
-    """Scores of arcs and of their relations, each from a dependent's and a head's own vector.
+    """Scores of arcs and of their relations, each from a dependent's and a head's vector.
 
-    Four layers make these vectors: linear (orthogonal weights), LeakyReLU of slope .1, and dropout
-    of the same units at all words of a sentence. With ``x`` of a dependent, ``y`` of a head and
-    ``[x 1]`` for a one behind it::
+    Four layers compute these vectors: linear (orthogonal weights), LeakyReLU of slope .1, and
+    dropout of the same units at all words of a sentence. With ``x`` of a dependent, ``y`` of a head
+    and ``[x 1]`` for x with a one appended::
 
         arc(d, h)         = [x_d 1] A y_h            A: (arc_size + 1, arc_size)
         relation(d, h, r) = [x'_d 1] R_r [y'_h 1]    R: (relations, relation_size + 1, the same)
@@ -206,14 +209,14 @@ class BiaffineHead(nn.Module):
     Args:
         size: dims of the encoder's vectors.
         relations: their number.
-        options: sizes, and the share of the units that are dropped.
+        options: sizes, and the fraction of the units that are dropped.
     """
 
-    def __init__(self, size: int, relations: int, options: HeadOptions) -> None:
+    def __init__(self, size: int, relations: int, options: BiaffineOptions) -> None:
         super().__init__()
         arc_size, side = options.arc_size, options.relation_size + 1
         sizes = (arc_size, arc_size, options.relation_size, options.relation_size)
-        layers = [nn.Linear(size, own) for own in sizes]
+        layers = [nn.Linear(size, units) for units in sizes]
         for layer in layers:
             nn.init.orthogonal_(layer.weight)
             nn.init.zeros_(layer.bias)

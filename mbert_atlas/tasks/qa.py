@@ -25,8 +25,8 @@ _WINDOWS_AT_A_TIME = 1024
 class QuestionAnswering(Task):
     """A span of the context for every question (schemas.QA_EXAMPLES).
 
-    The model's labels are its two outputs per piece, ``start`` and ``end``. What a store calls an
-    example is a window: a question with as much of its context as fits.
+    The model's labels are its two outputs per token, ``start`` and ``end``. An example of a store
+    is a window: a question with as much of its context as fits.
     """
 
     name = "qa"
@@ -50,7 +50,7 @@ class QuestionAnswering(Task):
         return SpanCrossEntropy()
 
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return the logits of start and end of each piece, float32, shape ``(pieces, 2)``."""
+        """Return the logits of start and end of each token, float32, shape ``(tokens, 2)``."""
         logits: torch.Tensor = model(batch).float()
         return logits
 
@@ -59,8 +59,8 @@ class QuestionAnswering(Task):
     ) -> pa.Table:
         """Return the best span over all windows of each question, sliced out of its context.
 
-        See :func:`best_spans`; of equally good windows the first counts. Questions come in the
-        order of the table. The prediction is empty where no window has a span.
+        See :func:`best_spans`; of equal windows the first counts. Questions are in the order of the
+        table. The prediction is empty where no window has a span.
         """
         store, rows = examples.store, examples.rows
         segment_start = store.dense("segment_start")[rows]
@@ -80,7 +80,8 @@ class QuestionAnswering(Task):
         predictions = []
         for number, a, b, is_found in zip(context.tolist(), begins, ends, found, strict=True):
             if number not in cache:
-                cache = {number: texts[number].tobytes().decode()}  # questions on one text are near
+                # Only the last: questions on one text follow each other.
+                cache = {number: texts[number].tobytes().decode()}
             predictions.append(cache[number][a:b] if is_found else "")
 
         gold = store.ragged("answers")
@@ -113,22 +114,22 @@ def best_spans(
     """Find the best span of each window by n-best decoding, as in BERT's and run_qa.py's.
 
     Candidates are all pairs of one of the ``n_best`` highest starts and one of the ``n_best``
-    highest ends, both in the window's context, the start not behind the end and the span not too
-    long. The question's and the special pieces are ranked, too, and refused afterwards, so that a
-    window may be left without a candidate. The highest sum of the two logits wins; of equal ones
-    the higher start, then the higher end, then the earlier.
+    highest ends, both in the window's context, the start not after the end and the span not too
+    long. Tokens of the question and special tokens are ranked, too, and rejected afterwards, so
+    that a window may be left without a candidate. The highest sum of the two logits wins; of equal
+    ones the higher start, then the higher end, then the earlier.
 
     Args:
-        outputs: logits of start and end, rows parallel to the windows' pieces, values of shape
-            ``(pieces, 2)``.
-        segment_start: place of each window's first context piece, shape ``(windows,)``; the last
-            piece of a window is [SEP].
+        outputs: logits of start and end, rows parallel to the windows' tokens, values of shape
+            ``(tokens, 2)``.
+        segment_start: place of each window's first context token, shape ``(windows,)``; the last
+            token of a window is [SEP].
         n_best: how many starts and ends are paired.
-        max_answer_length: most pieces of a span.
+        max_answer_length: most tokens of a span.
 
     Returns:
         The best sum of each window, float32, shape ``(windows,)``, -inf without a candidate; and
-        the places of its first and last piece, int64, shape ``(windows, 2)``, then both
+        the places of its first and last token, int64, shape ``(windows, 2)``, then both
         ``segment_start``.
     """
     count = len(outputs)
@@ -165,14 +166,14 @@ def _highest(
     Both have the shape ``(rows, count)``; values not between ``begin`` and ``end`` are -inf.
     """
     padded = logits.padded(rows, -np.inf, np.float32)
-    # A stable sort: equal logits, which bf16 gives often, keep their order on every machine.
+    # A stable sort: equal logits, frequent in bf16, keep their order on every machine.
     places = np.argsort(-padded, axis=1, kind="stable")[:, :count]
     inside = (places >= begin[:, None]) & (places < end[:, None])
     return places, np.where(inside, np.take_along_axis(padded, places, axis=1), -np.inf)
 
 
 class SpanExamples(EncodedExamples):
-    """Windows, each with the places of its span's first and last piece."""
+    """Windows, each with the places of its span's first and last token."""
 
     def __init__(
         self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
@@ -181,9 +182,9 @@ class SpanExamples(EncodedExamples):
         self.label_counts = self.lengths
 
     def collate(self, indices: Indices) -> Batch:
-        """Return the padded pieces, token types, ``positions`` and ``labels``.
+        """Return the padded tokens, token types, ``positions`` and ``labels``.
 
-        Positions are the places of all pieces in the flattened (b * l) batch, int64, ``(m,)``;
+        Positions are the places of all tokens in the flattened (b * l) batch, int64, ``(m,)``;
         labels are places of start and end in the window, int64, ``(b, 2)``.
         """
         batch = super().collate(indices)
@@ -199,7 +200,7 @@ class SpanExamples(EncodedExamples):
 class SpanCrossEntropy(CrossEntropy):
     """Mean over windows of half the sum of two cross-entropies, of the start and of the end.
 
-    Each is a choice among all pieces of the window, [CLS] and the question included, padding left
+    Each is a choice among all tokens of the window, [CLS] and the question included, padding left
     out; the softmax is in fp32.
     """
 

@@ -1,4 +1,4 @@
-"""Tagging of words given as such: universal parts of speech; subclasses name other tags."""
+"""Tagging of words: universal parts of speech; subclasses have other tags."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Tagging(Task):
         return TaggingExamples(store, rows, pad_multiple=pad_multiple)
 
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return the tag number of each labelled piece, int64, shape ``(m,)``."""
+        """Return the tag number of each labelled subword, int64, shape ``(m,)``."""
         numbers: torch.Tensor = model(batch).argmax(dim=-1)
         return numbers
 
     def decode(
         self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
     ) -> pa.Table:
-        """Return gold and predicted tags of all labelled pieces, and the word of each."""
+        """Return gold and predicted tags of all labelled subwords, and the word of each."""
         store, rows = examples.store, examples.rows
         gold, words = store.ragged("labels").take(rows), store.ragged("words").take(rows)
         labelled = gold.values != NO_LABEL
@@ -57,18 +57,18 @@ class Tagging(Task):
 
 
 class TaggingExamples(EncodedExamples):
-    """Sentences with labels at some of their pieces."""
+    """Sentences with labels at some of their subwords."""
 
     def __init__(
         self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
     ) -> None:
         super().__init__(store, rows, pad_multiple=pad_multiple)
         self.labels = store.ragged("labels")
-        before = np.concatenate([[0], np.cumsum(self.labels.values != NO_LABEL)])
+        before = offsets_of(self.labels.values != NO_LABEL)
         self.label_counts = np.diff(before[self.labels.offsets])[self.rows]
 
     def collate(self, indices: Indices) -> Batch:
-        """Return the padded pieces, and ``positions`` and ``labels`` (both int64, ``(m,)``).
+        """Return the padded tokens, and ``positions`` and ``labels`` (both int64, ``(m,)``).
 
         A position is a place in the flattened (b * l) batch.
         """

@@ -54,7 +54,7 @@ class TextExamples(EncodedExamples):
     """Texts or pairs with one label each."""
 
     def collate(self, indices: Indices) -> Batch:
-        """Return the padded pieces, the token types of pairs, and ``labels``, int64, ``(b,)``."""
+        """Return the padded tokens, the token types of pairs, and ``labels``, int64, ``(b,)``."""
         batch = super().collate(indices)
         if "segment_start" in self.store.arrays and self.store.meta["options"]["segment_ids"]:
             batch["token_type_ids"] = self.token_types(indices, batch["attention_mask"])

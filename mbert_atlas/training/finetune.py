@@ -6,38 +6,33 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.tasks.base import save_model
-from mbert_atlas.training import loop
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, store_digest
+from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import Method
+from mbert_atlas.training.prediction import predict
 
 
 def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
-    """Fine-tune, predict, write; an interrupted run goes on from its state, which stays.
+    """Fine-tune, predict, write; an interrupted run resumes from its state, which is kept.
 
     Args:
         job: what to do.
-        methods: what happens beside, see :mod:`mbert_atlas.training.methods`.
+        methods: the training methods, see :mod:`mbert_atlas.training.methods`.
 
     Raises:
         DataError: if the data do not fit the encoder, the task or each other.
         AtlasError: if training is stopped or fails, see :func:`training.loop.train`; if a method
-            trains an encoder that is to stay as it is, or does not fit the task.
+            does not fit the task.
     """
-    if job.trained_layers == "none" and any(method.trains_encoder for method in methods):
-        raise AtlasError(
-            f"{job.description}: no layer of the encoder is trained, but a method is there to "
-            "change it; set trained_layers to others than none or drop the method."
-        )
     run = FinetuningRun(job)
     for method in methods:
         method.prepare(run)
-    # What neither weights nor examples show.
+    # What neither weights nor examples tell.
     settings = [run.model.dropout.p, sorted(job.train_languages or []), job.trained_layers]
-    log = loop.train(
+    log = train(
         run.model,
         run.examples(run.rows),
         run.objective,
@@ -58,7 +53,7 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
 
 def _predict(run: FinetuningRun, name: str) -> pa.Table:
     examples = run.tests[name]
-    outputs = loop.predict(
+    outputs = predict(
         run.model,
         examples,
         run.task.forward,

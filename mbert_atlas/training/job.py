@@ -1,13 +1,14 @@
-"""What a fine-tuning is to do, and its data and model once they are open."""
+"""What a fine-tuning does, and its data and model once they are open."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from mbert_atlas import tasks
@@ -29,7 +30,7 @@ TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
 
 @dataclass(frozen=True)
 class FinetuningJob:
-    """What is to be trained, on what, and where results go.
+    """What is trained, on what, and where the results are written.
 
     Attributes:
         task: name of the task.
@@ -38,16 +39,16 @@ class FinetuningJob:
         evaluate: encoded examples to predict, by the name that goes into ``dataset``.
         optimisation: hyperparameters.
         seed: the run's seed.
-        output_model: gets the encoder in the usual layout and, beside it, the head; none: it is
-            not stored.
+        output_model: folder for the encoder, in the usual layout, and the head; none: they are not
+            stored.
         output_predictions: Parquet file with the predictions of all evaluation sets.
-        state_dir: folder of the resumable state; removed by whoever has accepted the result.
-        head: the classifier.
+        state_dir: folder of the resumable state; the caller removes it once the result is accepted.
+        head: options of the classifier; none: the task's defaults.
         trained_layers: see :func:`train_only`.
-        reinitialised_layers: parts of the encoder that the run's seed draws anew, see
+        reinitialised_layers: parts of the encoder that are re-initialised by the run's seed, see
             :func:`mbert_atlas.encoders.parts.reinitialise`.
-        train_languages: languages to train on; none for all that ``train`` holds.
-        languages: languages to predict, by evaluation set; all where a set is not named.
+        train_languages: languages to train on; none: all of ``train``.
+        languages: languages to predict, by evaluation set; all of a set that is not named.
         description: for progress lines.
     """
 
@@ -60,7 +61,7 @@ class FinetuningJob:
     output_model: Path | None
     output_predictions: Path
     state_dir: Path
-    head: HeadOptions = field(default_factory=HeadOptions)
+    head: HeadOptions | None = None
     trained_layers: TrainedLayers = "all"
     reinitialised_layers: Sequence[str] = ()
     train_languages: Collection[str] | None = None
@@ -75,7 +76,7 @@ class FinetuningRun:
         job: the job.
         task: its task.
         labels: the classes.
-        tests: what is to be predicted of each evaluation set.
+        tests: the examples to predict, by evaluation set.
         store: the training data.
         rows: which of its examples are trained on, int64, shape ``(n,)``.
         model: the encoder with a new head.
@@ -89,7 +90,7 @@ class FinetuningRun:
 
     def __init__(self, job: FinetuningJob) -> None:
         self.job, self.task = job, tasks.get(job.task)
-        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # what tensor cores like
+        self.pad_multiple = 8 if torch.cuda.is_available() else 1  # for tensor cores
         self.store = open_examples(job.train, job.task, job.encoder)
         self.labels: list[str] = self.store.meta["labels"]
         self.tests = {
@@ -97,7 +98,8 @@ class FinetuningRun:
             for name, path in job.evaluate.items()
         }
         self.rows = _rows_of(self.task.targets(self.store), job.train_languages, job.train)
-        self.model = new_model(job.encoder, self.task, self.labels, job.head, job.seed)
+        head = job.head or self.task.head_options()
+        self.model = new_model(job.encoder, self.task, self.labels, head, job.seed)
         seed = derive_seed(job.seed, "reinitialised layers")
         reinitialise(self.model.encoder, job.reinitialised_layers, seed)
         train_only(self.model.encoder, job.trained_layers)
@@ -114,7 +116,7 @@ class FinetuningRun:
             DataError: if they do not fit the encoder or the training data, or a language has none.
         """
         store = open_examples(path, self.job.task, self.job.encoder)
-        # More labels at the end are tags that the model never gives, such as CoNLL-2003's MISC.
+        # More labels at the end are tags that the model never predicts, such as CoNLL-2003's MISC.
         if store.meta["labels"][: len(self.labels)] != self.labels:
             raise DataError(
                 path,
@@ -136,7 +138,7 @@ def new_model(
 
 
 def train_only(encoder: Any, layers: TrainedLayers) -> None:
-    """Keep an encoder as it is but for some layers; its dropout stays on in training.
+    """Freeze an encoder except for some layers; its dropout stays on in training.
 
     Args:
         encoder: an encoder of BERT's kind.
@@ -170,7 +172,7 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
             path,
             "meta.json, key tokenizer",
             f"the examples were not encoded by the tokenizer of {encoder}",
-            "encode them anew",
+            "encode them again",
         )
     longest = int(store.ragged("input_ids").lengths.max())
     positions = read_json(encoder / "config.json")["max_position_embeddings"]
@@ -178,27 +180,26 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
         raise DataError(
             path,
             "max_length",
-            f"an example has {longest} pieces, but {encoder} takes {positions} at most",
+            f"an example has {longest} subwords, but {encoder} takes {positions} at most",
             "encode with a smaller max_length",
         )
     return store
 
 
 def store_digest(path: Path) -> str:
-    """Return what tells a store's examples, labels and options from others'."""
-    told_by = ("input_ids.", "labels.", "heads.", "segment_start.", "split.", "meta.")
-    files = (file for file in sorted(path.iterdir()) if file.name.startswith(told_by))
+    """Return a digest of a store's examples, labels and options."""
+    parts = ("input_ids.", "labels.", "heads.", "segment_start.", "split.", "meta.")
+    files = (file for file in sorted(path.iterdir()) if file.name.startswith(parts))
     return "".join(map(sha256_of, files))
 
 
 def _rows_of(
-    found: np.ndarray[tuple[int], np.dtype[np.str_]],
-    languages: Collection[str] | None,
-    path: Path,
+    targets: npt.NDArray[np.str_], languages: Collection[str] | None, path: Path
 ) -> Indices:
+    """Return the examples in some languages, or all; ``targets`` has the language of each."""
     if languages is None:
-        return np.arange(len(found), dtype=np.int64)
-    missing = sorted(set(languages) - set(found.tolist()))
+        return np.arange(len(targets), dtype=np.int64)
+    missing = sorted(set(languages) - set(targets.tolist()))
     if missing:
         raise DataError(
             path,
@@ -206,4 +207,4 @@ def _rows_of(
             "there are no examples of this language",
             "add it to the dataset or drop it from the run",
         )
-    return np.flatnonzero(np.isin(found, list(languages)))
+    return np.flatnonzero(np.isin(targets, list(languages)))

@@ -1,10 +1,10 @@
-"""What a run does beside learning its task: one protocol for all of it."""
+"""What a run does besides learning its task: one protocol for all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 
@@ -13,52 +13,66 @@ from mbert_atlas.training.job import FinetuningRun
 
 
 class Method:
-    """What a run does beside learning its task; every step does nothing unless a subclass fills it.
+    """What a run does besides learning its task; each hook does nothing unless it is overridden.
 
     :func:`training.finetune.finetune` calls :meth:`prepare`, :func:`training.loop.train` the rest.
-    :mod:`mbert_atlas.training.methods` lists the subclasses.
+    :mod:`mbert_atlas.training.methods` registers the subclasses.
 
     Attributes:
-        trains_encoder: the method is pointless while the encoder stays as it is.
-        fingerprint: what tells its data and hyperparameters from others'; a saved state is only
-            continued by a run with the same.
-        state: JSON value that is saved with the state of the loop and put back from there.
+        fingerprint: identifies its data and hyperparameters; a saved state is only resumed by a run
+            with the same.
+        state: JSON value that is saved and restored with the state of the loop.
     """
 
-    trains_encoder: ClassVar[bool] = False
     fingerprint: str = ""
     state: Any = None
 
+    @classmethod
+    def of_run(
+        cls,
+        options: Mapping[str, Any],
+        specification: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+    ) -> Method:
+        """Return the method of a run.
+
+        Args:
+            options: its hyperparameters, as plain values.
+            specification: see :class:`mbert_atlas.plan.runs.Run`.
+            inputs: the run's files by name, those of the method's options among them.
+        """
+        raise NotImplementedError
+
     def files(self) -> Iterable[Path]:
-        """Return files in the state folder that ``state`` refers to; none is written twice."""
+        """Return the files in the state folder that ``state`` refers to; none is rewritten."""
         return ()
 
     def prepare(self, run: FinetuningRun) -> None:
         """Open and check the data; the model, objective and rows of the run may be changed."""
 
     def start(self, model: Any) -> None:
-        """Begin, the model being in evaluation mode; not called if a saved state is continued."""
+        """Begin, the model being in evaluation mode; not called if a saved state is resumed."""
 
     def start_epoch(self, epoch: int, model: Any) -> None:
-        """Begin an epoch (from 0); not called where a run goes on inside it.
+        """Begin an epoch (from 0); not called where a run resumes inside it.
 
-        What happens to the model must depend on the number and on the model alone: after an
-        interruption it is done again.
+        What happens to the model must depend on the number and the model alone: after an
+        interruption it is repeated.
         """
 
     def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor | None:
         """Back-propagate a loss once per step (from 0), after the task's; return it, detached.
 
-        What is drawn must depend on nothing but the number of the step. Torch's generator is the
-        step's, as the task has left it.
+        Samples must depend on nothing but the number of the step. Torch's generator is the step's,
+        as the task has left it.
         """
         return None
 
     def end_epoch(self, epoch: int, model: Any) -> None:
         """End an epoch (from 0), the model being in evaluation mode.
 
-        After an interruption this may come for the same epoch again, ``state`` being what it was.
+        After an interruption this may be repeated for the same epoch, with the same ``state``.
         """
 
     def finish(self, model: Any, log: TrainingLog) -> None:
-        """End training, before predictions; what is worth telling goes into the log."""
+        """End training, before predictions; results of interest go into the log."""

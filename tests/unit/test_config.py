@@ -14,9 +14,9 @@ from referencing.jsonschema import DRAFT202012
 
 from mbert_atlas import papers
 from mbert_atlas.config.documentation import documented, write
+from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.merging import merge
 from mbert_atlas.config.reading import BASE
-from mbert_atlas.config.training import Finetuning
 from mbert_atlas.errors import DataError
 
 PAPERS = papers.names()

@@ -1,5 +1,6 @@
 """The code fingerprint follows names; words about the code and neighbours do not count."""
 
+import inspect
 import re
 import runpy
 import sys
@@ -301,7 +302,14 @@ def main(folder):
 """
 
 
-@pytest.mark.parametrize(("script", "roots"), [(READ, []), (FINETUNE, [])], ids=["read", "train"])
+ROOTS = ["encoding:ENCODINGS[tagging]", "tasks:TASKS[tagging]", "training.methods:METHODS[]"]
+
+
+@pytest.mark.parametrize(
+    ("script", "roots"),
+    [(READ, []), (FINETUNE, [f"mbert_atlas.{root}" for root in ROOTS])],
+    ids=["read", "train"],
+)
 def test_what_runs_is_what_counts(tmp_path, script, roots):
     if script == FINETUNE:
         make_encoder(tmp_path, make_tokenizer(tmp_path))
@@ -321,6 +329,7 @@ def test_what_runs_is_what_counts(tmp_path, script, roots):
         f"{module}:{code.co_qualname.partition('.')[0]}"
         for module, code in codes
         if code.co_filename.startswith(str(ROOT / "mbert_atlas"))
+        and code.co_flags & inspect.CO_OPTIMIZED  # not what runs on import
         and module.removeprefix("mbert_atlas.") not in ("errors", "progress", "registry")
         and not code.co_qualname.startswith("<")
     }

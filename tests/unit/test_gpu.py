@@ -31,7 +31,8 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model
-from mbert_atlas.training.loop import predict, train
+from mbert_atlas.training.loop import train
+from mbert_atlas.training.prediction import predict
 from mbert_atlas.training.pretraining import pretrain
 
 pytestmark = [

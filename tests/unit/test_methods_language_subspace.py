@@ -11,7 +11,8 @@ import torch
 from tiny_models import NLI_LABELS, finetuned, nli_table, tagging_job
 
 from mbert_atlas.arrays import save_arrays
-from mbert_atlas.config.training import HeadOptions, LanguageSubspace
+from mbert_atlas.config.methods.language_subspace import LanguageSubspace
+from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError

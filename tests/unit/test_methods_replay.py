@@ -16,7 +16,8 @@ from tiny_models import NLI_LABELS, finetuned, nli_table
 from toy_representations import WORDS, corrected_adjustment, toy_encoder, toy_pairs
 
 from mbert_atlas.arrays import load_arrays, save_arrays
-from mbert_atlas.config.training import Adjustment, Optimisation, Replay
+from mbert_atlas.config.methods.replay import Replay
+from mbert_atlas.config.training import Adjustment, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError

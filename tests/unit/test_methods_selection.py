@@ -27,7 +27,8 @@ from tiny_models import (
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
-from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
+from mbert_atlas.config.methods.selection import Selection
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
@@ -37,9 +38,9 @@ from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.job import new_model
-from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import selection as selection_module
 from mbert_atlas.training.methods.selection import BestEpoch
+from mbert_atlas.training.prediction import predict
 
 
 @pytest.fixture

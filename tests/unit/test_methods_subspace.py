@@ -14,7 +14,9 @@ from tiny_models import TAGS, finetuned, sentence_table, tagging_job
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays, save_arrays
-from mbert_atlas.config.training import HeadOptions, Optimisation, Selection, Subspace
+from mbert_atlas.config.methods.selection import Selection
+from mbert_atlas.config.methods.subspace import Subspace
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
@@ -22,10 +24,10 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.tasks import load_model
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun
-from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import methods_of
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.subspace import Projection, projection
+from mbert_atlas.training.prediction import predict
 
 DIMS, LAYERS = 16, 3
 Floats = npt.NDArray[np.float64]

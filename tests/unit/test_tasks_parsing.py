@@ -16,7 +16,8 @@ from mbert_atlas.analysis.scores import prediction_scores
 from mbert_atlas.analysis.trees import attachment_counts
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
-from mbert_atlas.config.training import HeadOptions, Optimisation, Selection
+from mbert_atlas.config.methods.selection import Selection
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding import encode
@@ -31,8 +32,9 @@ from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.base import save_model
 from mbert_atlas.tasks.parsing import BiaffineHead, DependencyParsing
 from mbert_atlas.training.job import new_model, store_digest
-from mbert_atlas.training.loop import parameter_groups, predict
+from mbert_atlas.training.loop import parameter_groups
 from mbert_atlas.training.methods.selection import BestEpoch
+from mbert_atlas.training.prediction import predict
 
 TASK = DependencyParsing()
 FORMS = [["dogs", "sees", "a", "cat"], ["\u200b", "cats"], ["the", "dog"]]

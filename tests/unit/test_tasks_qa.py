@@ -29,7 +29,7 @@ from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import EncoderWithHead
 from mbert_atlas.tasks.qa import SpanCrossEntropy, best_spans
 from mbert_atlas.training.job import store_digest
-from mbert_atlas.training.loop import predict
+from mbert_atlas.training.prediction import predict
 
 TASK = tasks.get("qa")
 LETTERS = "abcéижщкाि्हनद"  # Latin, Cyrillic, Devanagari with its signs

@@ -28,8 +28,9 @@ from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training import loop
 from mbert_atlas.training.job import new_model
-from mbert_atlas.training.loop import parameter_groups, predict, train
+from mbert_atlas.training.loop import parameter_groups, train
 from mbert_atlas.training.method import Method
+from mbert_atlas.training.prediction import predict
 
 LENGTHS = st.lists(st.integers(1, 200), min_size=1, max_size=300).map(np.array)
 

@@ -29,7 +29,8 @@ from tiny_models import (
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
-from mbert_atlas.config.training import Finetuning, HeadOptions, Optimisation
+from mbert_atlas.config.finetuning import Finetuning
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
@@ -38,10 +39,10 @@ from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TAGGED_SENTE
 from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model, train_only
-from mbert_atlas.training.loop import predict
 from mbert_atlas.training.methods import METHODS, methods_of
+from mbert_atlas.training.methods.confusion import LanguageUnlearning
 from mbert_atlas.training.methods.selection import BestEpoch
-from mbert_atlas.training.methods.unlearning import LanguageUnlearning
+from mbert_atlas.training.prediction import predict
 
 
 def test_the_batch_hardly_changes_a_prediction(tmp_path):

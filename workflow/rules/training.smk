@@ -21,7 +21,7 @@ rule encode_examples:
     params:
         encoding=lambda wildcards: plan.config.encodings[wildcards.encoding].model_dump(mode="json"),
         languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
-        code=plan.code("encode_examples"),
+        code=lambda wildcards: plan.encoding_code(wildcards.encoding),
     script:
         "../scripts/encode_examples.py"
 

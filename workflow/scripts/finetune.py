@@ -4,7 +4,8 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.config.training import HeadOptions, Optimisation
+    from mbert_atlas import tasks
+    from mbert_atlas.config.training import Optimisation
     from mbert_atlas.training.finetune import finetune
     from mbert_atlas.training.job import FinetuningJob
     from mbert_atlas.training.methods import methods_of
@@ -15,11 +16,12 @@ def main(snakemake):
         from mbert_atlas.plan.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
+    task = tasks.get(specification["encoding"]["task"])
     tests = [Path(path) for path in files.pop("evaluate")]
     inputs = {name: Path(path) for name, path in files.items()}
     model = snakemake.output.get("model")  # draws of a search have none
     job = FinetuningJob(
-        task=specification["encoding"]["task"],
+        task=task.name,
         encoder=inputs.pop("encoder"),
         train=inputs.pop("train"),
         evaluate={path.name: path for path in tests},
@@ -28,7 +30,7 @@ def main(snakemake):
         output_model=Path(model) if model else None,
         output_predictions=Path(snakemake.output.predictions),
         state_dir=Path(snakemake.params.state),
-        head=HeadOptions(**hyperparameters["head"]),
+        head=task.head_options(**hyperparameters["head"]),
         trained_layers=hyperparameters["trained_layers"],
         reinitialised_layers=hyperparameters["reinitialised_layers"],
         train_languages=specification.get("train_languages"),

@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.checks import check_language, datasets_of, finetuning_families
 from mbert_atlas.config.mistakes import Mistake, check_name
+from mbert_atlas.config.references import check_language, datasets_of, finetuning_families
 from mbert_atlas.config.static_vectors import PairClassifier
 
 Size = Literal["200k", "1000k"]

@@ -24,8 +24,8 @@ from mbert_atlas.encoders.upper_layers import last_states, remember
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.representations.language_means import mean_difference
 from mbert_atlas.schemas import SHIFTED_SCORES
-from mbert_atlas.training import loop
 from mbert_atlas.training.job import open_examples
+from mbert_atlas.training.prediction import predict
 
 
 def classify_shifted(
@@ -73,7 +73,7 @@ def classify_shifted(
                     f"{path}: no examples in {code}; add the language to {name} or drop it."
                 )
             vector = mean_difference(stored_means, protocol, code, target)[layer]
-            predicted = loop.predict(
+            predicted = predict(
                 model,
                 tasks.get(task).examples(store, rows),
                 partial(shifted_classes, layer=layer, vector=vector, weights=weights),

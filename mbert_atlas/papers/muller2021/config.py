@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel, Protocol
-from mbert_atlas.config.checks import check_family_language, check_language, finetuning_families
 from mbert_atlas.config.mistakes import Mistake, check_name
+from mbert_atlas.config.references import check_family_language, check_language, finetuning_families
 
 TaskName = Literal["parsing", "pos", "ner"]
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]

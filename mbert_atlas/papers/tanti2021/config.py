@@ -7,10 +7,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.checks import check_language_data, finetuning_families
 from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.probing import Probe
+from mbert_atlas.config.references import check_language_data, finetuning_families
 
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
 

@@ -13,7 +13,7 @@ from mbert_atlas.analysis.scores import ALL_LANGUAGES, prediction_scores
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.training import Selection
+from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.files import read_json
 
@@ -157,7 +157,7 @@ def count_examples(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     Args:
         cells: a token store each. Its part is the ``condition``, unless the store has splits.
             ``selection`` among the facts splits training data, see
-            :class:`mbert_atlas.config.training.Selection`; the held-out part is ``val``.
+            :class:`mbert_atlas.config.methods.selection.Selection`; the held-out part is ``val``.
             ``languages`` among the facts limits what counts.
     """
     counts: Counter[tuple[str, str]] = Counter()

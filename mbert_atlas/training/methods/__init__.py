@@ -1,64 +1,40 @@
-"""What a fine-tuning may do beside learning its task.
+"""The training methods: what a fine-tuning does besides learning its task.
 
-A method is a class in a module of its own and an entry here; what data it needs, `method_inputs` in
-``workflow/rules/paths.smk`` says. Nothing else knows it by name.
+A method is a subclass of ``Method`` in a module here, registered below, and its options in the
+module of the same name in :mod:`mbert_atlas.config.methods`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.config.training import (
-    Adjustment,
-    LanguageConfusion,
-    LanguageSubspace,
-    Replay,
-    Selection,
-    Subspace,
-)
+from mbert_atlas.registry import Registry
 from mbert_atlas.training.method import Method
-from mbert_atlas.training.methods.language_subspace import LanguagePreservation
-from mbert_atlas.training.methods.replay import AlignmentReplay
-from mbert_atlas.training.methods.selection import BestEpoch
-from mbert_atlas.training.methods.subspace import Projection
-from mbert_atlas.training.methods.unlearning import LanguageUnlearning
 
-_Values = Mapping[str, Any]
-METHODS: dict[str, Callable[[_Values, _Values, Mapping[str, Path]], Method]] = {
-    # First, as it takes examples away, which the others count.
-    "selection": lambda own, run, inputs: BestEpoch(Selection(**own), inputs.get("development")),
-    "replay": lambda own, run, inputs: AlignmentReplay(
-        Replay(**own),
-        Adjustment(**run["replay"]["hyperparameters"]),
-        inputs["replay_pairs"],
-        inputs["replay_encoder"],
-    ),
-    "confusion": lambda own, run, inputs: LanguageUnlearning(
-        LanguageConfusion(**own), inputs["confusion_texts"]
-    ),
-    "language_subspace": lambda own, run, inputs: LanguagePreservation(
-        LanguageSubspace(**own), inputs["language_directions"]
-    ),
-    "subspace": lambda own, run, inputs: Projection(Subspace(**own), inputs["language_directions"]),
-}
-"""How each is made, by the key of its own hyperparameters, from these, the run's specification and
-its input files; in the order in which they are prepared and add their gradients."""
+METHODS = Registry(
+    "training method",
+    {
+        # First, as it takes examples away, which the others count.
+        "selection": "training.methods.selection:BestEpoch",
+        "replay": "training.methods.replay:AlignmentReplay",
+        "confusion": "training.methods.confusion:LanguageUnlearning",
+        "language_subspace": "training.methods.language_subspace:LanguagePreservation",
+        "subspace": "training.methods.subspace:Projection",
+    },
+)
+"""By the key of their options, in the order in which they are prepared and add gradients."""
 
 
 def methods_of(
-    hyperparameters: _Values, specification: _Values, inputs: Mapping[str, Path]
+    hyperparameters: Mapping[str, Any],
+    specification: Mapping[str, Any],
+    inputs: Mapping[str, Path],
 ) -> list[Method]:
-    """Return the methods of a run: those whose hyperparameters are given.
-
-    Args:
-        hyperparameters: of the run, as plain values.
-        specification: see :class:`mbert_atlas.plan.runs.Run`.
-        inputs: files and folders that methods need, by name.
-    """
+    """Return the methods of a run; arguments as of :meth:`Method.of_run`."""
     return [
-        make(hyperparameters[key], specification, inputs)
-        for key, make in METHODS.items()
-        if hyperparameters[key] is not None
+        METHODS.load(key).of_run(hyperparameters[key], specification, inputs)
+        for key in METHODS
+        if key in hyperparameters
     ]

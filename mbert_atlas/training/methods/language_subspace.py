@@ -1,12 +1,12 @@
-"""L-DAR: hold what tells languages apart while a task is learnt (Liang et al. 2021, appendix B).
+"""L-DAR: preserve directions that identify languages in fine-tuning (Liang et al. 2021, app. B).
 
-Beside the task's loss, alpha ||W (E Q - E' Q)||: how far labelled pieces move from the original
+Added to the task's loss, alpha ||W (E Q - E' Q)||: how far labelled subwords move from the original
 encoder in the first DensRay directions Q of each hidden layer, weighted by their eigenvalues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,12 @@ from torch import nn
 from transformers import AutoModel
 
 from mbert_atlas.arrays import Ragged, load_arrays, offsets_of
-from mbert_atlas.config.training import LanguageSubspace
+from mbert_atlas.config.methods.language_subspace import LanguageSubspace
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.hooks import Change, Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.tags import NO_LABEL
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.interfaces import Batch, Objective
@@ -32,9 +32,9 @@ from mbert_atlas.training.method import Method
 
 
 class LanguagePreservation(Method):
-    """The penalty on moves in the directions that tell languages apart.
+    """The penalty on movement in the directions that identify languages.
 
-    Where the original encoder has its pieces is computed once, before training.
+    The projections of the original encoder's subwords are computed once, before training.
 
     Args:
         subspace: directions, layers and weight.
@@ -42,36 +42,38 @@ class LanguagePreservation(Method):
             and ``densray_values``.
     """
 
-    trains_encoder = True
-
     def __init__(self, subspace: LanguageSubspace, directions: Path) -> None:
         self._subspace, self._path = subspace, directions
 
+    @classmethod
+    def of_run(
+        cls,
+        options: Mapping[str, Any],
+        specification: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+    ) -> LanguagePreservation:
+        """Return the method of a run."""
+        return cls(LanguageSubspace(**options), inputs["language_directions"])
+
     def prepare(self, run: FinetuningRun) -> None:
-        """Compute the original's places and add the penalty to the run's loss.
+        """Compute the original's projections and add the penalty to the run's loss.
 
         Raises:
-            AtlasError: if the task has no labelled pieces.
             DataError: if the directions are not of such an encoder.
         """
-        if run.task.unit != "token":
-            raise AtlasError(
-                f"{run.job.description}: languages are held at labelled pieces, and texts have "
-                "none; tag words or drop language_subspace."
-            )
         if not self._subspace.dropout:
             for module in run.model.modules():
                 if isinstance(module, nn.Dropout):
                     module.p = 0.0
         layers = list(range(self._subspace.first_layer, self._subspace.last_layer + 1))
         weighted = torch.from_numpy(self._weighted(run.model.encoder.config.hidden_size, layers))
-        places = self._places(run, layers, weighted)
-        run.objective = Held(run.objective, layers, weighted, places, self._subspace.weight)
+        original = self._original(run, layers, weighted)
+        run.objective = Preserving(run.objective, layers, weighted, original, self._subspace.weight)
         digest = sha256_of(self._path / "densray_basis.npy")
         self.fingerprint = f"subspace {digest} {self._subspace.model_dump_json()}"
 
     def _weighted(self, dims: int, layers: Sequence[int]) -> npt.NDArray[np.float32]:
-        """Return each layer's first directions times their share of the eigenvalues."""
+        """Return each layer's first directions times their fraction of the eigenvalues."""
         stored = load_arrays(self._path)
         basis, values = stored.dense("densray_basis"), stored.dense("densray_values")
         if basis.shape[1] != dims or not set(layers) <= set(range(len(basis))):
@@ -87,35 +89,36 @@ class LanguagePreservation(Method):
         weighted = basis[layers, :, : self._subspace.dims] * shares[:, None]
         return np.ascontiguousarray(weighted, dtype=np.float32)
 
-    def _places(self, run: FinetuningRun, layers: Sequence[int], weighted: torch.Tensor) -> Ragged:
-        """Return where the original has the labelled pieces of each row of the training data.
+    def _original(
+        self, run: FinetuningRun, layers: Sequence[int], weighted: torch.Tensor
+    ) -> Ragged:
+        """Return the original's projections of the labelled subwords of the training data.
 
-        Float16, shape ``(pieces, layers, dims)``; rows that are not trained on are empty.
+        Float16, shape ``(subwords, layers, dims)``; rows that are not trained on are empty.
         """
         ids, labels = run.store.ragged("input_ids"), run.store.ragged("labels")
         counts = np.zeros(len(ids), dtype=np.int64)
         is_labelled = labels.values != NO_LABEL
         counts[run.rows] = np.add.reduceat(is_labelled, labels.offsets[:-1])[run.rows]
         offsets = offsets_of(counts)
-        found = np.empty((offsets[-1], len(layers), weighted.shape[2]), dtype=np.float16)
-        original = self._original(run).to(PartialState().device)
+        projections = np.empty((offsets[-1], len(layers), weighted.shape[2]), dtype=np.float16)
         for batch in iterate_hidden_states(
-            original,
+            self._reference_model(run).to(PartialState().device),
             ids,
             layers=layers,
             rows=run.rows,
             precision=run.job.optimisation.precision,
-            description=f"{run.job.description}, the original's places",
+            description=f"{run.job.description}, the original encoder",
         ):
-            chosen = labels.padded(batch.rows, NO_LABEL) != NO_LABEL
-            row, column = (torch.from_numpy(part) for part in np.nonzero(chosen))
-            place = np.concatenate([np.arange(offsets[n], offsets[n + 1]) for n in batch.rows])
+            labelled = labels.padded(batch.rows, NO_LABEL) != NO_LABEL
+            row, column = (torch.from_numpy(part) for part in np.nonzero(labelled))
+            places = np.concatenate([np.arange(offsets[n], offsets[n + 1]) for n in batch.rows])
             for number, state in enumerate(batch.layers):
                 vectors = state[row, column].float() @ weighted[number].to(state.device)
-                found[place, number] = vectors.cpu().numpy()
-        return Ragged(found, offsets)
+                projections[places, number] = vectors.cpu().numpy()
+        return Ragged(projections, offsets)
 
-    def _original(self, run: FinetuningRun) -> nn.Module:
+    def _reference_model(self, run: FinetuningRun) -> nn.Module:
         model = load_encoder(run.job.encoder)
         if self._subspace.reference == "pretrained":
             return model
@@ -124,14 +127,14 @@ class LanguagePreservation(Method):
             return AutoModel.from_config(model.config)  # type: ignore[no-untyped-call,no-any-return]
 
 
-class Held:
-    """A loss, and the weighted distance of labelled pieces from where the original has them.
+class Preserving:
+    """A loss plus the weighted distance of labelled subwords from the original encoder's.
 
     Args:
-        objective: the task's loss, a mean over labelled pieces.
-        layers: hidden states that are held.
+        objective: the task's loss, a mean over labelled subwords.
+        layers: hidden states that are preserved.
         weighted: weighted directions, float32, shape ``(layers, dims, d)``.
-        places: the original's, see :class:`LanguagePreservation`.
+        original: projections under the original encoder, float16, shape ``(subwords, layers, d)``.
         factor: alpha.
     """
 
@@ -140,14 +143,14 @@ class Held:
         objective: Objective,
         layers: Sequence[int],
         weighted: torch.Tensor,
-        places: Ragged,
+        original: Ragged,
         factor: float,
     ) -> None:
         self.objective, self.layers, self.factor = objective, layers, factor
-        self.weighted, self.places = weighted, places
+        self.weighted, self.original = weighted, original
 
     def weight(self, batch: Batch) -> float:
-        """Return the loss's own normaliser."""
+        """Return the normaliser of the task's loss."""
         return self.objective.weight(batch)
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
@@ -158,12 +161,13 @@ class Held:
             loss = self.objective.loss(model, batch, step_weight)
         device = loss.device
         self.weighted = self.weighted.to(device)
-        places = torch.from_numpy(self.places.take(batch["rows"].cpu().numpy()).values).to(device)
+        original = torch.from_numpy(self.original.take(batch["rows"].cpu().numpy()).values)
+        original = original.to(device)
         distance = torch.zeros((), device=device)
         with torch.autocast(device.type, enabled=False):
             for number, layer in enumerate(self.layers):
                 vectors = states[layer].flatten(0, 1)[batch["positions"]].float()
-                moved = vectors @ self.weighted[number] - places[:, number].float()
+                moved = vectors @ self.weighted[number] - original[:, number].float()
                 distance = distance + torch.linalg.vector_norm(moved, dim=1).sum()
         return loss + self.factor * distance / step_weight
 

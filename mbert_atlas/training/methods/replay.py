@@ -1,20 +1,20 @@
 """Alignment replay: continual learning during fine-tuning (Efimov et al. 2022, Eq. 2).
 
-The loss of a step is the task's plus ``alpha`` times that of Eq. 1 on a few sentences drawn anew;
-both are computed with the encoder that is being fine-tuned. The authors tuned ``alpha`` for means
-over pairs and dims. Where the adjustment takes the sums of Eq. 1, these are divided by the draw's
-pairs times the dims, so that ``alpha`` weighs the pull as theirs does and both terms keep the
-balance of Eq. 1: ``alpha`` of Eq. 2 is ``alpha / (pairs * dims)``. On bare sums it would weigh
-some hundred pairs times 768 dims more than what was tuned. Eq. 1's f0 stays the original encoder
-under both protocols, although fine-tuning starts from the adjusted one: the paper defines f0 so,
-Eq. 2 takes Eq. 1 as it is, and the authors' code does it. Held to the adjusted encoder instead,
-English would be drawn to another place than during the adjustment.
+The loss of a step is the task's plus ``alpha`` times that of Eq. 1 on a few newly sampled
+sentences; both are computed with the encoder that is being fine-tuned. The authors tuned ``alpha``
+for means over pairs and dims. Where the adjustment takes the sums of Eq. 1, these are divided by
+the sample's pairs times the dims, so that ``alpha`` weighs the distance of aligned words as theirs
+does and both terms keep the balance of Eq. 1: ``alpha`` of Eq. 2 is ``alpha / (pairs * dims)``. On
+bare sums it would weigh some hundred pairs times 768 dims more than what was tuned. Eq. 1's f0 is
+the original encoder under both protocols, although fine-tuning starts from the adjusted one: the
+paper defines f0 so, Eq. 2 takes Eq. 1 as it is, and so does the authors' code. Regularised towards
+the adjusted encoder instead, English would move elsewhere than during the adjustment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from mbert_atlas.config.training import Adjustment, Replay
+from mbert_atlas.config.methods.replay import Replay
+from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.pooling import Aggregation
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
@@ -41,25 +42,24 @@ from mbert_atlas.training.method import Method
 
 
 class AlignmentReplay(Method):
-    """Eq. 1 on sentences drawn for each step.
+    """Eq. 1 on sentences sampled for each step.
 
-    The draw depends on the seed and the number of the step alone, so that a resumed run draws as
-    an uninterrupted one. Dropout is the adjustment's: as the model in training mode has it
-    (published), or none (corrected), where the forward pass runs with the encoder in evaluation
-    mode; the task's own forward pass keeps its dropout.
+    The sample depends on the seed and the number of the step alone, so that it is the same in a
+    resumed run. Dropout is the adjustment's: as the model in training mode has it (published), or
+    none (corrected), where the forward pass runs with the encoder in evaluation mode; the task's
+    forward pass keeps its dropout.
 
     Attributes:
-        examples: the adjustment's sample, with the original's vectors if there is a regulariser.
+        examples: the adjustment's sentences, with the original's vectors if there is a regulariser.
         seed: seed of the run, and of the adjustment before it.
 
     Args:
         replay: how many sentences and how they are weighted.
-        adjustment: the adjustment whose sentences come again, in its terms.
+        adjustment: the adjustment whose sentences are used again.
         store: token store of its bitext.
         encoder: folder of the original encoder, the one before adjustment.
     """
 
-    trains_encoder = True
     examples: AlignedSentences
     seed: int
 
@@ -68,8 +68,20 @@ class AlignmentReplay(Method):
         self._store, self._encoder = store, encoder
         self._precision: Precision = "auto"
 
+    @classmethod
+    def of_run(
+        cls,
+        options: Mapping[str, Any],
+        specification: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+    ) -> AlignmentReplay:
+        """Return the method of a run."""
+        adjustment = Adjustment(**specification["replay"]["hyperparameters"])
+        files = inputs["replay_pairs"], inputs["replay_encoder"]
+        return cls(Replay(**options), adjustment, *files)
+
     def prepare(self, run: FinetuningRun) -> None:
-        """Open the sample; the original's vectors are made unless a killed run left them.
+        """Open the sample; the original's vectors are computed unless a killed run left them.
 
         Raises:
             DataError: if the store is not usable or not of the encoder's tokenizer, or the sample
@@ -79,8 +91,8 @@ class AlignmentReplay(Method):
             raise DataError(
                 run.job.encoder,
                 "tokenizer.json",
-                f"not the tokenizer of {self._encoder}, whose alignment is to be replayed",
-                "fine-tune the encoder that was adjusted, or replay its own adjustment",
+                f"not the tokenizer of {self._encoder}, whose alignment is replayed",
+                "fine-tune the encoder that was adjusted, or replay another adjustment",
             )
         self.seed, self._precision = run.job.seed, run.job.optimisation.precision
         sample = open_sample(
@@ -90,13 +102,13 @@ class AlignmentReplay(Method):
         settings = self._replay.model_dump_json()
         self.fingerprint = f"replay {sample.fingerprint} {settings} {self.seed}"
 
-    def draw(self, step: int) -> npt.NDArray[np.int64]:
-        """Return the sentences of a step, int64, drawn with replacement."""
+    def sample(self, step: int) -> npt.NDArray[np.int64]:
+        """Return the sentences of a step, int64, sampled with replacement."""
         random = generator(self.seed, "replay", step)
         return random.integers(0, len(self.examples), size=self._replay.sentences)
 
     def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
-        """Return the tensors of drawn sentences, weighted as one step of their own."""
+        """Return the tensors of sampled sentences, weighted as one separate step."""
         batch, dims = self.examples.collate(indices), self.examples.hidden_size
         pairs, tokens = self.examples.pair_counts[indices], self.examples.start.lengths[indices]
         is_mean = self._adjustment.reduction == "mean"
@@ -111,18 +123,18 @@ class AlignmentReplay(Method):
         """Return the loss to add to a step's.
 
         Returns:
-            ``alpha * pull + regulariser``, or ``alpha`` times both; float32 scalar with gradient.
+            ``alpha * distance + regulariser``, or ``alpha`` times both; float32 scalar.
         """
         device = next(encoder.parameters()).device
-        batch = {name: tensor.to(device) for name, tensor in self.collate(self.draw(step)).items()}
+        batch = {
+            name: tensor.to(device) for name, tensor in self.collate(self.sample(step)).items()
+        }
         aggregation: Aggregation = self._adjustment.aggregation
-        if self._adjustment.dropout_in_training:
-            pull, regulariser = alignment_terms(encoder, batch, aggregation)
-        else:
-            with _evaluation_mode(encoder):
-                pull, regulariser = alignment_terms(encoder, batch, aggregation)
+        drops = self._adjustment.dropout_in_training
+        with nullcontext() if drops else _evaluation_mode(encoder):
+            distance, regulariser = alignment_terms(encoder, batch, aggregation)
         alpha = self._replay.alpha
-        return alpha * pull + (alpha if self._replay.scope == "both" else 1.0) * regulariser
+        return alpha * distance + (alpha if self._replay.scope == "both" else 1.0) * regulariser
 
     def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor:
         """Back-propagate the loss of a step."""
@@ -132,13 +144,13 @@ class AlignmentReplay(Method):
         return loss.detach()
 
     def finish(self, model: Any, log: TrainingLog) -> None:
-        """Close the file of the original's vectors, which lies in the state's folder."""
+        """Close the file of the original's vectors, which is in the state's folder."""
         self.examples.reference = None
 
 
 @contextmanager
 def _evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Switch dropout off for a while; gradients flow as before."""
+    """Switch dropout off temporarily; gradients flow as before."""
     modes = {part: part.training for part in module.modules()}
     module.eval()
     try:

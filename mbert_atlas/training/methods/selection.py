@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from mbert_atlas.config.training import Selection
+from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.corpora.samples import held_out
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path, read_json
-from mbert_atlas.tasks.base import Task
-from mbert_atlas.tasks.parsing import DependencyParsing
-from mbert_atlas.tasks.tagging import Tagging
-from mbert_atlas.tasks.text_classification import TextClassification
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun, store_digest
-from mbert_atlas.training.loop import predict, writing_weights
 from mbert_atlas.training.method import Method
+from mbert_atlas.training.prediction import predict
+from mbert_atlas.training.states import writing_weights
 
 _logger = logging.getLogger(__name__)
 
@@ -32,16 +30,16 @@ _logger = logging.getLogger(__name__)
 class BestEpoch(Method):
     """Scores a model before training and after each epoch, and keeps the weights of the best.
 
-    Either a share of every language's training examples is held out for it, or a development set
-    is given. In ``epochs`` in the state's folder lie the trainable weights of the best epoch so
-    far, and of those that were the best when the loop's states were saved: a run that is resumed
-    starts there.
+    Either part of every language's training examples is held out for it, or a development set is
+    given. The folder ``epochs`` in the state's folder holds the trainable weights of the best epoch
+    so far, and of those that were the best when the loop's states were saved, where a resumed run
+    starts.
 
     Attributes:
         state: score by epoch, 0 to 1; the first is that of the model before training.
 
     Args:
-        selection: metric and share.
+        selection: metric and fraction.
         development: the encoded development set, if the selection names one.
     """
 
@@ -51,53 +49,61 @@ class BestEpoch(Method):
         digest = store_digest(development) if development else ""
         self.fingerprint = f"selection {selection.model_dump_json()} {digest}"
 
+    @classmethod
+    def of_run(
+        cls,
+        options: Mapping[str, Any],
+        specification: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+    ) -> BestEpoch:
+        """Return the method of a run."""
+        return cls(Selection(**options), inputs.get("development"))
+
     def prepare(self, run: FinetuningRun) -> None:
         """Open the development examples, or take some away from training.
 
         Raises:
-            AtlasError: if the task lacks the metric.
             DataError: if nothing can be held out, or the development set does not fit.
         """
-        _require_metric(self._selection.metric, run.task)
         self._job, self._labels, self._task = run.job, run.labels, run.task
         if self._development:
             self._examples = run.open_test(self._development, run.job.train_languages)
             return
-        languages, share = run.task.targets(run.store)[run.rows], self._selection.fraction
-        rows = run.rows[held_out(languages, share, self._selection.seed)]
+        languages, fraction = run.task.targets(run.store)[run.rows], self._selection.fraction
+        rows = run.rows[held_out(languages, fraction, self._selection.seed)]
         if len(rows) == 0:
             raise DataError(
                 run.job.train,
                 "",
-                f"{len(run.rows)} examples are too few to hold out {share:.0%} of a language",
+                f"{len(run.rows)} examples are too few to hold out {fraction:.0%} of a language",
                 "add examples or raise the fraction of the selection",
             )
         self._examples = run.examples(rows)
         run.rows = np.setdiff1d(run.rows, rows)
 
     def files(self) -> Iterable[Path]:
-        """Return the weights that scored best so far."""
+        """Return the weights with the best score so far."""
         return [self._path(self.state.index(max(self.state)))] if self.state else []
 
     def start(self, model: nn.Module) -> None:
-        """Score the model that training starts from; forget what another run left."""
+        """Score the model that training starts from; remove what another run left."""
         shutil.rmtree(self._path(0).parent, ignore_errors=True)
         self.state = []
-        self._judge(model)
+        self._evaluate(model)
 
     def end_epoch(self, epoch: int, model: nn.Module) -> None:
         """Score the model after an epoch."""
-        self._judge(model)
+        self._evaluate(model)
 
     def finish(self, model: nn.Module, log: TrainingLog) -> None:
-        """Give the model the best weights, of equally good ones the first."""
+        """Load the best weights, of equal scores the first."""
         best = max(self.state)
         log.scores, log.epoch = self.state, self.state.index(best)
         model.load_state_dict(load_file(self._path(log.epoch)), strict=False)
         message = "%s: keeps epoch %d, %s %.4f"
         _logger.info(message, self._job.description, log.epoch, self._selection.metric, best)
 
-    def _judge(self, model: nn.Module) -> None:
+    def _evaluate(self, model: nn.Module) -> None:
         epoch, name = len(self.state), self._job.description
         score = self._score(model, f"{name}, validating epoch {epoch}")
         _logger.info("%s: epoch %d, %s %.4f", name, epoch, self._selection.metric, score)
@@ -111,9 +117,9 @@ class BestEpoch(Method):
             with writing_weights(path), atomic_path(path) as temporary:
                 save_file(trained, temporary)
         self.state.append(score)
-        self._remove_beaten()
+        self._remove_worse()
 
-    def _remove_beaten(self) -> None:
+    def _remove_worse(self) -> None:
         """Remove the weights that neither this run nor one resumed from a saved state needs."""
         needed = {self._best_of(self.state)}
         for meta in self._job.state_dir.glob("step-*/meta.json"):
@@ -129,7 +135,7 @@ class BestEpoch(Method):
         return self._path(scores.index(max(scores)))
 
     def _score(self, model: nn.Module, description: str) -> float:
-        """Return the metric over the labels of all labelled pieces; a word may have several."""
+        """Return the metric over the labels of all labelled subwords; a word may have several."""
         counts, precision = self._examples.label_counts, self._job.optimisation.precision
         outputs = predict(
             model,
@@ -149,18 +155,3 @@ class BestEpoch(Method):
 
     def _path(self, epoch: int) -> Path:
         return self._job.state_dir / "epochs" / f"epoch-{epoch}.safetensors"
-
-
-def _require_metric(metric: str, task: Task) -> None:
-    if isinstance(task, DependencyParsing) and metric == "accuracy":
-        return
-    if not isinstance(task, TextClassification | Tagging):
-        raise AtlasError(
-            f"{task.name}: there are no classes whose F1 could select an epoch; "
-            "leave out the selection."
-        )
-    if metric.startswith("span") and task.unit == "text":
-        raise AtlasError(
-            f"{task.name}: texts have no spans, so {metric} cannot select an epoch; "
-            "choose macro_f1."
-        )

@@ -1,18 +1,20 @@
-"""Learn a task from a part of the space: without what tells languages apart (Liang et al. 2021).
+"""Learn a task without the directions that identify languages (Liang et al. 2021, section 5.2).
 
-Section 5.2, Figure 4: the columns [first:] of a projected space are what the head sees.
+The classifier gets the columns [first:] of a projected space (Figure 4).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mbert_atlas.arrays import load_arrays
-from mbert_atlas.config.training import Subspace
+from mbert_atlas.config.methods.subspace import Subspace
 from mbert_atlas.encoders.hidden_states import number_of_layers
 from mbert_atlas.encoders.hooks import Change, Hook, hooked, project_away
 from mbert_atlas.errors import DataError
@@ -24,21 +26,31 @@ from mbert_atlas.training.method import Method
 class Projection(Method):
     """A hidden state of the run's model is projected, in training and in every prediction.
 
-    The encoder may be trained or stay as it is. What is saved are the weights alone: whoever opens
-    the model again has to project anew.
+    The encoder may be trained or frozen. Only weights are saved: a reader of the model has to
+    project again.
 
     Args:
-        subspace: which directions go, and where.
+        subspace: which directions are removed, and where.
         directions: folder with ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
-            dims)``), a direction per column, the first ones telling languages apart best.
+            dims)``), a direction per column, those that identify languages best first.
     """
 
     def __init__(self, subspace: Subspace, directions: Path) -> None:
         self._subspace, self._path = subspace, directions
-        self._hooks = ExitStack()  # holds them: they would go with the context that nobody keeps
+        self._hooks = ExitStack()  # keeps them as long as this object
+
+    @classmethod
+    def of_run(
+        cls,
+        options: Mapping[str, Any],
+        specification: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+    ) -> Projection:
+        """Return the method of a run."""
+        return cls(Subspace(**options), inputs["language_directions"])
 
     def prepare(self, run: FinetuningRun) -> None:
-        """Put the projection into the run's encoder, where it stays.
+        """Add the projection to the run's encoder.
 
         Raises:
             DataError: if the directions are not of such an encoder, or none would be left.
@@ -60,7 +72,7 @@ class Projection(Method):
                 self._path,
                 f"array {name}",
                 f"without its first {self._subspace.first} directions nothing is left of {dims}",
-                "take away fewer",
+                "remove fewer",
             )
         change = projection(basis[layer], self._subspace.first)
         self._hooks.enter_context(hooked(encoder, [Hook(layer, change)]))
@@ -75,7 +87,7 @@ def projection(basis: npt.NDArray[np.float64], first: int) -> Change:
 
     Args:
         basis: float64, shape ``(dims, dims)``, of full rank.
-        first: how many columns are left out.
+        first: number of columns that are left out.
     """
     # h' = h K K^T = h - h R R^T, [K R] from QR of the columns [first:]. With first = 1 and
     # basis = [[1, 1, 0],   K spans [1, 1, 0] and [0, 0, 2],   h = [[1, 3, 5],   h' = [[2, 2, 5],

@@ -28,7 +28,9 @@ from torch.nn import functional
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
-from mbert_atlas.config.training import HeadOptions, LanguageConfusion, Optimisation, Selection
+from mbert_atlas.config.methods.confusion import LanguageConfusion
+from mbert_atlas.config.methods.selection import Selection
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.randomness import derive_seed
@@ -36,18 +38,19 @@ from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
 from mbert_atlas.training import loop
+from mbert_atlas.training.gradients import accumulate_gradients
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model
-from mbert_atlas.training.loop import accumulate_gradients, train
+from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import Method
-from mbert_atlas.training.methods import unlearning as unlearning_module
-from mbert_atlas.training.methods.selection import BestEpoch
-from mbert_atlas.training.methods.unlearning import (
+from mbert_atlas.training.methods import confusion as unlearning_module
+from mbert_atlas.training.methods.confusion import (
     HeadCrossEntropy,
     LanguageUnlearning,
     confidence,
     reverse_gradient,
 )
+from mbert_atlas.training.methods.selection import BestEpoch
 
 WORDS = {"de": ["un", "-", ","], "en": ["the", "cat", "dog", "sees"], "zh": ["你", "好", "a", "b"]}
 TASK = {"text": "nli", "token": "tagging"}

@@ -1,16 +1,17 @@
-"""Unlearning of language beside a task (Tanti et al. 2021, section 3.1).
+"""Unlearning of language alongside a task (Tanti et al. 2021, section 3.1).
 
-A second head on the encoder tells the language of Wikipedia's texts or of their pieces. Under
-gradient reversal it learns at each step, and the encoder, which gets its gradient times minus
-lambda, unlearns what it goes by. Under iterative entropy maximisation it learns alone at the
-beginning of each epoch (phase 1); then it stands still, and the encoder learns the task and to make
-the head unsure (phase 2, Eq. 1).
+A second head on the encoder identifies the language of Wikipedia's texts or of their subwords.
+Under gradient reversal it learns at each step, and the encoder, which gets its gradient times minus
+lambda, unlearns what it uses. Under iterative entropy maximisation it learns alone at the beginning
+of each epoch (phase 1); then it is frozen, and the encoder learns the task and to maximise the
+head's entropy (phase 2, Eq. 1).
 """
 
 from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,27 @@ from torch.nn import functional
 
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices, epoch_batches
-from mbert_atlas.config.training import LanguageConfusion
+from mbert_atlas.config.methods.confusion import LanguageConfusion
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
 from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHead, new_head
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
+from mbert_atlas.training.gradients import accumulate_gradients
 from mbert_atlas.training.interfaces import Backward, Batch, Objective
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
-from mbert_atlas.training.loop import accumulate_gradients
 from mbert_atlas.training.method import Method
 
 _logger = logging.getLogger(__name__)
 
 
 class LanguageUnlearning(Method):
-    """The language data, their loss and the language head's own training.
+    """The language data, their loss and the separate training of the language head.
 
-    Each step of the task comes with a minibatch of Wikipedia of the same size, cut into
-    micro-batches like the task's. Their stream is used up and shuffled anew again and again; its
-    batches depend on the seed and the number of the step alone.
+    Each step of the task has a minibatch of Wikipedia of the same size, cut into micro-batches like
+    the task's. Their stream is shuffled again whenever it is used up; its batches depend on the
+    seed and the number of the step alone.
 
     Attributes:
         examples: the paragraphs of the split ``train``.
@@ -53,7 +54,6 @@ class LanguageUnlearning(Method):
             :func:`mbert_atlas.encoding.languages.encode_languages` writes it.
     """
 
-    trains_encoder = True
     examples: EncodedExamples
 
     def __init__(self, confusion: LanguageConfusion, store: Path) -> None:
@@ -66,11 +66,21 @@ class LanguageUnlearning(Method):
         )
         self._pass: tuple[int, list[Indices]] = (-1, [])
 
-    def prepare(self, run: FinetuningRun) -> None:
-        """Open the paragraphs, give the model the language head and weigh the task's loss.
+    @classmethod
+    def of_run(
+        cls,
+        options: Mapping[str, Any],
+        specification: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+    ) -> LanguageUnlearning:
+        """Return the method of a run."""
+        return cls(LanguageConfusion(**options), inputs["confusion_texts"])
 
-        The head's weights depend on the run's seed alone. Under entropy maximisation it wants no
-        gradient, so that no optimiser of the task's takes it in.
+    def prepare(self, run: FinetuningRun) -> None:
+        """Open the paragraphs, add the language head to the model and weigh the task's loss.
+
+        The head's weights depend on the run's seed alone. Under entropy maximisation it requires no
+        gradient, so that the task's optimiser leaves it out.
 
         Raises:
             DataError: if the store is of another task, tokenizer or unit, or has no such paragraph.
@@ -85,7 +95,7 @@ class LanguageUnlearning(Method):
         with torch.random.fork_rng():
             torch.manual_seed(derive_seed(job.seed, "language head"))
             model.head_language = new_head(
-                model.encoder.config, len(store.meta["labels"]), job.head
+                model.encoder.config, len(store.meta["labels"]), model.options
             )
         model.head_language.requires_grad_(self._reverses)
         if not self._reverses:
@@ -112,18 +122,17 @@ class LanguageUnlearning(Method):
     def start_epoch(self, epoch: int, model: EncoderWithHead) -> None:
         """Phase 1 of entropy maximisation: train the language head alone; else do nothing.
 
-        The encoder is in training mode, its dropout on, as in the authors' code. Adam runs at the
-        heads' constant rate and starts anew in each epoch, where the authors keep one: what
-        happens depends on the seed, the epoch and the model alone, so that a run that was killed
-        can do it again.
+        The encoder is in training mode, with dropout, as in the authors' code. Adam runs at the
+        heads' constant rate and is reset in each epoch, where the authors keep one: the result
+        depends on the seed, the epoch and the model alone, so that a killed run can repeat it.
         """
         if self._reverses:
             return
         settings, head = self._job.optimisation, model.head_language
         assert head is not None
         seed, lengths = derive_seed(self._job.seed, "language head alone"), self.examples.lengths
-        drawn = generator(seed, "paragraphs", epoch).permutation(len(lengths))
-        rows = np.sort(drawn[: self._taught])
+        shuffled = generator(seed, "paragraphs", epoch).permutation(len(lengths))
+        rows = np.sort(shuffled[: self._taught])
         batches = epoch_batches(lengths[rows], settings.batch_size, settings.order, seed, epoch)
         optimiser = torch.optim.Adam(
             head.parameters(),
@@ -147,12 +156,12 @@ class LanguageUnlearning(Method):
         _logger.info("%s: mean loss %.4f", title, loss.item() / len(batches))
 
     def _training_rows(self, store: TokenStore, unit: str) -> Indices:
-        found = store.meta["options"].get("unit")
-        if found != unit:
+        encoded = store.meta["options"].get("unit")
+        if encoded != unit:
             raise DataError(
                 self._path,
                 "meta.json, key options.unit",
-                f"the languages are those of unit {found}, but the task classifies unit {unit}",
+                f"the languages are those of unit {encoded}, but the task classifies unit {unit}",
                 f"encode the paragraphs with unit {unit}",
             )
         rows = np.flatnonzero(store.dense("split") == "train")
@@ -161,13 +170,13 @@ class LanguageUnlearning(Method):
                 self._path,
                 "array split",
                 "no paragraph is of the split train",
-                "encode the data anew",
+                "encode the data again",
             )
         return rows
 
 
 class HeadCrossEntropy(CrossEntropy):
-    """Mean cross-entropy of the language head, which alone gets a gradient."""
+    """Mean cross-entropy of the language head; nothing else gets a gradient."""
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``, float32."""
@@ -178,7 +187,7 @@ class HeadCrossEntropy(CrossEntropy):
 
 
 class ReversedCrossEntropy(CrossEntropy):
-    """Mean cross-entropy of the language head, its gradient reversed on the way to the encoder.
+    """Mean cross-entropy of the language head, its gradient reversed before the encoder.
 
     Args:
         factor: lambda.
@@ -195,9 +204,9 @@ class ReversedCrossEntropy(CrossEntropy):
 
 
 class Confidence(CrossEntropy):
-    """How confident the language head is, the mean over texts or labelled pieces.
+    """How confident the language head is, the mean over texts or labelled subwords.
 
-    It is least at the uniform distribution; the languages that they are in do not matter.
+    It is least at the uniform distribution; the true languages do not matter.
 
     Args:
         kind: ``uniform`` or ``entropy``, see :func:`confidence`.
@@ -219,7 +228,7 @@ class Scaled:
         self.objective, self.factor = objective, factor
 
     def weight(self, batch: Batch) -> float:
-        """Return the loss's own normaliser."""
+        """Return the normaliser of the loss."""
         return self.objective.weight(batch)
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
@@ -232,9 +241,9 @@ def confidence(logits: torch.Tensor, kind: str) -> torch.Tensor:
 
     Args:
         logits: shape ``(m, k)``.
-        kind: ``uniform``: the sum of -ln p over the k classes, as Eq. 1 and the authors' code have
-            it, k times the cross-entropy against the uniform distribution; ``entropy``: the
-            negative entropy, sum of p ln p, that section 3.1 speaks of.
+        kind: ``uniform``: the sum of -ln p over the k classes, as in Eq. 1 and the authors' code, k
+            times the cross-entropy against the uniform distribution; ``entropy``: the negative
+            entropy, sum of p ln p, that section 3.1 names.
 
     Returns:
         float32, shape ``(m,)``; at uniform ``k ln k`` or ``-ln k``.
@@ -244,7 +253,7 @@ def confidence(logits: torch.Tensor, kind: str) -> torch.Tensor:
 
 
 def reverse_gradient(vectors: torch.Tensor, factor: float) -> torch.Tensor:
-    """Return ``vectors``; their gradient is multiplied by ``-factor`` on its way back.
+    """Return ``vectors``; their gradient is multiplied by ``-factor``.
 
     Args:
         vectors: any shape.
@@ -255,7 +264,7 @@ def reverse_gradient(vectors: torch.Tensor, factor: float) -> torch.Tensor:
 
 
 class _Reversal(torch.autograd.Function):
-    """The identity, with a gradient of its own."""
+    """The identity, with another gradient."""
 
     @staticmethod
     def forward(ctx: Any, vectors: torch.Tensor, factor: float) -> torch.Tensor:

@@ -1,0 +1,70 @@
+"""Outputs of a model for all examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import PartialState
+from torch import nn
+
+from mbert_atlas.arrays import Ragged, offsets_of
+from mbert_atlas.batching import Indices, micro_batches
+from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
+from mbert_atlas.progress import track
+from mbert_atlas.training.gradients import to_device
+from mbert_atlas.training.interfaces import Batch, Examples
+
+
+def predict(
+    model: nn.Module,
+    examples: Examples,
+    forward: Callable[[Any, Batch], torch.Tensor],
+    *,
+    description: str,
+    rows: Indices | None = None,
+    token_budget: int | None = None,
+    precision: Precision = "auto",
+) -> Ragged:
+    """Run ``forward`` over all examples, those of similar length together, without gradients.
+
+    Args:
+        model: the network; moved to the device.
+        examples: the data.
+        forward: takes the model and a batch on the device, returns the rows of the batch's
+            examples in order, shape ``(rows, ...)``.
+        description: for progress lines.
+        rows: number of rows of each example, shape ``(n,)``; none: one each.
+        token_budget: padded tokens in one batch; none: what suits the device.
+        precision: see :class:`Optimisation`.
+
+    Returns:
+        The rows in the order of the examples; row i of the result belongs to example i.
+    """
+    lengths = examples.lengths
+    counts = np.ones(len(lengths), dtype=np.int64) if rows is None else rows
+    offsets = offsets_of(counts)
+    values = np.empty(0, dtype=np.float32)
+    device = PartialState().device
+    model.to(device).eval()
+    budget = token_budget or fitting_tokens(device)
+    groups = micro_batches(np.arange(len(lengths), dtype=np.int64), lengths, budget)
+    with torch.inference_mode():
+        for number, indices in enumerate(track(groups, description)):
+            with autocast(precision, device):
+                output = forward(model, to_device(examples.collate(indices), device))
+            output = output.float() if output.is_floating_point() else output
+            array = output.cpu().numpy()
+            if number == 0:
+                values = np.empty((offsets[-1], *array.shape[1:]), dtype=array.dtype)
+            values[_row_numbers(offsets[indices], counts[indices])] = array
+    return Ragged(values, offsets)
+
+
+def _row_numbers(starts: Indices, counts: Indices) -> Indices:
+    # Row k of the result is starts[i] + (k - rows before example i):
+    # starts [7, 0, 5], counts [2, 1, 3] give 7 8 | 0 | 5 6 7.
+    ends = np.cumsum(counts)
+    return np.repeat(starts - (ends - counts), counts) + np.arange(ends[-1], dtype=np.int64)
