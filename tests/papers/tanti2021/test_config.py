@@ -33,12 +33,12 @@ TASK = "tanti2021:\n  tasks:\n    "
         (
             "datasets:\n  wikipedia-languages: {fractions: [0.8, 0.1, 0.1, 0.1]}\n",
             "line 2",
-            "shares that sum to 1",
+            "must sum to 1",
         ),
         (
             "datasets:\n  wikipedia-languages: {fractions: [0.7, 0.1, 0.1, 0.0999999999999]}\n",
             "line 2",
-            "shares that sum to 1",
+            "must sum to 1",
         ),
         ("datasets:\n  wikipedia-languages: {languages: [ti]}\n", "line 2", "'ti' is not defined"),
         (

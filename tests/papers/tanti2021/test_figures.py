@@ -100,7 +100,7 @@ def legend(figure: Figure, index: int) -> list[tuple[str, object, object]]:
     assert box is not None
     return [
         (text.get_text(), getattr(handle, "get_color", str)(), getattr(handle, "get_marker", str)())
-        for handle, text in zip(box.legend_handles, condition.get_texts(), strict=True)
+        for handle, text in zip(box.legend_handles, box.get_texts(), strict=True)
     ]
 
 
