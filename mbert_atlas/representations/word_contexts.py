@@ -127,7 +127,8 @@ class _Contexts:
 
     def search(self, texts: Sequence[str]) -> None:
         """Add contexts of words that have too few."""
-        places = [self._finder.places(text, self._counts < self._maximum) for text in texts]
+        wanted = self._counts < self._maximum
+        places = [self._finder.places(text, wanted) for text in texts]
         having = [number for number, words in enumerate(places) if words]
         for number, encoding in zip(having, self._encode(texts, having), strict=True):
             left = {
