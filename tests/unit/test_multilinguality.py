@@ -1,4 +1,4 @@
-"""Translations found among an encoder's vectors, and languages told apart."""
+"""Retrieval of translations, and language identification, from an encoder's vectors."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_an_encoder_finds_translations_where_their_embeddings_are_alike(world):
     encoder, gold = world
     path = encoder / "model.safetensors"
     random = by_measure(encoder, gold)
-    assert len(random) == 3 * (1 + 1 + 2)  # languages are told apart in English, too
+    assert len(random) == 3 * (1 + 1 + 2)  # English is identified, too
     assert random["words", "ru", 0][0] < 0.3
     assert random["words", "ru", 0][1] == pytest.approx(1 / 30)
     assert random["sentences", "ru", 2][1] == 1 / 40
