@@ -22,7 +22,7 @@ from mbert_atlas.encoders.loading import (
     load_tokenizer,
     save_encoder,
 )
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.tokenizer import tokenizer_digest
@@ -232,7 +232,8 @@ def test_tokenizers_with_other_parts_keep_them(tmp_path: Path) -> None:
 @pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
 def test_multilingual_bert_learns_to_write_hindi(tmp_path: Path) -> None:
     mirror = Path(os.environ["MBERT_ATLAS_MIRROR"])
-    tokenizer_from_vocabulary(next((mirror / "mbert-vocab").glob("*vocab.txt")), tmp_path / "t")
+    vocabulary = next((mirror / "mbert-vocab").glob("*vocab.txt"))
+    write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
     torch.manual_seed(0)
     config = _config(119547, hidden_size=8, num_hidden_layers=1, intermediate_size=8)
     save_encoder(BertModel(config), tmp_path / "t", tmp_path / "encoder")

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import make_encoder
 
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 
 ROOT = Path(__file__).parents[2]
 WORDS = [f"w{number}" for number in range(30)]
@@ -31,8 +31,7 @@ def test_precision_looks_for_the_nearest_after_centring():
 def world(tmp_path):
     """A random encoder, and 40 sentences whose words have a partner in another language."""
     vocabulary = [*SPECIAL_TOKENS, *WORDS, *(f"r{word}" for word in WORDS), "ident", "##ical"]
-    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
-    tokenizer_from_vocabulary(tmp_path / "vocab.txt", tmp_path / "tokenizer")
+    write_tokenizer(vocabulary, tmp_path / "tokenizer")
     encoder = make_encoder(tmp_path, tmp_path / "tokenizer", vocabulary=len(vocabulary))
     random, gold = np.random.default_rng(0), tmp_path / "ru" / "test.tsv"
     gold.parent.mkdir()

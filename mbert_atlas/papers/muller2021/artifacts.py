@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
@@ -21,6 +22,7 @@ from mbert_atlas.papers.muller2021.config import LayerTable, Section
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     Artifact,
+    Cells,
     Features,
     Figure,
     Measurement,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from mbert_atlas.plan.plan import Plan
 
 PAPER, FEATURES = "muller2021", "muller2021/parallel"
-_MEASURES = "papers.muller2021.measures"
 _TITLES = {
     "table1": "Score changes with layers re-initialised, by task",
     "table2": "Other domains and languages with layers re-initialised",
@@ -107,38 +108,34 @@ class _Planner:
             },
         )
 
+    def measurement(self, name: str, function: str, cells: Cells, **options: Any) -> Measurement:
+        columns = {"model": self.section.model}
+        measure = f"papers.muller2021.measures:{function}"
+        return Measurement(name, measure, cells, lambda: options, columns)
+
     def tables(self) -> Iterator[Artifact]:
         """Yield Tables 1 to 3 and 5 to 8: scores, their means, chosen hyperparameters."""
-        model = {"model": self.section.model}
         for name, table in self.section.tables.items():
-            cells = partial(layer_cells, self.plan, table)
-            measure = f"{_MEASURES}:measure_layers"
-            yield _table(
-                Measurement(name, measure, cells, columns=model, resources="measure_layers")
+            scores = self.measurement(
+                name, "measure_layers", partial(layer_cells, self.plan, table)
             )
+            yield _table(replace(scores, resources="measure_layers"))
         if self.by_target:
             names = sorted(self.by_target)
             sources = [Cell(path=_measurement_path(name)) for name in names]
             layers = self.by_target[names[0]].layers
-            measure = f"{_MEASURES}:measure_means"
-            yield _table(
-                Measurement("table1", measure, lambda: sources, lambda: {"layers": layers})
-            )
+            means = self.measurement("table1", "measure_means", lambda: sources, layers=layers)
+            yield _table(means)
         choices = [
-            Cell(
-                task=task,
-                protocol=protocol,
-                path=path("choice", search=search, protocol="published"),
-            )
+            Cell(task=task, protocol=protocol, condition="hyperparameters", path=choice)
             for task, family in self.similarity.runs.items()
             for search in [f"{family}-{self.similarity.source}"]
             if search in self.plan.runs.searches()
+            for choice in [path("choice", search=search, protocol="published")]
             for protocol in PROTOCOLS
         ]
         if choices:
-            measure = f"{_MEASURES}:list_hyperparameters"
-            columns = {**model, "condition": "hyperparameters"}
-            yield _table(Measurement("table3", measure, lambda: choices, columns=columns))
+            yield _table(self.measurement("table3", "list_hyperparameters", lambda: choices))
 
     def similarities(self) -> Iterator[Artifact]:
         """Yield the figures of similarity by layer that have any of their tasks."""
@@ -159,13 +156,8 @@ class _Planner:
         }
         for name, (conditions, wanted, targets, layout) in figures.items():
             if tasks := [task for task in wanted if task in every]:
-                measurement = Measurement(
-                    name,
-                    f"{_MEASURES}:measure_similarities",
-                    cells=partial(self.encoder_cells, conditions, tasks),
-                    options=partial(dict, targets=targets),
-                    columns={"model": self.section.model},
-                )
+                cells = partial(self.encoder_cells, conditions, tasks)
+                measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
                 options = {"metric": CKA, "value_label": "CKA (%)", **layout}
                 yield self.figure(measurement, _CKA_CAPTION, options)
 
@@ -177,14 +169,9 @@ class _Planner:
             for task in table.tests
         }
         if tasks := [task for task in self.similarity.runs if task in transfer]:
+            cells = partial(self.encoder_cells, _UNCHANGED, tasks, transfer)
             table, figure = (
-                Measurement(
-                    name,
-                    f"{_MEASURES}:correlate_with_gap",
-                    cells=partial(self.encoder_cells, _UNCHANGED, tasks, transfer),
-                    options=partial(dict, by_layer=by_layer),
-                    columns={"model": self.section.model},
-                )
+                self.measurement(name, "correlate_with_gap", cells, by_layer=by_layer)
                 for name, by_layer in [("table4", False), ("figure3", True)]
             )
             yield _table(table)
