@@ -132,9 +132,9 @@ def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_
 def _record(path: Path, number: int, line: str) -> _Pair:
     try:
         value = json.loads(line)
+        identifier, label, genre = (value[key] for key in ("pairID", "gold_label", "genre"))
         premise, hypothesis = (value[key].strip() for key in ("sentence1", "sentence2"))
-        label, genre = value["gold_label"], value["genre"]
-        return _Pair(number, value["pairID"], premise, hypothesis, label, genre)
+        return _Pair(number, identifier, premise, hypothesis, label, genre)
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         problem = f"not a MultiNLI record ({type(error).__name__}: {error})"
         raise DataError(path, f"line {number}", problem, "fetch the file again") from error
