@@ -523,8 +523,8 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "line 1",
         "name is there twice; correct them",
     ),
-    "languages: cells": (languages(lambda rows: rows[2].pop()), "line 3", "cells are not.*correct"),
-    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save the"),
+    "languages: cells": (languages(lambda rows: rows[2].pop()), "line 3", "the number of its cells.*correct"),
+    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save it"),
     "languages: none": (languages(lambda rows: rows.__delitem__(slice(1, None))), "csv", "restore"),
     "reported: language": (
         reported(",en,es,,", ",en,ess,,"),
