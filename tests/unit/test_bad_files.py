@@ -523,7 +523,11 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "line 1",
         "name is there twice; correct them",
     ),
-    "languages: cells": (languages(lambda rows: rows[2].pop()), "line 3", "the number of its cells.*correct"),
+    "languages: cells": (
+        languages(lambda rows: rows[2].pop()),
+        "line 3",
+        "the number of its cells.*correct",
+    ),
     "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save it"),
     "languages: none": (languages(lambda rows: rows.__delitem__(slice(1, None))), "csv", "restore"),
     "reported: language": (
