@@ -1,4 +1,4 @@
-"""What the demo shows of the paper; the little world's dictionary is known."""
+"""What the demo shows of the paper; the synthetic dictionary is known."""
 
 import json
 
