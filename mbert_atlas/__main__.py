@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -99,4 +100,5 @@ def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, An
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `... runs | head` is no error
     main()

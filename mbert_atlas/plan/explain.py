@@ -119,10 +119,10 @@ def list_runs(config: Config) -> list[tuple[str, ...]]:
     table = RunTable(config)
     papers: dict[str, set[str]] = {run.id: {run.paper} for run in table}
     for name, family in config.runs.items():
-        for language in family.languages or [None]:
+        for language in family.languages or [""]:
             for protocol in PROTOCOLS:
-                papers[table.get(name, language, protocol).id].add(family.paper)
-    rows = [("run", "kind", "task", "methods", "seeds", "papers")]
+                papers[table.get(name, language or None, protocol).id].add(family.paper)
+    rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]
     for run in table:
         options = run.specification["hyperparameters"]
         methods = [key for key, value in options.items() if isinstance(value, Mapping)]

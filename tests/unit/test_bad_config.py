@@ -444,16 +444,6 @@ def test_a_register_with_a_key_twice_is_refused(tmp_path):
         Register.read(path)
 
 
-def test_files_can_be_checked_before_snakemake_reads_them(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text("a:\n  - 1\n b: 2\n")
-    command = [sys.executable, "-m", "mbert_atlas.papers", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"{path}, line 3: not YAML")
-    assert "Traceback" not in done.stderr
-
-
 def test_yaml_that_means_one_thing_is_read(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_text(
