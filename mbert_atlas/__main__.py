@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -71,7 +72,10 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
         files += [("output", "", file) for file in job["output"]]
         print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}")
         print(aligned(files))
-    roots = (f"workflow/scripts/{jobs[0]['rule'].removesuffix('_draw')}.py", *getattr(run, "code", ()))
+    roots = (
+        f"workflow/scripts/{jobs[0]['rule'].removesuffix('_draw')}.py",
+        *(run.code if run.kind == "finetuning" else ()),
+    )
     labels = Fingerprints().explain(*roots)
     print(f"\ncode: {' '.join(roots)}")
     print(aligned(list(labels.items())))
@@ -99,4 +103,5 @@ def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, An
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `... runs | head` is no error
     main()

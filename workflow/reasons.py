@@ -25,11 +25,17 @@ def main() -> None:
                 "rule": job.rule.name,
                 "input": {name: list(map(str, files)) for name, files in _named(job.input)},
                 "output": list(map(str, job.output)),
-                "reason": str(workflow.dag.reason(job)) if workflow.dag.needrun(job) else "",
+                "reason": _reason(workflow.dag, job),
             }
             for job in workflow.dag.targetjobs
         ]
     print(json.dumps(jobs))
+
+
+def _reason(dag: Any, job: Any) -> str:
+    # The dry run has marked its jobs as finished.
+    text = str(dag.reason(job)) if dag.needrun(job) else ""
+    return text.removeprefix("Finished (was: ").removesuffix(")")
 
 
 def _named(files: Any) -> Iterator[tuple[str, Sequence[str]]]:

@@ -12,6 +12,7 @@ from mbert_atlas import strict_yaml
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.families import completed
 from mbert_atlas.config.merging import merge
+from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import Run, RunTable
@@ -119,19 +120,18 @@ def list_runs(config: Config) -> list[tuple[str, ...]]:
     table = RunTable(config)
     papers: dict[str, set[str]] = {run.id: {run.paper} for run in table}
     for name, family in config.runs.items():
-        for language in family.languages or [None]:
+        for language in family.languages or [""]:
             for protocol in PROTOCOLS:
-                papers[table.get(name, language, protocol).id].add(family.paper)
-    rows = [("run", "kind", "task", "methods", "seeds", "papers")]
+                papers[table.get(name, language or None, protocol).id].add(family.paper)
+    rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]
     for run in table:
         options = run.specification["hyperparameters"]
-        methods = [key for key, value in options.items() if isinstance(value, Mapping)]
         rows.append(
             (
                 run.id,
                 run.kind,
                 run.specification.get("encoding", {}).get("task", ""),
-                " ".join(key for key in methods if key not in ("optimisation", "head")),
+                " ".join(methods_in(options)),
                 " ".join(map(str, run.seeds)),
                 " ".join(sorted(papers[run.id])),
             )
