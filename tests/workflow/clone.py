@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pandas as pd
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,8 @@ def copy_repository(destination: Path) -> Path:
 def snakemake(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
     """Run Snakemake there; it imports the package of the copy, which comes first on the path."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
+    if "-n" in arguments:
+        return forked.run(folder, [str(word) for word in arguments], environment, timeout)
     return subprocess.run(
         [sys.executable, "-m", "snakemake", *arguments],
         cwd=folder,
