@@ -1,8 +1,6 @@
 """Mistakes of a config: all are named at once, each with file, line, key and fix."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest

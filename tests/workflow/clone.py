@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import forked
 import pandas as pd
+
+import forked
 
 ROOT = Path(__file__).parents[2]
 DEMO = ["--configfile", "config/demo.yaml"]
