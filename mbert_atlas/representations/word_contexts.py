@@ -1,13 +1,24 @@
 """Contexts of a dictionary's words in running text: rows of token ids, and the words in them.
 
-The vector of a word type averages over its contexts (Liu et al. 2020, section 3.1.1).
+The vector of a word type averages over its contexts (Liu et al. 2020, section 3.1.1): the first
+texts that contain it, in random order, each with the word's first place in it. A word without a
+context has one occurrence: itself between the special tokens.
+
+Words are compared in lower case, as in MUSE, and matched as whole units of
+:func:`mbert_atlas.corpora.words.unit_pattern`: "well-known" is three units in a row and contains
+"well". Chinese, Japanese and Thai have no blanks: units are characters, and longer words contain
+shorter ones.
+
+The store has ``input_ids`` (ragged int32, ``[CLS] tokens [SEP]``), ``words`` (strings, each once),
+``contexts`` (int64, contexts of each word); and of each occurrence ``word`` and ``row`` (int32,
+places in these), ``start`` and ``end`` (int32, its tokens in the row).
 """
 
 from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -45,18 +56,7 @@ def find_word_contexts(
     searched: int | None = None,
     seed: int = 0,
 ) -> None:
-    """Find words in texts, and encode their contexts.
-
-    Words are compared in lower case, as in MUSE, and matched as whole units of
-    :func:`mbert_atlas.corpora.words.unit_pattern`: "well-known" is three units in a row, so "well"
-    is found in it. Chinese, Japanese and Thai have no blanks: units are characters, and a word is
-    found inside longer ones. A word's contexts are the first ``contexts`` texts that contain it, in
-    an order drawn by the seed, each with the word's first place in it.
-
-    The store has ``input_ids`` (ragged int32, ``[CLS] tokens [SEP]``), ``words`` (strings, each
-    once), ``contexts`` (int64, contexts of each word); and of each occurrence ``word`` and ``row``
-    (int32, places in these), ``start`` and ``end`` (int32, its tokens in the row). A word without a
-    context has one occurrence: itself between the special tokens.
+    """Find words in texts, and encode their contexts; see the module.
 
     Args:
         dictionaries: tables with the columns of ``schemas.DICTIONARY``.
@@ -75,15 +75,16 @@ def find_word_contexts(
         DataError: if there is no text.
     """
     tokenizer, words = open_tokenizer(tokenizer_dir), words_of(dictionaries, side)
-    found = _Contexts(words, language, tokenizer, tokenizer_dir, contexts, max_length - 2)
+    rows = _Contexts(words, language, tokenizer, tokenizer_dir, contexts, max_length - 2)
     read = 0
     order = islice(shuffled_texts(texts, seed, language), searched)
-    for chunk in track(_chunks(order), f"texts in {language} by {_TEXTS_AT_A_TIME}"):
+    chunks = iter(lambda: list(islice(order, _TEXTS_AT_A_TIME)), [])
+    for chunk in track(chunks, f"texts in {language} by {_TEXTS_AT_A_TIME}"):
         read += len(chunk)
-        found.search(chunk)
+        rows.search(chunk)
     if not read:
         raise DataError(texts, "column text", "there is no text", "check its sources")
-    alone = found.add_words_without_context()
+    alone = rows.add_words_without_context()
     _logger.info("%s: %d of %d words without a context", language, alone, len(words))
     meta = {
         "language": language,
@@ -92,20 +93,11 @@ def find_word_contexts(
         "options": {"contexts": contexts, "max_length": max_length, "seed": seed},
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
-    save_arrays(output, found.arrays(), meta)
+    save_arrays(output, rows.arrays(), meta)
 
 
 class _Contexts:
-    """Rows of token ids, and the words in them.
-
-    Args:
-        words: the words.
-        language: of the words.
-        tokenizer: the encoder's tokenizer.
-        tokenizer_dir: its folder, for messages.
-        maximum: most contexts of a word.
-        room: most tokens of a row, special ones left out.
-    """
+    """Rows of at most ``room`` tokens, special ones left out, and the words in them."""
 
     def __init__(
         self,
@@ -127,16 +119,17 @@ class _Contexts:
 
     def search(self, texts: Sequence[str]) -> None:
         """Add contexts of words that have too few."""
-        wanted = self._counts < self._maximum
-        places = [self._finder.places(text, wanted) for text in texts]
+        is_sought = self._counts < self._maximum
+        places = [self._finder.places(text, is_sought) for text in texts]
         having = [number for number, words in enumerate(places) if words]
         for number, encoding in zip(having, self._encode(texts, having), strict=True):
-            left = {
+            # A word may have reached its maximum in an earlier text of these.
+            lacking = {
                 word: at
                 for word, at in places[number].items()
                 if self._counts[word] < self._maximum
             }
-            for start, words in windows(encoding, left, self._room).items():
+            for start, words in windows(encoding, lacking, self._room).items():
                 self._add(encoding.ids[start : start + self._room], words)
                 self._counts[[word for word, *_ in words]] += 1
 
@@ -181,8 +174,8 @@ class _Finder:
             self._numbers.setdefault(units, []).append(number)
             self._sizes.setdefault(units[0], set()).add(len(units))
 
-    def places(self, text: str, wanted: npt.NDArray[np.bool_]) -> Places:
-        """Return the first place of each wanted word (bool, shape ``(words,)``) in a text."""
+    def places(self, text: str, is_sought: npt.NDArray[np.bool_]) -> Places:
+        """Return the first place of each sought word (bool, shape ``(words,)``) in a text."""
         # "well-known" in "So well-known": units so | well | - | known; "well" begins words of one
         # unit (well) and of three (well-known), so "well" and "well - known" are looked up.
         spans = [match.span() for match in self._pattern.finditer(text)]
@@ -193,7 +186,7 @@ class _Finder:
                 if place + size > len(units):
                     continue
                 for number in self._numbers.get(tuple(units[place : place + size]), ()):
-                    if wanted[number]:
+                    if is_sought[number]:
                         end = spans[place + size - 1][1]
                         places.setdefault(number, (spans[place][0], end))
         return places
@@ -222,8 +215,3 @@ def windows(encoding: Encoding, places: Places, room: int) -> dict[int, list[Occ
         window = min(max(0, round(((start + stop) / 2 - room / 2) / step)) * step, latest)
         words.setdefault(window, []).append((word, start - window, min(stop - window, room)))
     return words
-
-
-def _chunks(texts: Iterator[str]) -> Iterator[list[str]]:
-    while chunk := list(islice(texts, _TEXTS_AT_A_TIME)):
-        yield chunk
