@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +28,19 @@ _LEAST_ODDS = 2.0  # of a class around its label, as a multiple of its odds amon
 
 
 class Look(NamedTuple):
-    """How one class of points is drawn, and the heading of its group in the legend."""
+    """How a class of points is drawn, and the heading of its group in the legend."""
 
     colour: str
     marker: str
     heading: str
 
 
-def family_looks(heading: str, colours: Mapping[str, str]) -> dict[str, Look]:
-    """Give each class of a group its colour, and a marker that no other of the group has."""
+def class_looks(classes: Mapping[str, tuple[str, str]]) -> dict[str, Look]:
+    """Give each class, of a heading and colour, a marker that no other of its heading has."""
+    markers: dict[str, Iterator[str]] = {}
     return {
-        name: Look(colour, marker, heading)
-        for (name, colour), marker in zip(colours.items(), _MARKERS, strict=False)
+        name: Look(colour, next(markers.setdefault(heading, iter(_MARKERS))), heading)
+        for name, (heading, colour) in classes.items()
     }
 
 
@@ -104,10 +105,11 @@ def _scatter(
     by_class = pd.Series(classes).groupby(classes)
     turn = (by_class.cumcount() + 0.5) / by_class.transform("size")
     order = np.argsort(turn.to_numpy(), kind="stable")
-    shapes = {}
-    for name, look in looks.items():
-        marker = MarkerStyle(look.marker)
-        shapes[name] = marker.get_path().transformed(marker.get_transform())
+    markers = {name: MarkerStyle(look.marker) for name, look in looks.items()}
+    shapes = {
+        name: marker.get_path().transformed(marker.get_transform())
+        for name, marker in markers.items()
+    }
     collection = axes.scatter(
         points[order, 0],
         points[order, 1],
@@ -138,12 +140,7 @@ def densest_circle(points: Floats) -> tuple[Floats, float]:
 
 
 def _densest_spot(points: Floats, inside: npt.NDArray[np.bool_]) -> Floats | None:
-    """Return the densest spot of a class, shape (2,); none if it is hardly more frequent there.
-
-    Args:
-        points: all points of the panel, shape (n, 2).
-        inside: which of them are of the class, shape (n,), at least one.
-    """
+    """Return the densest spot of a class, shape (2,); none if it is hardly more frequent there."""
     centre, radius = densest_circle(points[inside])
     here = float(inside[np.linalg.norm(points - centre, axis=1) <= radius].mean())
     overall = float(inside.mean())
@@ -157,30 +154,18 @@ def _write_names(axes: Axes, spots: Mapping[str, Floats], looks: Mapping[str, Lo
         return
     anchors = np.stack(list(spots.values()))
     rise = _LABEL_RISE / axes.transData.get_matrix()[1, 1]
-    texts = [
-        axes.text(
-            x,
-            y + rise,
-            name,
-            ha="center",
-            va="center",
-            fontsize=8.5,
-            fontweight="bold",
-            color=0.65 * np.array(to_rgb(looks[name].colour)),  # darker than the points behind it
-            path_effects=[withStroke(linewidth=2.8, foreground="white")],
-        )
-        for name, (x, y) in zip(spots, anchors.tolist(), strict=True)
-    ]
+    style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "fontweight": "bold"}
+    texts = []
+    for name, (x, y) in zip(spots, anchors.tolist(), strict=True):
+        colour = 0.65 * np.array(to_rgb(looks[name].colour))  # darker than the points behind it
+        halo = [withStroke(linewidth=2.8, foreground="white")]
+        texts.append(axes.text(x, y + rise, name, color=colour, path_effects=halo, **style))
     places = spread_labels(axes, texts)
-    axes.add_collection(
-        LineCollection(
-            list(np.stack([anchors, places], axis=1)),
-            colors="#333333",
-            linewidths=0.7,
-            zorder=2.5,  # above the points, below the labels
-        ),
-        autolim=False,
+    # Above the points, below the labels.
+    leaders = LineCollection(
+        list(np.stack([anchors, places], axis=1)), colors="#333333", linewidths=0.7, zorder=2.5
     )
+    axes.add_collection(leaders, autolim=False)
 
 
 def spread_labels(axes: Axes, texts: Sequence[Text], rounds: int = 500, gap: float = 3.0) -> Floats:
@@ -226,30 +211,20 @@ def write_legend(
     axes: Axes, title: str, looks: Mapping[str, Look], names: Mapping[str, str]
 ) -> None:
     """Fill ``axes`` with a legend: a heading (an invisible patch) per group, then its classes."""
-    handles: list[Line2D | Patch] = []
-    labels: list[str] = []
-    heading = ""
+    entries: list[tuple[str, Line2D | Patch]] = []
+    heading, point = "", {"linestyle": "none", "markersize": 5.5}
     for name, look in looks.items():
         if look.heading != heading:
             heading = look.heading
-            handles.append(Patch(facecolor="none", edgecolor="none"))
-            labels.append(heading)
-        handles.append(
-            Line2D([], [], marker=look.marker, color=look.colour, linestyle="none", markersize=5.5)
-        )
-        labels.append(f"{name} {names.get(name, '')}".strip())
+            entries.append((heading, Patch(facecolor="none", edgecolor="none")))
+        handle = Line2D([], [], marker=look.marker, color=look.colour, **point)  # type: ignore[arg-type]
+        entries.append((f"{name} {names.get(name, '')}".strip(), handle))
+    style: dict[str, Any] = {"loc": "upper left", "borderaxespad": 0, "frameon": False}
+    style |= {"alignment": "left", "handletextpad": 0.3, "labelspacing": 0.3}
     legend = axes.legend(
-        handles,
-        labels,
-        title=title,
-        loc="upper left",
-        borderaxespad=0,
-        frameon=False,
-        alignment="left",
-        handletextpad=0.3,
-        labelspacing=0.3,
+        [handle for _, handle in entries], [text for text, _ in entries], title=title, **style
     )
     legend.get_title().set(fontweight="bold", fontsize=9)
-    for handle, text in zip(handles, legend.get_texts(), strict=True):
-        if isinstance(handle, Patch):
+    for (_, entry), text in zip(entries, legend.get_texts(), strict=True):
+        if isinstance(entry, Patch):
             text.set_fontstyle("italic")

@@ -41,12 +41,10 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
         shown = ranks[ranks["source"] == cell.language] if protocol == "published" else ranks
         for layer, rows in shown.groupby("layer"):
             # Static vectors have one layer, which needs no number.
+            value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
-                yield {
-                    **{"condition": cell.condition, "source": "en", "target": cell.language},
-                    **{"layers": number, "metric": "mrr", "value": 100 * rows["mrr"].mean()},
-                    **{"protocol": protocol, "seed": cell.seed, "n": int(rows["n"].sum())},
-                }
+                place = {"source": "en", "layers": number, "protocol": protocol}
+                yield _row(cell, "mrr", value, n) | place
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
@@ -74,11 +72,13 @@ def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
 
 def _accuracy(cell: Cell) -> Row:
     scores, n = scores_of(cell)
-    return {
-        **{"condition": cell.condition, "source": cell.source, "target": cell.language},
-        **{"metric": "accuracy", "value": scores["accuracy"]},
-        **{"protocol": cell.protocol, "seed": cell.seed, "n": n},
-    }
+    return _row(cell, "accuracy", scores["accuracy"], n)
+
+
+def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
+    names = ("condition", "source", "protocol", "seed")
+    place = {name: getattr(cell, name) for name in names} | {"target": cell.language}
+    return {**place, "metric": metric, "value": value, "n": n}
 
 
 def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -173,10 +173,11 @@ def measure_translation(
             setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
             shown.append((*setting, "convert_rate", "convert_rate"))
         for condition, layer, row, metric, column in shown:
-            yield place | {
-                **{"condition": condition, "layers": layer},
-                **{"metric": metric, "value": row[column], "n": row["n"]},
-            }
+            yield place | _setting(condition, layer, metric, row[column], row["n"])
+
+
+def _setting(condition: str, layers: str, metric: str, value: float, n: int) -> Row:
+    return {"condition": condition, "layers": layers, "metric": metric, "value": value, "n": n}
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
@@ -188,10 +189,8 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
     """
     for place, scores in _translation_scores(cells):
         for row in scores:
-            yield place | {
-                **{"condition": f"alpha={row['weight']:g}", "layers": str(row["layer"])},
-                **{"metric": metric, "value": row[metric], "n": row["n"]},
-            }
+            condition, layer = f"alpha={row['weight']:g}", str(row["layer"])
+            yield place | _setting(condition, layer, metric, row[metric], row["n"])
 
 
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -209,15 +208,11 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
         for place, code in enumerate(languages)
     }
     for code, tokens in sets.items():
-        for metric, counted in (
-            ("n_tokens_in_language", tokens),
-            ("n_tokens_shared_with_english", tokens & sets["en"]),
-        ):
-            for protocol in PROTOCOLS:
-                yield {
-                    **{"source": "en", "target": code, "metric": metric, "n": count},
-                    **{"value": int(counted.sum()), "protocol": protocol, "seed": 0},
-                }
+        shared = tokens & sets["en"]
+        counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
+        for metric, counted in counts.items():
+            row = {"source": "en", "target": code, "metric": metric, "value": int(counted.sum())}
+            yield from (row | {"protocol": name, "seed": 0, "n": count} for name in PROTOCOLS)
 
 
 def samples(
@@ -257,12 +252,11 @@ def samples(
             for weight, part in rows.groupby("weight")
         }
         for place, number in enumerate(shown[code]):
-            texts.append({"direction": f"en-{code}", "what": "input", "text": text(number, "en")})
-            texts.append({"direction": "", "what": "translation", "text": text(number, code)})
-            texts += [
-                {"direction": "", "what": f"alpha = {weight:g}", "text": by_weight[weight][place]}
-                for weight in weights
-            ]
+            lines = {"input": text(number, "en"), "translation": text(number, code)}
+            lines |= {f"alpha = {weight:g}": by_weight[weight][place] for weight in weights}
+            for what, line in lines.items():
+                direction = f"en-{code}" if what == "input" else ""
+                texts.append({"direction": direction, "what": what, "text": line})
     return texts
 
 
@@ -283,13 +277,16 @@ def measure_shifted(
         development: the development set.
         chosen_in: the other language.
     """
-
-    def rows(cell: Cell) -> Iterable[Row]:
-        if "shifted" in cell.paths:
-            return _shifted_accuracies(cell, test, development, chosen_in)
-        return [_accuracy(cell)]
-
-    return with_means((row for cell in cells for row in rows(cell)), "avg_without_en")
+    rows = (
+        row
+        for cell in cells
+        for row in (
+            _shifted_accuracies(cell, test, development, chosen_in)
+            if "shifted" in cell.paths
+            else [_accuracy(cell)]
+        )
+    )
+    return with_means(rows, "avg_without_en")
 
 
 def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,6 +17,7 @@ from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
 """By task: the score of :mod:`mbert_atlas.analysis.transfer`, and its name in the paper."""
+_COLUMNS = ("task", "source", "condition", "layers", "protocol", "seed")
 _DEPTHS = ("first", "last", "lower", "upper")
 _HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
 """The CKA of each protocol; the authors' code has another kernel than the paper."""
@@ -44,18 +45,8 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
             if place not in references:
                 continue
             value -= references[place]
-        yield {
-            "task": cell.task,
-            "source": cell.source,
-            "target": target,
-            "condition": cell.condition,
-            "layers": cell.layers,
-            "metric": metric,
-            "protocol": cell.protocol,
-            "seed": cell.seed,
-            "n": n,
-            "value": value,
-        }
+        row = {name: getattr(cell, name) for name in _COLUMNS}
+        yield {**row, "target": target, "metric": metric, "n": n, "value": value}
 
 
 def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[str, Any]]:
@@ -77,12 +68,12 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
     by = [*(key for key in keys if key != "layers"), "target"]
-    depths = []
+    tables = [table]
     for depth, some in sets:
         changes = table[(table.condition == DIFFERENCE) & table.layers.isin(some)]
         mean = changes.groupby(by, sort=False, as_index=False).agg({"value": "mean", "n": "max"})
-        depths.append(mean.assign(layers=depth))
-    rows: list[Any] = pd.concat([table, *depths], ignore_index=True).to_dict("records")
+        tables.append(mean.assign(layers=depth))
+    rows: list[Any] = pd.concat(tables, ignore_index=True).to_dict("records")
     return rows
 
 
@@ -114,13 +105,11 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
     """
     place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
     rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
-    by_seed: dict[int, dict[str, float]] = {}
-    for seed, some in rows.groupby("seed"):
-        values: Mapping[str, float] = dict(zip(some.target, some.value, strict=True))
-        by_seed[int(str(seed))] = {
-            target: values[source] - value for target, value in values.items() if target != source
-        }
-    return by_seed
+    values = {seed: some.set_index("target")["value"] for seed, some in rows.groupby("seed")}
+    return {
+        int(str(seed)): (some[source] - some.drop(source)).to_dict()
+        for seed, some in values.items()
+    }
 
 
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:

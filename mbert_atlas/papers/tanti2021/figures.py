@@ -18,7 +18,7 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.projection import (
     Floats,
     Look,
-    family_looks,
+    class_looks,
     language_looks,
     map_classes,
     write_legend,
@@ -41,57 +41,33 @@ from mbert_atlas.schemas import PROJECTION
 # Inches. Nothing here depends on the data, so the places need no layout engine.
 _PANEL, _LEGEND, _GAP, _HEAD, _TITLE, _FOOT = 3.9, 2.1, 0.15, 0.3, 0.5, 0.3
 
-LABEL_LOOKS: dict[str, dict[str, Look]] = {
-    "udpos": {
-        **family_looks(
-            "open class",
-            {
-                "NOUN": VERMILION,
-                "PROPN": "#7F3C00",
-                "VERB": ORANGE,
-                "ADJ": PURPLE,
-                "ADV": "#A8104F",
-                "INTJ": "#E8837A",
-            },
-        ),
-        **family_looks(
-            "closed class",
-            {
-                "ADP": BLUE,
-                "AUX": "#4B2E83",
-                "CCONJ": SKY,
-                "DET": GREEN,
-                "NUM": "#5F7F00",
-                "PART": "#7C77D1",
-                "PRON": "#0B5351",
-                "SCONJ": "#1D3A8F",
-            },
-        ),
-        **family_looks("other", {"PUNCT": BLACK, "SYM": "#9C9C9C", "X": GREY}),
-    },
-    "xnli": family_looks(
-        "", {"entailment": BLUE, "neutral": "#8A8A8A", "contradiction": VERMILION}
-    ),
+_TAGS = {
+    "NOUN": ("open class", VERMILION, "noun"),
+    "PROPN": ("open class", "#7F3C00", "proper noun"),
+    "VERB": ("open class", ORANGE, "verb"),
+    "ADJ": ("open class", PURPLE, "adjective"),
+    "ADV": ("open class", "#A8104F", "adverb"),
+    "INTJ": ("open class", "#E8837A", "interjection"),
+    "ADP": ("closed class", BLUE, "adposition"),
+    "AUX": ("closed class", "#4B2E83", "auxiliary"),
+    "CCONJ": ("closed class", SKY, "coordinator"),
+    "DET": ("closed class", GREEN, "determiner"),
+    "NUM": ("closed class", "#5F7F00", "numeral"),
+    "PART": ("closed class", "#7C77D1", "particle"),
+    "PRON": ("closed class", "#0B5351", "pronoun"),
+    "SCONJ": ("closed class", "#1D3A8F", "subordinator"),
+    "PUNCT": ("other", BLACK, "punctuation"),
+    "SYM": ("other", "#9C9C9C", "symbol"),
+    "X": ("other", GREY, ""),
 }
-"""Labels by task. Of the UPOS tags, open classes are warm, closed ones cool, the others grey."""
-_LABEL_NAMES = {
-    "NOUN": "noun",
-    "PROPN": "proper noun",
-    "VERB": "verb",
-    "ADJ": "adjective",
-    "ADV": "adverb",
-    "INTJ": "interjection",
-    "ADP": "adposition",
-    "AUX": "auxiliary",
-    "CCONJ": "coordinator",
-    "DET": "determiner",
-    "NUM": "numeral",
-    "PART": "particle",
-    "PRON": "pronoun",
-    "SCONJ": "subordinator",
-    "PUNCT": "punctuation",
-    "SYM": "symbol",
+"""UPOS tags: open classes are warm, closed ones cool, the others grey."""
+_NLI_LABELS = {"entailment": BLUE, "neutral": "#8A8A8A", "contradiction": VERMILION}
+LABEL_LOOKS = {
+    "udpos": class_looks({tag: look[:2] for tag, look in _TAGS.items()}),
+    "xnli": class_looks({name: ("", colour) for name, colour in _NLI_LABELS.items()}),
 }
+"""Labels by task."""
+_LABEL_NAMES = {tag: name for tag, (_, _, name) in _TAGS.items()}
 
 
 class _Row(NamedTuple):
@@ -128,25 +104,13 @@ class Condition(NamedTuple):
 def draw_maps(
     cells: Sequence[Cell], *, title: str, names: Mapping[str, str], genera: Mapping[str, str]
 ) -> Figure:
-    """Draw the maps of a task under some conditions of one protocol and seed.
-
-    Args:
-        cells: one per condition, see :func:`read_condition`.
-        title: see :func:`map_grid`.
-        names: see :func:`map_grid`.
-        genera: see :func:`map_grid`.
-    """
-    return map_grid(
-        [read_condition(cell) for cell in cells],
-        title=title,
-        task=cells[0].task,
-        names=names,
-        genera=genera,
-        note=(
-            f"Protocol: {cells[0].protocol}. Macro F1: mean over seeds. "
-            f"Points, V-measure and AMI: seed {cells[0].seed}."
-        ),
+    """Draw a task under some conditions, see :func:`read_condition` and :func:`map_grid`."""
+    first, conditions = cells[0], [read_condition(cell) for cell in cells]
+    note = (
+        f"Protocol: {first.protocol}. Macro F1: mean over seeds. "
+        f"Points, V-measure and AMI: seed {first.seed}."
     )
+    return map_grid(conditions, title=title, task=first.task, names=names, genera=genera, note=note)
 
 
 def read_condition(cell: Cell) -> Condition:
@@ -167,18 +131,14 @@ def read_condition(cell: Cell) -> Condition:
     pooled = measured[measured["target"] == ""].dropna(subset="value")
     macro_f1 = pooled.groupby("metric")["value"].mean()
     clusters = read_json(cell.paths["clusters"])
-    scores = {}
-    for row in _ROWS:
-        agreement = clusters.get(row.key, {}).get(cell.protocol, {})
-        percent = {
-            "macro F1": macro_f1.get(f"macro_f1_{row.key}"),
-            **{
-                name: 100 * agreement[key]
-                for name, key in (("V-measure", "v_measure"), ("AMI", "ami"))
-                if key in agreement
-            },
-        }
-        scores[row.key] = {name: value for name, value in percent.items() if value is not None}
+    scores: dict[str, dict[str, float]] = {row.key: {} for row in _ROWS}
+    for key, percent in scores.items():
+        if (metric := f"macro_f1_{key}") in macro_f1:
+            percent["macro F1"] = macro_f1[metric]
+        agreement = clusters.get(key, {}).get(cell.protocol, {})
+        for name, column in (("V-measure", "v_measure"), ("AMI", "ami")):
+            if column in agreement:
+                percent[name] = 100 * agreement[column]
     points = read_parquet(cell.paths["points"], PROJECTION).to_pandas()
     return Condition(label(cell.condition), points, scores)
 

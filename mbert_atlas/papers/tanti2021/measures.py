@@ -107,9 +107,8 @@ def _unit(cell: Cell) -> str:
 
 
 def _row(cell: Cell, metric: str, value: float, n: int, **more: Any) -> dict[str, Any]:
-    keys = ("task", "condition", "protocol", "seed")
-    common = {key: getattr(cell, key) for key in keys}
-    return {**common, "metric": metric, "value": value, "n": n, **more}
+    place = {key: getattr(cell, key) for key in ("task", "condition", "protocol", "seed")}
+    return {**place, "metric": metric, "value": value, "n": n, **more}
 
 
 def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
@@ -139,16 +138,10 @@ def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     for cell in cells:
         choice = read_json(cell.path)
         common = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
-        values = {**reported_names(choice["values"], cell.condition), "dev_f1": choice["score"]}
-        yield from ({**common, "metric": key, "value": value} for key, value in values.items())
-
-
-def reported_names(values: Mapping[str, float], condition: str) -> dict[str, float]:
-    """Return the values of a draw under their names in the reported Table 5."""
-    return {
-        _WEIGHTS[condition] if key == "confusion.weight" else _HYPERPARAMETERS[key]: value
-        for key, value in values.items()
-    }
+        for key, value in choice["values"].items():
+            name = _WEIGHTS[cell.condition] if key == "confusion.weight" else _HYPERPARAMETERS[key]
+            yield {**common, "metric": name, "value": value}
+        yield {**common, "metric": "dev_f1", "value": choice["score"]}
 
 
 def count_examples(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
