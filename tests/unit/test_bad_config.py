@@ -146,11 +146,11 @@ CASES = {
     ),
     "stride of inference": (
         "encodings: {inference: {doc_stride: 9}}\n",
-        "line 1, key encodings.inference.doc_stride: this has no effect with `task: nli`",
+        "line 1, key encodings.inference.doc_stride: there is no such key; qa has it.",
     ),
     "unit of inference": (
         "encodings: {inference: {unit: token}}\n",
-        "encodings.inference.unit: this has no effect with `task: nli`; leave it out",
+        "encodings.inference.unit: there is no such key; language_identification has it.",
     ),
     "limit of a derived set": (
         "datasets: {xnli-mixed: {limit: 9}}\n",
@@ -191,10 +191,41 @@ CASES = {
         "languages_instead: {sw: xz}\n",
         "key languages_instead.sw: 'xz' is not defined as a language",
     ),
+    # methods
+    "two methods that read language data in two ways": (
+        "runs:\n  udpos-reversal: {published: {language_subspace: {}}}\n",
+        "language_data: `confusion` reads it under an encoding for language_identification and "
+        "`language_subspace` reads it under an encoding for text; they cannot be combined; drop "
+        "one of them",
+    ),
+    "a method without its language data": (
+        "runs:\n  nli: {published: {confusion: {}}}\n",
+        "line 2, key runs.nli: `confusion` needs texts by language; name them in `language_data`",
+    ),
+    "a method that trains a frozen encoder": (
+        "runs: {udpos-reversal: {published: {trained_layers: none}}}\n",
+        "published.confusion: this trains the encoder, but `trained_layers: none` freezes it",
+    ),
+    "labelled subwords of texts": (
+        "runs: {nli: {published: {language_subspace: {}}}}\n",
+        "language_subspace: languages are preserved at labelled subwords, which this task does not",
+    ),
+    "metric of a selection": (
+        "runs: {nli: {published: {selection: {metric: span_micro_f1}}}}\n",
+        "selection.metric: span_micro_f1 cannot select an epoch of this task; choose",
+    ),
+    "selection without a metric": (
+        "runs: {qa: {published: {selection: {}}}}\n",
+        "selection.metric: macro_f1 cannot select an epoch of this task; leave out the selection",
+    ),
+    "replay without an adjustment": (
+        "runs: {nli: {published: {replay: {}}}}\n",
+        "runs.nli.encoder: 'mbert' is not defined as adjustment to replay",
+    ),
     # test sets
     "trained on a test set": (
         "runs: {nli: {train: xnli}}\n",
-        "runs.nli.train: 'xnli' is a test set, which is not to be trained on",
+        "runs.nli.train: 'xnli' is a test set, which must not be trained on",
     ),
     "trained on what comes from it": (
         "runs: {nli: {train: xnli-mixed}}\n",
@@ -202,16 +233,17 @@ CASES = {
     ),
     "predicts its training data": (
         "runs: {nli: {evaluate: {multinli: [en]}}}\n",
-        "multinli is predicted, and these are its data; train on others",
+        "multinli is predicted, and has the same data; train on others",
     ),
     "test set under another name": (
         "datasets: {again: {corpus: nli, languages: [en], split: train, format: multinli, "
         "files: multinli/multinli_1.0.zip}}\nruns: {nli: {evaluate: {again: [en]}}}\n",
-        "again is predicted, and these are its data",
+        "again is predicted, and has the same data",
     ),
     "chosen by a test set": (
         "runs: {udpos: {search: {evaluate: {udpos-test: [en]}}}}\n",
-        "search.evaluate.udpos-test: 'udpos-test' is a test set, which is not to be chosen by",
+        "search.evaluate.udpos-test: 'udpos-test' is a test set, which must not be used for "
+        "selection",
     ),
     # formats and files
     "unknown format": (
@@ -257,7 +289,7 @@ CASES = {
     "encoding longer than the encoder": (
         "encoders: {mbert: {hub: null, scratch: {texts: [wikipedia], pretraining: {}}}}\n"
         "encodings: {inference: {max_length: 900}}\n",
-        "key encodings.inference.max_length: 900 pieces, and the encoder 'mbert' takes 512",
+        "key encodings.inference.max_length: 900 subwords, and the encoder 'mbert' takes 512",
     ),
     "families in a circle": (
         "runs: {adjusted: {encoder: nli-adjusted}}\n",
@@ -286,11 +318,11 @@ def test_all_mistakes_are_named_at_once_and_by_file(tmp_path):
     text = """runs:
   nli: {train: multinly, encoder: mbertt}
   ner: {evaluate: {wikiann-test: [en, xz]}}
-encodings: {inference: {doc_stride: 9}}
+world: here
 datasets: {multinli: {languages: [xy]}}
 """
     lines = refused(tmp_path, text).splitlines()
-    for part in ("'multinly'", "'mbertt'", "'xz'", "doc_stride", "'xy'"):
+    for part in ("'multinly'", "'mbertt'", "'xz'", "key world", "'xy'"):
         assert sum(part in line for line in lines) == 1, part
     assert [line.split(",")[0] for line in lines] == sorted(line.split(",")[0] for line in lines)
 

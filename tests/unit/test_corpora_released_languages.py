@@ -4,8 +4,8 @@ import json
 import zipfile
 
 import pytest
-
 from mbert_atlas.corpora.released_languages import read_released_languages
+
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import LID_EXAMPLES
@@ -55,7 +55,7 @@ def test_released_set_keeps_its_splits(tmp_path):
         (
             {"train": HEADER + "0,un able,en\r\n", "test": HEADER + "0,the cat s,en\r\n"},
             ["en"],
-            "no piece begins with ##",
+            "no subword begins with ##",
         ),
     ],
 )
