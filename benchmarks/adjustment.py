@@ -39,10 +39,12 @@ from transformers import BertModel
 from mbert_atlas.alignment import align, encode_word_pairs, word_pairs
 from mbert_atlas.batching import epoch_batches
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.corpora.bitext import BitextSource, read_bitext
+from mbert_atlas.corpora import bitext
+from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.files import read_parquet
+from mbert_atlas.languages import Languages
 from mbert_atlas.miniature import MiniatureSizes, write_miniature
 from mbert_atlas.papers import load
 from mbert_atlas.schemas import BITEXT
@@ -120,13 +122,10 @@ def prepare(folder: Path, options: argparse.Namespace) -> None:
         sizes=MiniatureSizes(**sizes),
     )
     (path,) = (folder / "miniature/wikimatrix").iterdir()
-    read_bitext(
-        [BitextSource(path, "wikimatrix")],
-        code,
-        folder / "bitext",
-        folder / "bitext.json",
-        seed=options.seed,
-    )
+    languages = Languages.read(common.ROOT / "resources/languages.csv")
+    upstream = Upstream(languages[code], [CorpusFile(path, "wikimatrix")])
+    section = {"limit": None, "seed": options.seed}
+    bitext.read(ReadingJob([upstream], section, folder / "bitext", folder / "bitext.json"))
     align(folder / "bitext", folder / "links", threads=options.threads)
     word_pairs(
         *(folder / name for name in ("bitext", "links", "pairs", "heldout", "pairs.json")),

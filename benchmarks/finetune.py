@@ -37,7 +37,7 @@ from mbert_atlas.batching import epoch_batches
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.precision import autocast
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.loop import train
@@ -114,8 +114,7 @@ class TheirTraining:
     def __init__(self, model, rows, labels, options, gpu, folder) -> None:
         self.model, self.options, self.gpu, self.folder = model, options, gpu, folder
         subwords = [*SPECIAL_TOKENS, *(f"w{n}" for n in range(model.config.vocab_size - 5))]
-        (folder / "vocab.txt").write_text("\n".join(subwords) + "\n", "utf-8")
-        tokenizer_from_vocabulary(folder / "vocab.txt", folder / "tokenizer")
+        write_tokenizer(subwords, folder / "tokenizer")
         self.tokenizer = load_tokenizer(folder / "tokenizer")
         self.data = [
             {"input_ids": row.tolist(), "attention_mask": [1] * len(row), "labels": int(label)}

@@ -42,7 +42,7 @@ from mbert_atlas.analysis.probing import fit_probe
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.config.probing import Probe
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.f1 import Confusion
 from mbert_atlas.representations.extraction import extract_features
@@ -99,8 +99,7 @@ def prepare(folder: Path, unit: str, options: argparse.Namespace) -> None:
     """Write a random encoder, its tokenizer, and texts: 7 of 8 train, the others validate."""
     words = options.vocabulary - len(SPECIAL_TOKENS)
     subwords = [f"##{number}" if number % 4 == 0 else f"w{number}" for number in range(words)]
-    (folder / "vocabulary.txt").write_text("\n".join([*SPECIAL_TOKENS, *subwords]) + "\n", "utf-8")
-    tokenizer_from_vocabulary(folder / "vocabulary.txt", folder / "tokenizer")
+    write_tokenizer([*SPECIAL_TOKENS, *subwords], folder / "tokenizer")
     torch.manual_seed(options.seed)
     config = common.bert_config(
         options.layers,

@@ -134,7 +134,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cores", type=int, default=64, help="of the local run")
     parser.add_argument("--only", choices=("local", "slurm"), help="one of the two runs")
     one = "results/demo/data/xnli.parquet"
-    return common.parse(parser, configfile="config/demo.yaml", target=one, cores=2, rate=0.0)
+    smallest = {"configfile": "config/demo.yaml", "target": one, "only": "slurm", "rate": 0.0}
+    return common.parse(parser, **smallest)
 
 
 def rehearse(name: str, options: argparse.Namespace, folder: Path) -> None:

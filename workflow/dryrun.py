@@ -1,9 +1,9 @@
-"""A target planned as `snakemake -n` plans it, for programs that look at its jobs."""
+"""Targets planned as `snakemake -n` plans them, for programs that look at their jobs."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,21 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def planned(
-    target: str, configfiles: Sequence[str], config: Mapping[str, Any], cores: int | None
+    targets: Collection[str],
+    configfiles: Sequence[str],
+    config: Mapping[str, Any],
+    cores: int | None,
 ) -> Iterator[Any]:
-    """Yield Snakemake's workflow with the graph of a target.
+    """Yield Snakemake's workflow with the graph of some targets.
 
     Args:
-        target: a file or the name of a rule.
+        targets: files or names of rules.
         configfiles: presets, as after ``--configfile``.
         config: what ``--config`` gives.
         cores: cores to plan with; a job gets no more threads.
 
     Raises:
-        SystemExit: Snakemake can't plan the target.
+        SystemExit: Snakemake can't plan the targets.
     """
     triggers = {RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT}  # as in the profiles
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
@@ -41,7 +44,7 @@ def planned(
                 ),
                 snakefile=ROOT / "Snakefile",
             )
-            settings = DAGSettings(targets={target}, rerun_triggers=triggers)
+            settings = DAGSettings(targets=set(targets), rerun_triggers=triggers)
             workflow.dag(settings).execute_workflow("dryrun")
         except (WorkflowError, RuleException) as error:
             sys.exit(format_exception_to_string(error, {}))

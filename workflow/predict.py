@@ -53,7 +53,7 @@ def jobs_of(
         config: what ``--config`` gives.
         is_local: whether all jobs run on one machine; else local rules hold no core of a cluster's.
     """
-    with planned(target, configfiles, config, cores=10_000) as workflow:  # threads as requested
+    with planned([target], configfiles, config, cores=10_000) as workflow:  # threads as requested
         dag, plan = workflow.dag, workflow.globals["plan"]
         results = Path(plan.results)
         made_from = {
@@ -67,43 +67,46 @@ def jobs_of(
         stages, charged = plan.stages(workflow.rules), plan.charged()
         order = [job for level in dag.toposorted() for job in level]
         place = {job: number for number, job in enumerate(order)}
-        jobs = []
-        for job in order:
-            # The folder of a tokenizer is no model that runs.
-            read = [str(path) for path in job.input if path != job.input.get("tokenizer")]
-            inputs = JobInputs(job.rule.name, job.wildcards_dict, read, job.params)
-            operations = model_operations(inputs, volumes)
-            work = operations or matrix_operations(inputs, volumes)
-            kind = speed_class(inputs, volumes)
-            stage = stages.get(kind.partition(".")[0], {"stage": "pages"})
-            paths = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
-            parts = [part for path in paths for part in Path(path).with_suffix("").parts]
-            sizes = {str(path): size_of(job, str(path), volumes) for path in job.output}
-            temporary = sum(sizes[str(path)] for path in job.temp_output)
-            jobs.append(
-                Job(
-                    rule=kind,
-                    paper=next(
-                        (charged[part] for part in parts if part in charged),
-                        stage.get("paper", "shared"),
-                    ),
-                    stage=stage["stage"],
-                    work=sum(volumes.size(str(path)) for path in job.input)
-                    if work is None
-                    else work,
-                    is_computed=work is not None,
-                    runs_model=operations is not None,
-                    limit=60.0 * job.resources.get("runtime", 0) or None,
-                    threads=job.threads,
-                    is_local=not is_local and job.rule.name in local,
-                    todo=job in todo,
-                    needs=tuple(place[need] for need in dag.dependencies[job]),
-                    kept=sum(sizes.values()) - temporary,
-                    temporary=temporary,
-                    **measured(job),
-                )
+        jobs = [
+            Job(
+                **described(job, volumes, stages, charged),
+                **measured(job),
+                is_local=not is_local and job.rule.name in local,
+                todo=job in todo,
+                needs=tuple(place[need] for need in dag.dependencies[job]),
             )
+            for job in order
+        ]
     return jobs, results
+
+
+def described(
+    job: Any, volumes: Volumes, stages: Mapping[str, Any], charged: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what is known of a job before it runs, as keys of `Job`."""
+    # The folder of a tokenizer is no model that runs.
+    read = [str(path) for path in job.input if path != job.input.get("tokenizer")]
+    inputs = JobInputs(job.rule.name, job.wildcards_dict, read, job.params)
+    operations = model_operations(inputs, volumes)
+    work = operations or matrix_operations(inputs, volumes)
+    stage = stages.get(job.rule.name.removesuffix("_draw"), {"stage": "pages"})
+    paths = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
+    parts = [part for path in paths for part in Path(path).with_suffix("").parts]
+    papers = [charged[part] for part in parts if part in charged]
+    sizes = {str(path): size_of(job, str(path), volumes) for path in job.output}
+    temporary = sum(sizes[str(path)] for path in job.temp_output)
+    return {
+        "rule": speed_class(inputs, volumes),
+        "paper": papers[0] if papers else stage.get("paper", "shared"),
+        "stage": stage["stage"],
+        "work": sum(volumes.size(str(path)) for path in job.input) if work is None else work,
+        "is_computed": work is not None,
+        "runs_model": operations is not None,
+        "limit": 60.0 * job.resources.get("runtime", 0) or None,
+        "threads": job.threads,
+        "kept": sum(sizes.values()) - temporary,
+        "temporary": temporary,
+    }
 
 
 def size_of(job: Any, path: str, volumes: Volumes) -> float:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from mbert_atlas.analysis.answers import scores_by_question
 from mbert_atlas.analysis.scores import right_words, tag_scores
 from mbert_atlas.analysis.significance import (
+    Comparison,
     Floats,
     compare_taggers,
     correct_examples,
@@ -96,17 +97,6 @@ KINDS = {
 """By the task of an encoding; a new task is one more line."""
 
 
-@dataclass(frozen=True)
-class _Difference:
-    """Of two conditions: the p-value, the ends of the 95% interval of the gain, and Cohen's d."""
-
-    p_value: float
-    low: float
-    high: float
-    n: int
-    effect_size: float | None
-
-
 def measure_transfer(
     cells: Sequence[Cell],
     against: Mapping[str, str] | None = None,
@@ -140,7 +130,7 @@ def measure_transfer(
     for cell in cells:
         groups[cell.task, cell.protocol, cell.source, cell.language, cell.condition].append(cell)
     rows: list[dict[str, Any]] = []
-    tests: list[tuple[dict[str, Any], str, _Difference]] = []
+    tests: list[tuple[dict[str, Any], str, Comparison]] = []
     for (*place, condition), runs in groups.items():
         columns = dict(zip(("task", "protocol", "source", "target"), place, strict=True))
         here = {**columns, "condition": condition}
@@ -168,7 +158,7 @@ def _scores_by_seed(
 
 
 def _significances(
-    tests: Sequence[tuple[dict[str, Any], str, _Difference]],
+    tests: Sequence[tuple[dict[str, Any], str, Comparison]],
 ) -> Iterator[dict[str, Any]]:
     corrected = [n for n, (here, _, _) in enumerate(tests) if here["protocol"] == "corrected"]
     adjusted = dict(zip(corrected, holm([tests[n][2].p_value for n in corrected]), strict=True))
@@ -229,7 +219,7 @@ def _cached_examples(cell: Cell, metric: str) -> Examples:
     return examples(cell, metric)
 
 
-def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
+def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
     """Test a condition against another, by the seeds that both have, if there are any."""
     if common := {cell.seed for cell in baseline} & {cell.seed for cell in system}:
         baseline, system = (
@@ -237,7 +227,7 @@ def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
         )
     first = system[0]
     if KINDS[first.kind].examples is None:
-        test = compare_taggers(
+        return compare_taggers(
             list(map(_read, baseline)),
             list(map(_read, system)),
             unit="entity" if first.protocol == "published" else "token",
@@ -245,7 +235,6 @@ def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
             dataset=first.dataset,
             language=first.language,
         )
-        return _Difference(test.p_value, test.low, test.high, test.n, None)
     before, after = (_mean_examples(cells) for cells in (baseline, system))
     if before[0] != after[0]:
         raise AtlasError(
@@ -253,8 +242,7 @@ def _compare(baseline: Sequence[Cell], system: Sequence[Cell]) -> _Difference:
             f"{baseline[0].condition} and {first.condition} were evaluated on different examples; "
             "predict the same test set with both."
         )
-    paired = paired_t_test(before[1], after[1])
-    return _Difference(paired.p_value, paired.low, paired.high, paired.n, paired.effect_size)
+    return paired_t_test(before[1], after[1])
 
 
 def _mean_examples(cells: Sequence[Cell]) -> Examples:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath
+from mbert_atlas.config.mistakes import Mistake, check_name, report
+from mbert_atlas.config.references import check_circle, check_language, datasets_of, running_texts
 from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
 
 
@@ -68,6 +70,22 @@ class Scratch(ConfigModel):
         "is used if it was trained with exactly these settings; otherwise it is trained again.",
     )
 
+    def check(self, config: Any, place: str) -> None:
+        """Report texts, languages, bitexts and tokenizers that the config lacks."""
+        texts = [config.datasets[text] for text in self.texts if text in config.datasets]
+        codes = {code for text in texts for code in text.languages}
+        for code in self.languages or ():
+            check_name(f"{place}.languages", code, codes, " in any of the texts")
+        for bitext in self.aligned_start.bitexts if self.aligned_start else ():
+            bitexts = [
+                name for name in datasets_of(config, "bitext") if not config.datasets[name].parent
+            ]
+            check_name(f"{place}.aligned_start.bitexts", bitext, bitexts, " as a bitext of words")
+        other = config.encoders.get(self.tokenizer_of)
+        if other and other.scratch and other.scratch.tokenizer_of:
+            problem = f"{self.tokenizer_of!r} trains no tokenizer"
+            report(Mistake(f"{place}.tokenizer_of", problem, "name the encoder that does"))
+
 
 class ExtendedVocabulary(ConfigModel):
     """An encoder with an extended vocabulary, pretrained further (Wang et al. 2020, EmBERT)."""
@@ -87,6 +105,12 @@ class ExtendedVocabulary(ConfigModel):
         default_factory=MaskedTraining, description="The pretraining that follows."
     )
     seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
+
+    def check(self, config: Any, place: str) -> None:
+        """Report languages that the texts lack."""
+        for text in self.texts:
+            for code in self.languages:
+                check_language(config, f"{place}.languages", code, text)
 
 
 Changed = ExtendedVocabulary
@@ -112,3 +136,24 @@ class Encoder(ConfigModel):
                 f"give exactly one of {', '.join(sources)} (found {', '.join(given) or 'none'})"
             )
         return self
+
+    @property
+    def base(self) -> str | None:
+        """The encoder that this one cannot be made without."""
+        if self.changed:
+            return self.changed.encoder
+        return self.scratch.tokenizer_of if self.scratch else None
+
+    def check(self, config: Any, name: str) -> None:
+        """Report what the rest of the config lacks for the encoder of this name."""
+        source = self.scratch or self.changed
+        if source is None:
+            return
+        place = f"encoders.{name}.{'scratch' if self.scratch else 'changed'}"
+        for text in source.texts:
+            check_name(f"{place}.texts", text, running_texts(config), " as running text")
+        source.check(config, place)
+        place += ".tokenizer_of" if self.scratch else ".encoder"
+        check_name(place, self.base, config.encoders)
+        encoders = config.encoders
+        check_circle(place, name, lambda at: encoders[at].base if at in encoders else None)

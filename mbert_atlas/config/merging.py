@@ -12,8 +12,9 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
-        both = isinstance(value, Mapping) and isinstance(below, Mapping)
-        merged[key] = merge(below, value) if both else value
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            value = merge(below, value)
+        merged[key] = value
     return merged
 
 

@@ -91,7 +91,7 @@ def located(
     return joined(errors)
 
 
-def _locate(place: str, lines: Mapping[str, Mapping[str, int]]) -> tuple[str, int]:
+def _locate(place: str, lines: dict[str, dict[str, int]]) -> tuple[str, int]:
     """Return file and line where the longest prefix of a key is written last; line 0: nowhere."""
     while place:
         for file, known in reversed(lines.items()):

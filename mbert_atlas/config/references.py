@@ -15,7 +15,7 @@ from mbert_atlas.config.tasks import TASKS
 
 def datasets_of(config: Any, *corpora: str) -> list[str]:
     """Return the names of the datasets of these corpora."""
-    return [name for name, item in config.datasets.items() if item.corpus in corpora]
+    return [name for name, item in config.datasets.items() if item.content in corpora]
 
 
 def running_texts(config: Any) -> list[str]:

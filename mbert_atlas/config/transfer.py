@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Collection
+from typing import Any, Literal
 
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
+from mbert_atlas.config.references import (
+    check_family_language,
+    check_language,
+    datasets_of,
+    finetuning_families,
+)
+from mbert_atlas.config.tasks import TASKS
 
 
 class TransferTest(ConfigModel):
@@ -62,3 +71,67 @@ class TransferTable(ConfigModel):
             if family
             for source in self.sources
         ]
+
+
+def check_transfer_table(
+    config: Any, place: str, table: TransferTable, contrasts: Collection[tuple[str, str]]
+) -> None:
+    """Report tests, conditions and languages of a table that have no runs behind them.
+
+    Args:
+        config: whose datasets and runs it needs.
+        place: its key, with dots.
+        table: the table.
+        contrasts: condition and baseline of each contrast that the paper's claims declare for it.
+    """
+    conditions, tested = set[str](), set[str]()
+    for key, test in table.tests.items():
+        at = f"{place}.tests.{key}"
+        scored = datasets_of(config, *(task.corpus for task in TASKS.values() if task.transfer))
+        if not check_name(f"{at}.dataset", test.dataset, scored, " with scores"):
+            continue
+        for code in test.languages or ():
+            check_language(config, f"{at}.languages", code, test.dataset)
+        families = table.families(test)
+        for _, condition, family in families:
+            with going_on():
+                where = f"{at if test.conditions else place}.conditions.{condition}"
+                _check_condition(config, where, table, test, family)
+        if not families:
+            continue
+        own = {condition for _, condition, _ in families}
+        role = f" for the test {key}"
+        for condition in filter(own.__contains__, table.against):
+            check_name(f"{place}.against.{condition}", table.against[condition], own, role)
+        check_name(f"{place}.gains_over", table.gains_over, own, role)
+        conditions |= own
+        tested.update(config.datasets[test.dataset].languages)
+    for code in table.languages:
+        check_name(f"{place}.languages", code, tested, " in any of its tests")
+    paper, *_, name = place.split(".")
+    for condition, baseline in table.against.items():
+        if condition in conditions and (condition, baseline) not in contrasts:
+            problem = f"no contrast of {condition!r} with {baseline!r} is declared for {name}"
+            fix = f"declare it in mbert_atlas/papers/{paper}/claims.py"
+            report(Mistake(f"{place}.against.{condition}", problem, fix))
+
+
+def _check_condition(
+    config: Any, place: str, table: TransferTable, test: TransferTest, runs: str
+) -> None:
+    """Report runs (family or family/language) that do not predict a test in its languages."""
+    name, _, fixed = runs.partition("/")
+    if not check_name(place, name, finetuning_families(config), " as fine-tuning"):
+        return
+    family = config.runs[name]
+    if fixed and not family.languages:
+        raise Mistake(place, f"{name!r} has one run for all languages", f"write {name!r}")
+    at = f" in runs.{name}.evaluate"
+    if not check_name(place, test.dataset, family.evaluate, at):
+        return
+    for code in test.languages or table.languages:
+        if code in config.datasets[test.dataset].languages:
+            own = fixed or code
+            check_family_language(config, place, name, own)
+            codes = [item.replace("{language}", own) for item in family.evaluate[test.dataset]]
+            check_name(place, code, codes, f"{at}.{test.dataset}")

@@ -39,6 +39,7 @@ from mbert_atlas.schemas import NLI_PAIRS
 LABELS = ("entailment", "neutral", "contradiction")
 NO_CONSENSUS = "-"
 ENGLISH = "en"
+_MULTINLI_KEYS = ("pairID", "sentence1", "sentence2", "gold_label", "genre")
 
 
 @dataclass(frozen=True)
@@ -132,9 +133,8 @@ def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_
 def _record(path: Path, number: int, line: str) -> _Pair:
     try:
         value = json.loads(line)
-        premise, hypothesis = (value[key].strip() for key in ("sentence1", "sentence2"))
-        label, genre = value["gold_label"], value["genre"]
-        return _Pair(number, value["pairID"], premise, hypothesis, label, genre)
+        identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
+        return _Pair(number, identifier, premise.strip(), hypothesis.strip(), label, genre)
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         problem = f"not a MultiNLI record ({type(error).__name__}: {error})"
         raise DataError(path, f"line {number}", problem, "fetch the file again") from error

@@ -3,7 +3,7 @@
 Hidden state 0 is the output of the embeddings, hidden state l that of Transformer layer l. A
 change applies at every position, padding included, and gradients flow through it::
 
-    hooks = [Hook(8, project_away(directions)), Hook(12, shift(vector, 0.5))]
+    hooks = [Hook(8, project_out(directions)), Hook(12, shift(vector, 0.5))]
     with hooked(encoder, hooks):
         ...  # forward passes, or fine-tuning a model with this encoder
 """
@@ -82,7 +82,7 @@ def layers_of(model: Any) -> nn.ModuleList:
     )
 
 
-def project_away(directions: Floats) -> Change:
+def project_out(directions: Floats) -> Change:
     """Return the change that projects directions out of hidden states.
 
     Args:

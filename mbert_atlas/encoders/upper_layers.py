@@ -7,13 +7,12 @@ states, and only the layers above a change run again, for all k changes at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from mbert_atlas.encoders.hooks import Hook, hooked, layers_of
+from mbert_atlas.encoders.hooks import layers_of
 from mbert_atlas.errors import AtlasError
 
 
@@ -46,25 +45,17 @@ def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[i
         raise AtlasError(
             f"hidden state {wrong[0]}: the encoder has 0 to {len(layers)}; choose one of these."
         )
-    states: dict[int, torch.Tensor] = {}
     arguments: list[Any] = []
-
-    def keep(number: int) -> Any:
-        def look(state: torch.Tensor) -> torch.Tensor:
-            states[number] = state
-            return state
-
-        return look
 
     def note(_: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> None:
         arguments[:] = [(positional[1:], named)]
 
-    with ExitStack() as stack:
-        stack.enter_context(hooked(model, [Hook(number, keep(number)) for number in numbers]))
-        handle = layers[-1].register_forward_pre_hook(note, with_kwargs=True)
-        stack.callback(handle.remove)
-        model(**inputs)
-    return Remembered(states, arguments[0])
+    handle = layers[-1].register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        states = model(**inputs, output_hidden_states=True).hidden_states
+    finally:
+        handle.remove()
+    return Remembered({number: states[number] for number in numbers}, arguments[0])
 
 
 def last_states(model: Any, below: Remembered, number: int, changed: torch.Tensor) -> torch.Tensor:

@@ -1,16 +1,16 @@
-"""WordPiece vocabularies, trained on texts or from a published ``vocab.txt``."""
+"""WordPiece vocabularies, trained on texts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import BertTokenizer
 
-from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_directory, open_text
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import atomic_directory
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _LONGEST_WORD = 100
@@ -43,7 +43,7 @@ def train_wordpiece(
     """
     words = count_words(texts, lowercase=lowercase)
     wordpieces = learn_wordpieces(words, vocabulary_size, limit_alphabet=limit_alphabet)
-    _write(wordpieces, Path(output_dir), lowercase)
+    write_tokenizer(wordpieces, output_dir, lowercase=lowercase)
 
 
 def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str]:
@@ -92,28 +92,18 @@ def learn_wordpieces(
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
-def tokenizer_from_vocabulary(vocabulary: Path | str, output_dir: Path | str) -> None:
-    """Write the tokenizer folder of a published ``vocab.txt`` (one wordpiece a line, id = line).
-
-    Raises:
-        DataError: if a special token is missing or a wordpiece occurs twice.
-    """
-    with open_text(vocabulary) as stream:
-        wordpieces = [line.rstrip("\n") for line in stream]
-    numbers: dict[str, int] = {}
-    for number, wordpiece in enumerate(wordpieces):
-        if numbers.setdefault(wordpiece, number) != number:
-            raise DataError(
-                vocabulary,
-                f"line {number + 1}",
-                f"the wordpiece {wordpiece!r} occurs on line {numbers[wordpiece] + 1} already",
-                "fetch the vocabulary again",
-            )
-    for token in SPECIAL_TOKENS:
-        if token not in numbers:
-            problem = f"the special token {token} is missing"
-            raise DataError(vocabulary, "", problem, "take a BERT vocabulary")
-    _write(wordpieces, Path(output_dir), lowercase=False)
+def write_tokenizer(
+    wordpieces: Sequence[str], output_dir: Path | str, *, lowercase: bool = False
+) -> None:
+    """Write the folder of BERT's tokenizer with these wordpieces, in the order of their ids."""
+    tokenizer = BertTokenizer(
+        vocab={wordpiece: number for number, wordpiece in enumerate(wordpieces)},
+        do_lower_case=lowercase,
+        model_max_length=512,
+    )
+    with atomic_directory(output_dir) as folder:
+        tokenizer.save_pretrained(folder)
+        (folder / "vocab.txt").write_text("".join(f"{name}\n" for name in wordpieces), "utf-8")
 
 
 def _most_frequent_characters(words: Counter[str], limit: int) -> list[str]:
@@ -134,16 +124,3 @@ def _repeat(words: Counter[str]) -> Iterator[str]:
     for word in sorted(words):
         if len(word) <= _LONGEST_WORD:
             yield " ".join([word] * words[word])
-
-
-def _write(wordpieces: list[str], output_dir: Path, lowercase: bool) -> None:
-    tokenizer = BertTokenizer(
-        vocab={wordpiece: number for number, wordpiece in enumerate(wordpieces)},
-        do_lower_case=lowercase,
-        model_max_length=512,
-    )
-    with atomic_directory(output_dir) as folder:
-        tokenizer.save_pretrained(folder)
-        (folder / "vocab.txt").write_text(
-            "".join(f"{wordpiece}\n" for wordpiece in wordpieces), "utf-8"
-        )

@@ -81,10 +81,10 @@ def language_looks(groups: Mapping[str, str], single: str) -> dict[str, Look]:
 def map_classes(
     axes: Axes, points: Floats, classes: npt.NDArray[np.object_], looks: Mapping[str, Look]
 ) -> None:
-    """Draw points by class, and the name of each class that has a place of its own.
+    """Draw points by class, and the names of classes that do not mix with others.
 
-    That place is where half of the class lies closest together, if the odds of meeting the class
-    there are twice those over all points. Among classes that mix, names would only hide the points.
+    A name is placed where half of its class lies closest together, if the odds of the class there
+    are twice those over all points. Among classes that mix, names would only hide the points.
 
     Args:
         axes: settled in size and place.
@@ -199,7 +199,7 @@ def spread_labels(axes: Axes, texts: Sequence[Text], rounds: int = 500, gap: flo
     halves = np.array([[box.width / 2 + gap, box.height / 2 + gap / 2] for box in boxes])
     places = axes.transData.transform([text.get_position() for text in texts])
     frame = axes.get_window_extent()
-    # labels on one spot need a direction to part in: the golden angle gives each its own
+    # labels on one spot need different directions to part in: multiples of the golden angle
     angles = np.arange(len(texts)) * np.pi * (3 - 5**0.5)
     places += 0.01 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     for _ in range(rounds):

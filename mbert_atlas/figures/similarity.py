@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -114,7 +114,7 @@ def _spread_over_seeds(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return ends.groupby(keys, sort=False, as_index=False).agg(spread).sort_values("layers")
 
 
-def _finish_axes(grid: Sequence[Axes], panels: int, columns: int, value_label: str) -> None:
+def _finish_axes(grid: Iterable[Axes], panels: int, columns: int, value_label: str) -> None:
     """Label the outer axes of a grid, and hide what has no panel."""
     for place, axes in enumerate(grid):
         if place + columns >= panels:  # the last one of its column

@@ -109,18 +109,20 @@ def load(
     overlays: Sequence[Path] = (), root: Path = Path("."), languages: Collection[str] = ()
 ) -> Config:
     """Read the config as Snakemake does: the base file, the papers', then ``overlays``."""
-    above = reduce(merge, map(read_yaml, overlays), {})
-    return read_config(completed(above, root), [*files_below(above, root), *overlays], languages)
+    paths = files(overlays, root)
+    return read_config({}, paths, languages)
+
+
+def files(overlays: Sequence[Path] = (), root: Path = Path(".")) -> list[Path]:
+    """Return the files of a config, the last one wins; see :func:`load`."""
+    above = reduce(merge, map(read_yaml, [root / BASE, *overlays]))
+    return [root / BASE, *config_files(above, root), *overlays]
 
 
 def completed(above: Mapping[str, Any], root: Path = Path(".")) -> dict[str, Any]:
     """Return a config over the base file and the files of the papers that it selects."""
-    return merge(reduce(merge, map(read_yaml, files_below(above, root))), above)
-
-
-def files_below(above: Mapping[str, Any], root: Path = Path(".")) -> list[Path]:
-    """Return the files that a config overrides: the base file and those of its papers."""
-    return [root / BASE, *config_files(merge(read_yaml(root / BASE), above), root)]
+    below = config_files(merge(read_yaml(root / BASE), above), root)
+    return merge(reduce(merge, map(read_yaml, [root / BASE, *below])), above)
 
 
 def _selected(config: Mapping[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -152,46 +153,24 @@ def estimate(
     measured = learn(jobs, elsewhere)
     read = [(job.seconds, job.limit) for job in jobs if job.seconds and job.limit]
     fraction = sum(took for took, _ in read) / sum(most for _, most in read) if read else 0.5
-    has_gpus = any(limit.gpus for limit in limits)
-    rows = []
-    for job in (job for job in jobs if job.todo):
-        is_on_gpu = bool(job.gpus) and has_gpus
-        rate, source = rate_of(job, "gpu" if is_on_gpu else "cpu", measured, elsewhere, fraction)
-        hours = rate.seconds(job.work) / 3600
-        rows.append(
-            {
-                "paper": job.paper,
-                "stage": job.stage,
-                "rule": job.rule,
-                "source": source,
-                "jobs": 1,
-                "gpu_hours": hours * job.gpus * is_on_gpu,
-                "cpu_hours": hours * rate.cores,
-                "wall_hours": hours,
-                "guessed_hours": hours * (source in (FAR, LIMIT)),
-            }
-        )
-    numbers = ["jobs", "gpu_hours", "cpu_hours", "wall_hours", "guessed_hours"]
-    frame = pd.DataFrame(rows, columns=["paper", "stage", "rule", "source", *numbers])
+
+    def rate(job: Job, has_gpus: bool) -> tuple[Rate, str]:
+        device = "gpu" if job.gpus and has_gpus else "cpu"
+        return rate_of(job, device, measured, elsewhere, fraction)
+
     times = []
     for limit in limits:
         seconds = [
-            rate_of(
-                job, "gpu" if job.gpus and limit.gpus else "cpu", measured, elsewhere, fraction
-            )[0].seconds(job.work)
-            + (0.0 if job.is_local else overhead)
-            if job.todo
-            else 0.0
+            (rate(job, limit.gpus > 0)[0].seconds(job.work) + overhead * (not job.is_local))
+            * job.todo
             for job in jobs
         ]
-        times.append(
-            {
-                "gpus": limit.gpus,
-                "cores": limit.cores,
-                "wall_hours": wall_time(jobs, seconds, limit) / 3600,
-                "disk_gb": peak_disk(jobs, limit) / 1e9,
-            }
-        )
+        wall, disk = wall_time(jobs, seconds, limit) / 3600, peak_disk(jobs, limit) / 1e9
+        times.append((limit.gpus, limit.cores, wall, disk))
+    has_gpus = any(limit.gpus for limit in limits)
+    rows = [_cost(job, *rate(job, has_gpus), has_gpus) for job in jobs if job.todo]
+    numbers = ["jobs", "gpu_hours", "cpu_hours", "wall_hours", "guessed_hours"]
+    frame = pd.DataFrame(rows, columns=["paper", "stage", "rule", "source", *numbers])
     by_rule = frame.groupby(["source", "rule"], as_index=False)[["jobs", "wall_hours"]].sum()
     sources = (
         by_rule.sort_values("wall_hours", ascending=False)
@@ -204,6 +183,15 @@ def estimate(
         pd.DataFrame(times, columns=["gpus", "cores", "wall_hours", "disk_gb"]),
         sources.sort_values("wall_hours", ascending=False, ignore_index=True),
     )
+
+
+def _cost(job: Job, rate: Rate, source: str, has_gpus: bool) -> tuple[Any, ...]:
+    """Return a row: paper, stage, rule, source, jobs; hours on GPUs, CPUs, in all, guessed."""
+    hours = rate.seconds(job.work) / 3600
+    gpu_hours = hours * job.gpus * has_gpus
+    guessed = hours * (source in (FAR, LIMIT))
+    place = (job.paper, job.stage, job.rule, source)
+    return (*place, 1, gpu_hours, hours * rate.cores, hours, guessed)
 
 
 def wall_time(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> float:

@@ -77,9 +77,13 @@ def matrix_operations(job: JobInputs, volumes: Volumes) -> float | None:
 
 
 def speed_class(job: JobInputs, volumes: Volumes) -> str:
-    """Return the name of jobs of the same speed: their rule, and the method where it has two."""
+    """Return the name of jobs of the same speed: their rule, and the method or kind of corpus."""
     if job.rule == "train_static_vectors":
         return f"{job.rule}.{volumes.config.static_vectors[job.wildcards['static']].method}"
+    if job.rule.startswith(("read_corpus", "derive_dataset")):
+        return f"{job.rule}.{volumes.config.datasets[job.wildcards['dataset']].corpus}"
+    if job.rule == "measure_large":
+        return volumes.plan.measurements[job.wildcards["measurement"]].resources
     return job.rule.removesuffix("_draw")  # draws of a search train as other runs do
 
 

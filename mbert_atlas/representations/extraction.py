@@ -150,14 +150,14 @@ def _select(
     """Return the spans that are pooled, and the other arrays of the output."""
     ids = stored.ragged("input_ids")
     by_example = _by_example(stored)
-    wanted = np.ones(len(ids), dtype=bool)
+    kept = np.ones(len(ids), dtype=bool)
     if splits is not None and "split" in by_example:
-        wanted &= np.isin(by_example["split"], list(splits))
+        kept &= np.isin(by_example["split"], list(splits))
     if languages is not None:
-        wanted &= np.isin(by_example["language"], list(languages))
+        kept &= np.isin(by_example["language"], list(languages))
     row, begin, end = _spans(stored, unit, pooling)
-    kept = wanted[row]
-    row, begin, end = row[kept], begin[kept], end[kept]
+    inside = kept[row]
+    row, begin, end = row[inside], begin[inside], end[inside]
     if len(row) == 0:
         where = "" if splits is None else f" of the splits {', '.join(sorted(splits))}"
         if languages is not None:
@@ -218,5 +218,5 @@ def _segment_starts(stored: TokenStore, model: Any) -> IntArray | None:
     """Return where second texts begin, if the encoder has token types for first and second ones."""
     if "segment_start" not in stored.arrays or getattr(model.config, "type_vocab_size", 1) < 2:
         return None
-    wanted = stored.meta["options"].get("segment_ids", True)
-    return stored.dense("segment_start") if wanted else None
+    has_types = stored.meta["options"].get("segment_ids", True)
+    return stored.dense("segment_start") if has_types else None

@@ -10,11 +10,11 @@ from array import array
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Encoding
+from tokenizers import Encoding, Tokenizer
 
 from mbert_atlas.arrays import Ragged, save_arrays
 from mbert_atlas.corpora.dictionaries import words_of
@@ -75,67 +75,98 @@ def find_word_contexts(
         DataError: if there is no text.
     """
     tokenizer, words = open_tokenizer(tokenizer_dir), words_of(dictionaries, side)
-    unknown, first, last = (
-        special_id(tokenizer, token, tokenizer_dir) for token in ("[UNK]", "[CLS]", "[SEP]")
-    )
-    rows, finder = _Rows(first, last), _Finder(words, language)
-    counts, room, read = np.zeros(len(words), dtype=np.int64), max_length - 2, 0
+    found = _Contexts(words, language, tokenizer, tokenizer_dir, contexts, max_length - 2)
+    read = 0
     order = islice(shuffled_texts(texts, seed, language), searched)
     for chunk in track(_chunks(order), f"texts in {language} by {_TEXTS_AT_A_TIME}"):
         read += len(chunk)
-        wanted = counts < contexts
-        places = [(text, found) for text in chunk if (found := finder.places(text, wanted))]
-        encodings = tokenizer.encode_batch([text for text, _ in places], add_special_tokens=False)
-        for (_, found), encoding in zip(places, encodings, strict=True):
-            left = {word: at for word, at in found.items() if counts[word] < contexts}
-            for start, inside in windows(encoding, left, room).items():
-                rows.add(encoding.ids[start : start + room], inside)
-                counts[[word for word, *_ in inside]] += 1
+        found.search(chunk)
     if not read:
         raise DataError(texts, "column text", "there is no text", "check its sources")
-    alone = np.flatnonzero(counts == 0)
-    _logger.info("%s: %d of %d words without a context", language, len(alone), len(words))
-    encodings = tokenizer.encode_batch([words[word] for word in alone], add_special_tokens=False)
-    for word, encoding in zip(alone.tolist(), encodings, strict=True):
-        ids = encoding.ids[:room] or [unknown]
-        rows.add(ids, [(word, 0, len(ids))])
+    alone = found.add_words_without_context()
+    _logger.info("%s: %d of %d words without a context", language, alone, len(words))
     meta = {
         "language": language,
         "texts": read,
-        "without_context": len(alone),
+        "without_context": alone,
         "options": {"contexts": contexts, "max_length": max_length, "seed": seed},
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
-    arrays = {"words": np.array(words, dtype=np.str_), "contexts": counts, **rows.arrays()}
-    save_arrays(output, arrays, meta)
+    save_arrays(output, found.arrays(), meta)
 
 
-class _Rows:
-    """Rows of token ids and the words in them.
+class _Contexts:
+    """Rows of token ids, and the words in them.
 
     Args:
-        first: id of the special token before each row.
-        last: id of the one after it.
+        words: the words.
+        language: of the words.
+        tokenizer: the encoder's tokenizer.
+        tokenizer_dir: its folder, for messages.
+        maximum: most contexts of a word.
+        room: most tokens of a row, special ones left out.
     """
 
-    def __init__(self, first: int, last: int) -> None:
-        self._first, self._last = first, last
+    def __init__(
+        self,
+        words: Sequence[str],
+        language: str,
+        tokenizer: Tokenizer,
+        tokenizer_dir: Path,
+        maximum: int,
+        room: int,
+    ) -> None:
+        self._unknown, self._first, self._last = (
+            special_id(tokenizer, token, tokenizer_dir) for token in ("[UNK]", "[CLS]", "[SEP]")
+        )
+        self._words, self._finder, self._tokenizer = words, _Finder(words, language), tokenizer
+        self._maximum, self._room = maximum, room
+        self._counts = np.zeros(len(words), dtype=np.int64)
         self._rows = list[npt.NDArray[np.int32]]()
         self._occurrences = array("i")
 
-    def add(self, ids: Sequence[int], words: Sequence[Occurrence]) -> None:
-        """Keep a row, given without special tokens, and the words in it."""
-        for word, start, end in words:
-            self._occurrences.extend((word, len(self._rows), 1 + start, 1 + end))
-        self._rows.append(np.array([self._first, *ids, self._last], dtype=np.int32))
+    def search(self, texts: Sequence[str]) -> None:
+        """Add contexts of words that have too few."""
+        wanted = self._counts < self._maximum
+        places = [self._finder.places(text, wanted) for text in texts]
+        having = [number for number, words in enumerate(places) if words]
+        for number, encoding in zip(having, self._encode(texts, having), strict=True):
+            left = {
+                word: at
+                for word, at in places[number].items()
+                if self._counts[word] < self._maximum
+            }
+            for start, words in windows(encoding, left, self._room).items():
+                self._add(encoding.ids[start : start + self._room], words)
+                self._counts[[word for word, *_ in words]] += 1
 
-    def arrays(self) -> dict[str, Ragged | npt.NDArray[np.int32]]:
-        """Return ``input_ids``, and ``word``, ``row``, ``start`` and ``end`` of occurrences."""
+    def add_words_without_context(self) -> int:
+        """Add words without a context by themselves; return their number."""
+        alone = np.flatnonzero(self._counts == 0).tolist()
+        for word, encoding in zip(alone, self._encode(self._words, alone), strict=True):
+            ids = encoding.ids[: self._room] or [self._unknown]
+            self._add(ids, [(word, 0, len(ids))])
+        return len(alone)
+
+    def arrays(self) -> dict[str, Ragged | npt.NDArray[Any]]:
+        """Return the arrays of the store."""
         columns = np.frombuffer(self._occurrences, dtype=np.int32).reshape(-1, 4).T
         return {
             "input_ids": Ragged.from_rows(self._rows, np.int32),
+            "words": np.array(self._words, dtype=np.str_),
+            "contexts": self._counts,
             **dict(zip(("word", "row", "start", "end"), columns, strict=True)),
         }
+
+    def _encode(self, texts: Sequence[str], numbers: Sequence[int]) -> list[Encoding]:
+        chosen = [texts[number] for number in numbers]
+        return list(self._tokenizer.encode_batch(chosen, add_special_tokens=False))
+
+    def _add(self, ids: Sequence[int], words: Sequence[Occurrence]) -> None:
+        """Keep a row, passed without special tokens, and the words in it."""
+        for word, start, end in words:
+            self._occurrences.extend((word, len(self._rows), 1 + start, 1 + end))
+        self._rows.append(np.array([self._first, *ids, self._last], dtype=np.int32))
 
 
 class _Finder:

@@ -13,7 +13,7 @@ from toy_representations import NAMES, toy_encoder
 from mbert_atlas.alignment import align, encode_word_pairs, piece_bitext, word_pairs
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.encoders.loading import load_tokenizer
-from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import write_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
@@ -126,7 +126,8 @@ def test_foreign_pieces_are_refused(tmp_path: Path, encoder: Path) -> None:
 @pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
 def test_pieces_of_multilingual_bert(tmp_path: Path) -> None:
     folder = Path(os.environ["MBERT_ATLAS_MIRROR"]) / "mbert-vocab"
-    tokenizer_from_vocabulary(next(folder.glob("*vocab.txt")), tmp_path / "t")
+    vocabulary = next(folder.glob("*vocab.txt"))
+    write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
     words = ["अंतर्राष्ट्रीय", "don't", "U.S.", "naïveté", "你好", "##hash"]
     _bitext(tmp_path / "words", [words], [words[::-1]])
     piece_bitext(tmp_path / "words", tmp_path / "t", tmp_path / "pieces")

@@ -15,26 +15,22 @@ import pyarrow as pa
 import pytest
 import torch
 import yaml
+from reading import OPTIONS, language
 from safetensors.torch import load_file, save_file
 from tiny_models import make_encoder, make_tokenizer
 
+from mbert_atlas.corpora import plain_text, typology
 from mbert_atlas.corpora.bad_rows import MOST_BAD
-from mbert_atlas.corpora.bitext import BitextSource, Format, read_bitext
 from mbert_atlas.corpora.cards import corpora_read
-from mbert_atlas.corpora.dictionaries import read_dictionary
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.corpora.ner import read_ner
-from mbert_atlas.corpora.nli import read_nli
-from mbert_atlas.corpora.plain_text import read_plain_text
-from mbert_atlas.corpora.qa import read_qa
+from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.corpora.scripts import require_script
-from mbert_atlas.corpora.typology import read_typology
-from mbert_atlas.corpora.universal_dependencies import read_treebanks
 from mbert_atlas.encoders.loading import load_encoder, load_masked_model
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.languages import Languages
+from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.claims import read_claims
 from mbert_atlas.sources import Mirror, Register, fetch, origin_of
 
@@ -52,71 +48,52 @@ def put(folder: Path, name: str, content: str | bytes) -> Path:
     return path
 
 
+def card_of(folder: Path) -> Any:
+    """The card of what was read, of its one language where it has several."""
+    content = read_json(outputs(folder)[1])
+    return content.get("en", content)
+
+
 def outputs(folder: Path) -> tuple[Path, Path]:
     return folder / "out" / "table.parquet", folder / "out" / "table.card.json"
 
 
-def ner(content: str | bytes, format: Any = "panx", name: str = "x.tsv", script: str = "") -> Run:
-    def run(folder: Path) -> None:
-        read_ner(put(folder, name, content), format, "en", "test", *outputs(folder), script=script)
+def corpus(module: str, name: str, format: str = "", code: str = "en") -> Callable[..., Run]:
+    """A function that takes content, a format and options and returns what reads the file."""
+    read = resolve(f"corpora.{module}:read")
 
-    return run
+    def made(
+        content: str | bytes,
+        format: str = format,
+        *,
+        name: str = name,
+        script: str = "",
+        partner: tuple[str, str | bytes] | None = None,
+        times: int = 1,
+        **options: Any,
+    ) -> Run:
+        def run(folder: Path) -> None:
+            partners = [put(folder, *partner)] if partner else []
+            files = [CorpusFile(put(folder, name, content), format, partners)] * times
+            upstream = Upstream(language(code, script), files)
+            read(ReadingJob([upstream], OPTIONS | options, *outputs(folder)))
 
+        return run
 
-def nli(content: str | bytes, format: Any, script: str = "", labels: str = "") -> Run:
-    def run(folder: Path) -> None:
-        path = put(folder, "x.tsv", content)
-        more = {"labels_from": put(folder, "labels.tsv", labels)} if labels else {}
-        read_nli(path, format, "en", "test", *outputs(folder), script=script, **more)
-
-    return run
-
-
-def questions(content: Any, format: Any = "squad", **scripts: str) -> Run:
-    def run(folder: Path) -> None:
-        text = content if isinstance(content, bytes | str) else json.dumps(content)
-        path = put(folder, "x.json", text)
-        read_qa(path, format, "en", "test", *outputs(folder), **scripts)
-
-    return run
-
-
-def treebank(content: str | bytes, script: str = "", times: int = 1) -> Run:
-    def run(folder: Path) -> None:
-        path = put(folder, "en_x-ud-test.conllu", content)
-        read_treebanks([path] * times, "en", "test", *outputs(folder), script=script)
-
-    return run
+    return made
 
 
-def dictionary(content: str | bytes, script: str = "") -> Run:
-    def run(folder: Path) -> None:
-        read_dictionary(put(folder, "en-ru.txt", content), "ru", *outputs(folder), script=script)
-
-    return run
-
-
-def texts(content: str | bytes, format: Any = "lines", script: str = "") -> Run:
-    def run(folder: Path) -> None:
-        files = [(put(folder, "x.txt", content), format)]
-        read_plain_text(files, "en", *outputs(folder), script=script)
-
-    return run
+ner = corpus("ner", "x.tsv", "panx")
+nli = corpus("nli", "x.tsv")
+qa = corpus("qa", "x.json", "squad")
+treebank = corpus("universal_dependencies", "en_x-ud-test.conllu")
+dictionary = corpus("dictionaries", "en-ru.txt", code="ru")
+texts = corpus("plain_text", "x.txt", "lines")
+bitext = corpus("bitext", "WikiMatrix.en-ru.tsv", "wikimatrix", "ru")
 
 
-def bitext(
-    content: str | bytes,
-    format: Format = "wikimatrix",
-    other: str | bytes | None = None,
-    name: str = "WikiMatrix.en-ru.tsv",
-    script: str = "",
-) -> Run:
-    def run(folder: Path) -> None:
-        target = put(folder, "x.ru", other) if other is not None else None
-        source = BitextSource(put(folder, name, content), format, target_path=target)
-        read_bitext([source], "ru", *outputs(folder), seed=1, script=script)
-
-    return run
+def questions(content: Any, **options: Any) -> Run:
+    return qa(content if isinstance(content, str) else json.dumps(content), **options)
 
 
 def gold(*contents: str, format: Any) -> Run:
@@ -133,8 +110,9 @@ def wals(**changes: str) -> Run:
             "values": "ID,Language_ID,Parameter_ID,Code_ID\n1,eng,81A,81A-2\n",
             "codes": "ID,Name,Number\n81A-2,SVO,2\n",
         } | changes
-        paths = {name: put(folder, f"{name}.csv", text) for name, text in tables.items()}
-        read_typology(paths, [Languages.read(LANGUAGES)["en"]], *outputs(folder))
+        path, *partners = (put(folder, f"{name}.csv", text) for name, text in tables.items())
+        upstream = Upstream(Languages.read(LANGUAGES)["en"], [CorpusFile(path, "", partners)])
+        typology.read(ReadingJob([upstream], {}, *outputs(folder)))
 
     return run
 
@@ -317,19 +295,19 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks language.*check"),
     "nli: short": (nli(XNLI + "en\tneutral\ta\n", "xnli"), "x.tsv, line 2", f"3 tab.*{MUCH}.*corr"),
     "nli: absent": (nli(XNLI, "xnli"), "x.tsv, language en", "no pair left of 0; correct the lang"),
-    "nli: unlabelled": (nli("a\tb\n", "xtreme"), "x.tsv, line 1", "missing.*give labels_from"),
+    "nli: unlabelled": (nli("a\tb\n", "xtreme"), "x.tsv, line 1", "missing.*name a parallel file"),
     "nli: labels": (
-        nli("a\tb\nc\td\n", "xtreme", labels="a\tb\tneutral\n"),
+        nli("a\tb\nc\td\n", "xtreme", partner=("labels.tsv", "a\tb\tneutral\n")),
         "labels.tsv",
         "it ends before line 2 of .*use a parallel file",
     ),
     "nli: more labels": (
-        nli("a\tb\n", "xtreme", labels="a\tb\tneutral\n" * 2),
+        nli("a\tb\n", "xtreme", partner=("labels.tsv", "a\tb\tneutral\n" * 2)),
         "labels.tsv, line 2",
         "has no counterpart.*use a parallel file",
     ),
     "nli: script": (
-        nli(f"{RUSSIAN}\t{RUSSIAN}\tneutral\n" * 3, "xtreme", "Latn"),
+        nli(f"{RUSSIAN}\t{RUSSIAN}\tneutral\n" * 3, "xtreme", script="Latn"),
         "x.tsv, language en",
         "100% are cyrillic; correct",
     ),
@@ -350,7 +328,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "100% are cyrillic; correct",
     ),
     "qa: question's script": (
-        questions(squad(question(question=RUSSIAN * 4)), question_script="Latn"),
+        questions(squad(question(question=RUSSIAN * 4)), script="Latn"),
         "x.json, language en",
         "100% are cyrillic; correct",
     ),
@@ -364,14 +342,16 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "ud: cut": (treebank(tree()[:-1]), "conllu, line 2", "ends inside a sentence.*fetch the file"),
     "ud: twice": (treebank(tree(), times=2), "conllu, line 1", "already read.*give each treebank"),
     "ud: script": (
-        treebank("".join(tree(n, form=RUSSIAN.replace(" ", "")) for n in range(5)), "Latn"),
+        treebank("".join(tree(n, form=RUSSIAN.replace(" ", "")) for n in range(5)), script="Latn"),
         "conllu, language en",
         "100% are cyrillic; correct",
     ),
     "dictionary: words": (dictionary("the\n"), "en-ru.txt, line 1", "1 words, not two.*check that"),
     "dictionary: bytes": (dictionary(b"the \xe7\n"), "en-ru.txt, line 1", "not UTF-8.*convert"),
     "dictionary: exchanged": (
-        dictionary("".join(f"{word} {word[::-1]}x\n" for word in RUSSIAN.split() * 9), "Cyrl"),
+        dictionary(
+            "".join(f"{word} {word[::-1]}x\n" for word in RUSSIAN.split() * 9), script="Cyrl"
+        ),
         "en-ru.txt, language en",
         "are cyrillic; are the columns exchanged",
     ),
@@ -381,8 +361,16 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "bitext: margin": (bitext("x\ta\tb\n"), "en-ru.tsv, line 1", "margin 'x' is not a.*check"),
     "bitext: nan": (bitext("nan\ta\tb\n"), "en-ru.tsv, line 1", "margin 'nan' is not a.*check"),
     "bitext: columns": (bitext("1\ta\n"), "en-ru.tsv, line 1", "2 tab-separated.*correct the line"),
-    "bitext: shorter": (bitext("a\nb\n", "lines", "c\n"), "line 2", "no counterpart.*fetch both"),
-    "bitext: bytes": (bitext("a\n", "lines", b"\xe7\n"), "x.ru, line 1", "not UTF-8.*convert"),
+    "bitext: shorter": (
+        bitext("a\nb\n", "lines", partner=("x.ru", "c\n")),
+        "line 2",
+        "no counterpart.*fetch both",
+    ),
+    "bitext: bytes": (
+        bitext("a\n", "lines", partner=("x.ru", b"\xe7\n")),
+        "x.ru, line 1",
+        "not UTF-8.*convert",
+    ),
     "bitext: same": (bitext("1\ta\ta\n"), "en-ru.tsv", "no pair left of 1.*correct the language"),
     "bitext: name": (
         bitext("1\ta\tb\n", name="WikiMatrix.en-es.tsv"),
@@ -535,8 +523,12 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "line 1",
         "name is there twice; correct them",
     ),
-    "languages: cells": (languages(lambda rows: rows[2].pop()), "line 3", "cells are not.*correct"),
-    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save the"),
+    "languages: cells": (
+        languages(lambda rows: rows[2].pop()),
+        "line 3",
+        "the number of its cells.*correct",
+    ),
+    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save it"),
     "languages: none": (languages(lambda rows: rows.__delitem__(slice(1, None))), "csv", "restore"),
     "reported: language": (
         reported(",en,es,,", ",en,ess,,"),
@@ -615,7 +607,9 @@ FEW_BAD: dict[str, tuple[Run, str, str]] = {
     ),
     "bitext of two files": (
         bitext(
-            "".join(f"a{n}\n" for n in range(GOOD + 1)), "lines", b"b\n" * GOOD + b"\xff\n", "x.en"
+            "".join(f"a{n}\n" for n in range(GOOD + 1)),
+            "lines",
+            partner=("x.ru", b"b\n" * GOOD + b"\xff\n"),
         ),
         "not UTF-8",
         "x.ru, line 201",
@@ -632,9 +626,8 @@ FEW_BAD: dict[str, tuple[Run, str, str]] = {
 def test_one_bad_row_in_many_is_left_out_and_listed(tmp_path: Path, name: str) -> None:
     run, reason, place = FEW_BAD[name]
     run(tmp_path)
-    table, path = outputs(tmp_path)
-    assert len(pa.parquet.read_table(table)) == GOOD
-    card = read_json(path)
+    assert len(pa.parquet.read_table(outputs(tmp_path)[0])) == GOOD
+    card = card_of(tmp_path)
     assert [number for why, number in card["dropped"].items() if why.startswith(reason)] == [1]
     (listed,) = card["first_bad_rows"]
     assert place in listed
@@ -644,7 +637,7 @@ def test_the_share_is_that_of_the_rows(tmp_path: Path) -> None:
     """As many bad rows as the share allows pass; one more is refused, with the first of them."""
     most = int(MOST_BAD * 1000)
     ner("a\tO\n\n" * (1000 - most) + "b\tX\n\n" * most)(tmp_path)
-    assert len(read_json(outputs(tmp_path)[1])["first_bad_rows"]) == 5
+    assert len(card_of(tmp_path)["first_bad_rows"]) == 5
     with pytest.raises(DataError, match=rf"line 1979: .*{most + 1} of 1000 sentences cannot"):
         ner("a\tO\n\n" * (999 - most) + "b\tX\n\n" * (most + 1))(tmp_path)
 
@@ -660,9 +653,9 @@ def test_a_script_is_no_matter_of_a_few_names_or_letters() -> None:
 
 
 def test_every_script_of_the_table_is_known() -> None:
-    for language in Languages.read(LANGUAGES):
+    for item in Languages.read(LANGUAGES):
         with pytest.raises(DataError):
-            require_script(["\u0710" * 100], language.script, "x", language.code)
+            require_script(["\u0710" * 100], item.script, "x", item.code)
 
 
 def test_a_card_says_what_was_really_read(tmp_path: Path) -> None:
@@ -676,8 +669,10 @@ def test_a_card_says_what_was_really_read(tmp_path: Path) -> None:
     found = origin_of("data/a.txt", file, register=known, mirror=tmp_path / "mirror")
     said = "data/a.txt: github.com/x : a, commit abc1, truncated"
     assert found["read_from"] == said
-    read_plain_text([(file, "lines")], "en", *outputs(tmp_path), source=[found])
-    assert read_json(outputs(tmp_path)[1])["read_from"] == [said]
+    upstream, origin = Upstream(language("en"), [CorpusFile(file, "lines")]), {file: found}
+    job = ReadingJob([upstream], OPTIONS, *outputs(tmp_path), origin=origin.__getitem__)
+    plain_text.read(job)
+    assert card_of(tmp_path)["read_from"] == [said]
     assert corpora_read(tmp_path / "out") == {"table": f"data (CC0); {said}"}
     own = put(tmp_path, "own.txt", "another")
     of_register = register(tmp_path, sha256_of(own))
@@ -707,13 +702,12 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
 
 
 def test_less_than_was_asked_for_is_said_in_the_card(tmp_path: Path, caplog: Any) -> None:
-    path = put(tmp_path, "en-ru.txt", "a b\nc d\n")
-    read_dictionary(path, "ru", *outputs(tmp_path), limit=3)
+    dictionary("a b\nc d\n", limit=3)(tmp_path)
     note = "2 pairs although 3 were asked for: there are no more"
-    assert read_json(outputs(tmp_path)[1])["notes"] == [note]
+    assert card_of(tmp_path)["notes"] == [note]
     assert note in caplog.text
-    read_dictionary(path, "ru", *outputs(tmp_path), limit=2)
-    assert read_json(outputs(tmp_path)[1])["notes"] == []
+    dictionary("a b\nc d\n", limit=2)(tmp_path)
+    assert card_of(tmp_path)["notes"] == []
 
 
 def test_compressed_manifests_are_no_manifests(tmp_path: Path) -> None:

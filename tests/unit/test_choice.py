@@ -1,4 +1,4 @@
-"""Which draw of a search is taken."""
+"""The choice among the draws of a search."""
 
 import json
 
@@ -42,10 +42,10 @@ def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
         choose_hyperparameters(
             draws, paths, unit="text", protocol=protocol, output=output, **choose_by
         )
-        found = json.loads(output.read_text())
-        assert found["draw"] == best  # the first of equals
-        assert found["values"] == draws[best - 1]
-        assert [item["values"] for item in found["draws"]] == draws
+        choice = json.loads(output.read_text())
+        assert choice["draw"] == best  # ties go to the first
+        assert choice["values"] == draws[best - 1]
+        assert [item["values"] for item in choice["draws"]] == draws
     classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
     with pytest.raises(DataError, match="language en: there is no macro_f1_present of predictions"):
         choose_hyperparameters(

@@ -2,27 +2,22 @@
 
 import gzip
 import lzma
-import os
 import unicodedata
 import zipfile
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import mirrored, needs_mirror, read_table
 from sacremoses import MosesTokenizer
 
-from mbert_atlas.corpora.bitext import BitextSource, read_bitext
+from mbert_atlas.corpora import bitext
+from mbert_atlas.corpora.jobs import CorpusFile
 from mbert_atlas.corpora.words import WordTokenizer, visible
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json
 from mbert_atlas.schemas import BITEXT
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
-
 
 # Words
 
@@ -93,27 +88,20 @@ def test_visible_text_has_only_what_a_tokenizer_of_bert_keeps(text: str) -> None
 # Bitexts
 
 
-def read(folder: Path, sources: list[BitextSource], language: str, **more: Any) -> tuple[Any, Any]:
-    output, card = folder / "o.parquet", folder / "o.card.json"
-    output.unlink(missing_ok=True)
-    try:
-        read_bitext(sources, language, output, card, **({"seed": 1} | more))
-    except DataError:
-        assert not output.exists()
-        raise
-    table = pq.read_table(output)
+def read(folder: Path, files: list[CorpusFile], language: str, **more: Any) -> tuple[Any, Any]:
+    table, card = read_table(bitext.read, files, language, folder=folder, **more)
     assert table.schema.equals(BITEXT)
-    return table.to_pylist(), read_json(card)
+    return table.to_pylist(), card
 
 
 def pairs(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(" ".join(row["source_tokens"]), " ".join(row["target_tokens"])) for row in rows]
 
 
-def wikimatrix(folder: Path, codes: str, lines: list[str]) -> BitextSource:
+def wikimatrix(folder: Path, codes: str, lines: list[str]) -> CorpusFile:
     path = folder / f"WikiMatrix.{codes}.tsv.gz"
     path.write_bytes(gzip.compress("".join(line + "\n" for line in lines).encode()))
-    return BitextSource(path, "wikimatrix")
+    return CorpusFile(path, "wikimatrix")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +124,7 @@ def test_wikimatrix_has_english_in_either_column(
 def test_wikimatrix_gives_its_first_pairs(tmp_path: Path) -> None:
     lines = [f"{2 - n / 100}\tcat {n}\tgato {n}" for n in range(50)]
     source = wikimatrix(tmp_path, "en-es", lines)
-    rows, card = read(tmp_path, [source], "es", maximum_sentences=7)
+    rows, card = read(tmp_path, [source], "es", limit=7)
     assert pairs(rows) == [(f"cat {n}", f"gato {n}") for n in range(7)]
     assert card["counts"]["lines read"] == 7
 
@@ -160,14 +148,14 @@ def test_wikimatrix_of_other_languages(tmp_path: Path) -> None:
         read(tmp_path, [source], "es")
 
 
-def moses(folder: Path, english: str, other: str) -> BitextSource:
+def moses(folder: Path, english: str, other: str) -> CorpusFile:
     path = folder / "en-ru.txt.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("README", "x")
         archive.writestr("WikiMatrix.en-ru.xml", "<x/>")
         archive.writestr("WikiMatrix.en-ru.en", english)
         archive.writestr("WikiMatrix.en-ru.ru", other)
-    return BitextSource(path, "moses")
+    return CorpusFile(path, "moses")
 
 
 def test_moses_archive(tmp_path: Path) -> None:
@@ -175,7 +163,7 @@ def test_moses_archive(tmp_path: Path) -> None:
     assert pairs(rows) == [("A cat .", "Кот ."), ("A dog .", "Пёс .")]
     assert [row["score"] for row in rows] == [None, None]
     with pytest.raises(DataError, match=r"\.es: found 0 such members"):
-        read(tmp_path, [BitextSource(tmp_path / "en-ru.txt.zip", "moses")], "es")
+        read(tmp_path, [CorpusFile(tmp_path / "en-ru.txt.zip", "moses")], "es")
     with pytest.raises(DataError, match=r"WikiMatrix|line 2: has no counterpart"):
         read(tmp_path, [moses(tmp_path, "A cat.\nA dog.\n", "Кот.\n")], "ru")
 
@@ -193,9 +181,9 @@ def test_drops_are_counted_by_reason(tmp_path: Path) -> None:
 def test_sample_is_uniform_and_seeded(tmp_path: Path) -> None:
     lines = [f"cat {n}" for n in range(200)]
     source = moses(tmp_path, "\n".join(lines) + "\n", "\n".join(lines).replace("cat", "кот") + "\n")
-    first, _ = read(tmp_path, [source], "ru", maximum_sentences=50)
-    again, _ = read(tmp_path, [source], "ru", maximum_sentences=50)
-    other, _ = read(tmp_path, [source], "ru", maximum_sentences=50, seed=2)
+    first, _ = read(tmp_path, [source], "ru", limit=50)
+    again, _ = read(tmp_path, [source], "ru", limit=50)
+    other, _ = read(tmp_path, [source], "ru", limit=50, seed=2)
     assert first == again
     assert first != other
     numbers = [int(row["source_tokens"][1]) for row in first]
@@ -207,16 +195,16 @@ def test_sample_is_uniform_and_seeded(tmp_path: Path) -> None:
 
 def test_sources_are_taken_in_turn_and_share_their_duplicates(tmp_path: Path) -> None:
     first = moses(tmp_path, "a\nb\nc\n", "x\ny\nz\n")
-    first = BitextSource(first.path, "moses", limit=2)
+    first = CorpusFile(first.path, "moses", limit=2)
     second = tmp_path / "eng.tsv"
     second.write_text("a\tx\tCC-BY\nd\tw\tCC-BY\nb\ty\tCC-BY\nc\tz\tCC-BY\ne\tv\tCC-BY\n")
-    sources = [first, BitextSource(second, "manythings")]
-    rows, card = read(tmp_path, sources, "ru", maximum_sentences=4)
+    sources = [first, CorpusFile(second, "manythings")]
+    rows, card = read(tmp_path, sources, "ru", limit=4)
     assert len(rows) == 4 == len(set(pairs(rows)))
     assert [row["id"][0] for row in rows] == ["0", "0", "1", "1"]
     assert card["dropped"] == {"exact duplicate": 3}
     assert len(card["source_files"]) == 2
-    nothing_more, _ = read(tmp_path, sources, "ru", maximum_sentences=2)
+    nothing_more, _ = read(tmp_path, sources, "ru", limit=2)
     assert [row["id"][0] for row in nothing_more] == ["0", "0"]
 
 
@@ -224,7 +212,7 @@ def test_manythings_zip(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "spa-eng.zip", "w") as archive:
         archive.writestr("_about.txt", "about")
         archive.writestr("spa.txt", "Go.\tVe.\nRun!\t¡Corre!\n")
-    source = BitextSource(tmp_path / "spa-eng.zip", "manythings")
+    source = CorpusFile(tmp_path / "spa-eng.zip", "manythings")
     assert pairs(read(tmp_path, [source], "es")[0]) == [("Go .", "Ve ."), ("Run !", "¡ Corre !")]
 
 
@@ -232,7 +220,7 @@ def test_line_parallel_files_with_gaps_and_joined_verses(tmp_path: Path) -> None
     (tmp_path / "eng.txt").write_text("one\n\nthree\nfour\nfive\nsix\n")
     other = "uno\ndos\ntres y cuatro\n<range>\ncinco\nseis\n"
     (tmp_path / "spa.txt.xz").write_bytes(lzma.compress(other.encode()))
-    source = BitextSource(tmp_path / "eng.txt", "lines", target_path=tmp_path / "spa.txt.xz")
+    source = CorpusFile(tmp_path / "eng.txt", "lines", partners=[tmp_path / "spa.txt.xz"])
     rows, card = read(tmp_path, [source], "es")
     assert pairs(rows) == [("one", "uno"), ("five", "cinco"), ("six", "seis")]
     assert card["dropped"] == {"empty side": 1, "verses told together on one side": 2}
@@ -243,14 +231,11 @@ def test_sources_that_cannot_be_used(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text("same\tsame\n")
     with pytest.raises(DataError, match=r"no pair left of 1 \(\{'identical sides': 1\}\)"):
-        read(tmp_path, [BitextSource(path, "manythings")], "es")
-    with pytest.raises(DataError, match="no source: no pair left of 0"):
-        read(tmp_path, [], "es")
-    with pytest.raises(DataError, match="target_path: is missing"):
-        read(tmp_path, [BitextSource(path, "lines")], "es")
-    wrong: Any = "tmx"
+        read(tmp_path, [CorpusFile(path, "manythings")], "es")
+    with pytest.raises(DataError, match="key partners: is missing"):
+        read(tmp_path, [CorpusFile(path, "lines")], "es")
     with pytest.raises(DataError, match="format tmx: unknown; use wikimatrix"):
-        read(tmp_path, [BitextSource(path, wrong)], "es")
+        read(tmp_path, [CorpusFile(path, "tmx")], "es")
 
 
 @needs_mirror
@@ -271,9 +256,8 @@ def test_sources_that_cannot_be_used(tmp_path: Path) -> None:
 def test_real_bitexts(
     tmp_path: Path, path: str, target: str | None, format: Any, language: str, expected: int
 ) -> None:
-    (found,) = Path(str(MIRROR)).glob(path)
-    other = next(Path(str(MIRROR)).glob(target)) if target else None
-    rows, card = read(tmp_path, [BitextSource(found, format, target_path=other)], language)
+    partners = [mirrored(target)] if target else []
+    rows, card = read(tmp_path, [CorpusFile(mirrored(path), format, partners)], language)
     assert len(rows) == card["counts"]["pairs"] == expected
     if language == "hi":
         assert not any("।" in word and word != "।" for row in rows for word in row["target_tokens"])

@@ -2,51 +2,46 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
+from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
+from reading import mirrored, needs_mirror, read_table
 
-from mbert_atlas.corpora.dictionaries import read_dictionary, read_pairs, words_of
+from mbert_atlas.corpora import dictionaries
+from mbert_atlas.corpora.dictionaries import read_pairs, words_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json
+from mbert_atlas.files import write_parquet
 from mbert_atlas.miniature.language import miniature_language
 from mbert_atlas.miniature.reference import dictionary
 from mbert_atlas.schemas import DICTIONARY
 
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 
-
-def read(
-    folder: Path, text: str, name: str = "en-de", limit: int | None = None
-) -> list[dict[str, str]]:
-    (folder / f"{name}.txt").write_text(text, "utf-8")
-    output = folder / f"{name}.parquet"
-    read_dictionary(folder / f"{name}.txt", "de", output, folder / f"{name}.json", limit=limit)
-    table = pq.read_table(output)
+def read(folder: Path, text: str, name: str = "en-de", limit: int | None = None) -> Any:
+    path = folder / f"{name}.txt"
+    path.write_text(text, "utf-8")
+    table, card = read_table(dictionaries.read, path, "de", limit=limit)
     assert table.schema.equals(DICTIONARY)
-    rows: list[dict[str, str]] = table.to_pylist()
-    return rows
+    write_parquet(table, folder / f"{name}.parquet")
+    return table.to_pylist(), card
 
 
 def test_pairs_as_they_stand(tmp_path: Path) -> None:
-    rows = read(tmp_path, "the Die\nthe\tdas\n" + "dog hund\n" * 98 + "ice cream eis\n")
+    rows, card = read(tmp_path, "the Die\nthe\tdas\n" + "dog hund\n" * 98 + "ice cream eis\n")
     assert rows[:3] == [
         {"source": "the", "target": "Die"},
         {"source": "the", "target": "das"},
         {"source": "dog", "target": "hund"},
     ]
-    card = read_json(tmp_path / "en-de.json")
     assert card["language"] == "en-de"
     assert card["counts"] == {"pairs": 100, "English words": 2, "other words": 3}
     assert card["dropped"] == {"… words, not two": 1}
 
 
 def test_a_limit_keeps_the_first_pairs(tmp_path: Path) -> None:
-    rows = read(tmp_path, "the die\nthe der\ndog hund\n", limit=2)
+    rows, card = read(tmp_path, "the die\nthe der\ndog hund\n", limit=2)
     assert [row["target"] for row in rows] == ["die", "der"]
-    assert read_json(tmp_path / "en-de.json")["dropped"]["beyond the limit"] == 1
+    assert card["dropped"]["beyond the limit"] == 1
 
 
 def test_many_malformed_lines_are_refused(tmp_path: Path) -> None:
@@ -62,16 +57,15 @@ def test_words_of_several_dictionaries(tmp_path: Path) -> None:
     assert words_of(paths[:1], "target") == ["die", "ein", "der"]
 
 
-def test_dictionaries_of_the_little_world(tmp_path: Path) -> None:
+def test_dictionaries_of_the_synthetic_data(tmp_path: Path) -> None:
     english, other = miniature_language("en"), miniature_language("ru")
-    rows = read(tmp_path, "\n".join(dictionary(english, other)) + "\n")
+    rows, _ = read(tmp_path, "\n".join(dictionary(english, other)) + "\n")
     assert [" ".join(row.values()) for row in rows] == dictionary(english, other)
 
 
-@pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+@needs_mirror
 @pytest.mark.parametrize(("language", "pairs"), [("de", 101_931), ("zh", 39_334), ("th", 24_658)])
 def test_real_dictionaries(language: str, pairs: int) -> None:
-    (path,) = Path(str(MIRROR), "muse/dictionaries").glob(f"en-{language}.txt*")
-    found, bad = read_pairs(path)
+    found, bad = read_pairs(mirrored(f"muse/dictionaries/en-{language}.txt*"))
     assert (len(found), bad.reasons.total()) == (pairs, 0)
     assert all(english == english.lower() for english, _ in found)

@@ -2,16 +2,16 @@
 
 import bz2
 import gzip
-import json
 import lzma
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbert_atlas.corpora.cards import write_card
+from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.lines import (
     decoded_lines,
     header_columns,
@@ -153,32 +153,24 @@ def test_header_must_hold_every_wanted_column() -> None:
 
 def test_card_states_origin_and_leaves_out_empty_reasons(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("x")
-    write_card(
-        tmp_path / "card.json",
-        dataset="unused",
-        language="es",
-        files=[tmp_path / "in.txt"],
-        counts={"kept": 3},
-        dropped={"too short": 2, "never": 0},
-        source=[
-            {"dataset": "one", "licence": "CC0", "citation": "A"},
-            {"dataset": "two", "licence": "CC0", "citation": "B"},
-        ],
-        tool="tool 1.0",
-    )
-    card = json.loads((tmp_path / "card.json").read_text())
-    assert card["dataset"] == "one; two"
-    assert card["licence"] == "CC0"
-    assert card["citation"] == "A; B"
-    assert card["dropped"] == {"too short": 2}
-    assert card["source_files"] == [
+    dropped = Counter({"too short": 2, "never": 0})
+    card = Card("unused", "es", Counter(kept=3), dropped, tool="tool 1.0")
+    origins = [
+        {"dataset": "one", "licence": "CC0", "citation": "A"},
+        {"dataset": "two", "licence": "CC0", "citation": "B"},
+    ]
+    card.write(tmp_path / "card.json", [tmp_path / "in.txt"], origins)
+    content = read_json(tmp_path / "card.json")
+    assert content["dataset"] == "one; two"
+    assert content["licence"] == "CC0"
+    assert content["citation"] == "A; B"
+    assert content["dropped"] == {"too short": 2}
+    assert content["source_files"] == [
         {"path": str(tmp_path / "in.txt"), "sha256": sha256_of(tmp_path / "in.txt")}
     ]
-    assert card["created_by"].endswith("tool 1.0")
+    assert content["created_by"].endswith("tool 1.0")
 
 
-def test_card_without_origin_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "c.json"
-    write_card(path, dataset="d", language="es", files=[], counts={}, dropped={})
-    card = read_json(path)
+def test_card_without_origin_says_so() -> None:
+    card = Card("d", "es").content([])
     assert [card[key] for key in ("dataset", "licence", "citation")] == ["d", *["not stated"] * 2]

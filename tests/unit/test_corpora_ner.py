@@ -3,40 +3,30 @@
 import gzip
 import io
 import lzma
-import os
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reading import mirrored, needs_mirror, read_table
 from seqeval.metrics.sequence_labeling import get_entities
 
-from mbert_atlas.corpora.ner import TAGS, _prefixed, entity_tags, parse_tagged, read_ner
+from mbert_atlas.corpora import ner
+from mbert_atlas.corpora.ner import TAGS, entity_tags, parse_tagged
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json
 from mbert_atlas.schemas import TAGGED_SENTENCES
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 
 
 def read(path: Path, format: Any, language: str = "en", split: str = "test", **more: Any) -> Any:
-    """Rows and card of ``path``; nothing may be left behind when it fails."""
-    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
-    output.unlink(missing_ok=True)
-    try:
-        read_ner(path, format, language, split, output, card, **more)
-    except DataError:
-        assert not output.exists()
-        raise
-    table = pq.read_table(output)
+    """Rows and card of ``path``."""
+    table, card = read_table(ner.read, path, language, format=format, split=split, **more)
     assert table.schema.equals(TAGGED_SENTENCES)
-    return table.to_pylist(), read_json(card)
+    return table.to_pylist(), card
 
 
 RAHIMI = "en:Anna\tB-PER\nen:saw\tO\nen::\tO\n\nen:10:30\tO\nen:New\tB-LOC\nen:York\tI-LOC\n\n"
@@ -182,10 +172,12 @@ def test_limits(tmp_path: Path) -> None:
     assert [row["id"] for row in first] == ["1", "2", "3", "4", "5"]
     assert card["counts"]["sentences"] == 5
     assert card["counts"]["sentences read"] == 50
-    drawn = [[row["id"] for row in read(path, "panx", limit=5, seed=s)[0]] for s in (1, 1, 2)]
+    drawn = [
+        [row["id"] for row in read(path, "panx", limit=5, sample_seed=s)[0]] for s in (1, 1, 2)
+    ]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0] == sorted(drawn[0], key=int)
-    assert len(read(path, "panx", limit=99, seed=1)[0]) == 50
+    assert len(read(path, "panx", limit=99, sample_seed=1)[0]) == 50
 
 
 words = st.text(st.characters(exclude_categories=("Cc", "Cs", "Z")), min_size=1, max_size=5)
@@ -198,9 +190,8 @@ tagged = st.lists(
 def test_what_is_written_is_read(sentences: list[list[tuple[str, str]]], prefix: str) -> None:
     text = "".join("".join(f"{prefix}{w}\t{t}\n" for w, t in s) + "\n" for s in sentences)
     lines = list(enumerate(text.split("\n"), 1))
-    read_back = list(
-        parse_tagged(lines, "x", *([_prefixed(prefix.removesuffix(":"))] if prefix else []))
-    )
+    columns = partial(ner._after_prefix, prefix.removesuffix(":")) if prefix else ner._of_two
+    read_back = list(parse_tagged(lines, "x", columns))
     assert [list(zip(s.forms, s.tags, strict=True)) for s in read_back] == sentences
     starts = [line for line, before in zip(lines, [(0, ""), *lines], strict=False) if not before[1]]
     assert [s.line for s in read_back] == [number for number, line in starts if line]
@@ -251,10 +242,9 @@ def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path, lines: list[tuple[st
 )
 def test_real_files(tmp_path: Path, name: str, sentences: int, words: int, strays: int) -> None:
     split, language = name.split("-")
-    (path,) = Path(str(MIRROR), "wikiann/panx").glob(f"{name}.tsv*")
-    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_ner(path, "panx", language, split, output, card)
-    counts = read_json(card)["counts"]
+    path = mirrored(f"wikiann/panx/{name}.tsv*")
+    rows, card = read(path, "panx", language, split, folder=tmp_path)
+    counts = card["counts"]
     assert (counts["sentences"], counts["words"]) == (sentences, words)
     assert counts.get("I- tags that continue no entity", 0) == strays
-    assert pq.read_metadata(output).num_rows == sentences
+    assert len(rows) == sentences

@@ -1,38 +1,28 @@
 """Premises and hypotheses out of five layouts."""
 
 import json
-import os
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reading import derive_table, mirrored, needs_mirror, read_table
 
-from mbert_atlas.corpora.nli import LABELS, english_side, read_nli, write_mixed_language
+from mbert_atlas.corpora import nli
+from mbert_atlas.corpora.nli import LABELS, english_side
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json, write_parquet
+from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import NLI_PAIRS
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 
 
 def read(path: Path, format: Any, language: str = "en", split: str = "train", **more: Any) -> Any:
-    """Rows and card of ``path``; nothing may be left behind when it fails."""
-    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
-    output.unlink(missing_ok=True)
-    try:
-        read_nli(path, format, language, split, output, card, **more)
-    except DataError:
-        assert not output.exists()
-        raise
-    table = pq.read_table(output)
+    """Rows and card of ``path``."""
+    table, card = read_table(nli.read, path, language, format=format, split=split, **more)
     assert table.schema.equals(NLI_PAIRS)
-    return table.to_pylist(), read_json(card)
+    return table.to_pylist(), card
 
 
 def record(number: int, label: str = "neutral", **changed: str) -> dict[str, str]:
@@ -174,7 +164,7 @@ def stripped(tmp_path: Path) -> Path:
 
 def test_labels_from_a_parallel_file(stripped: Path) -> None:
     german = stripped.with_name("test-de.tsv")
-    rows, card = read(stripped, "xtreme", "es", "test", labels_from=german)
+    rows, card = read(stripped, "xtreme", "es", "test", partners=[german])
     assert [(row["premise"], row["label"]) for row in rows] == [
         ("p1", "neutral"),
         ("p2", "entailment"),
@@ -188,7 +178,7 @@ def test_missing_labels(stripped: Path) -> None:
     with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
         read(stripped, "xtreme", "es", "test")
     with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
-        read(stripped, "xtreme", "es", "test", labels_from=stripped)
+        read(stripped, "xtreme", "es", "test", partners=[stripped])
 
 
 @pytest.mark.parametrize(
@@ -203,13 +193,13 @@ def test_labels_must_be_parallel(stripped: Path, labels: str, message: str) -> N
     german = stripped.with_name("test-de.tsv")
     german.write_text(labels)
     with pytest.raises(DataError, match=message):
-        read(stripped, "xtreme", "es", "test", labels_from=german)
+        read(stripped, "xtreme", "es", "test", partners=[german])
 
 
 def test_labels_that_disagree(stripped: Path) -> None:
     stripped.write_text("p\th\tneutral\nq\ti\tcontradiction\nr\tj\tneutral\n")
     with pytest.raises(DataError, match="line 2: is labelled contradiction, but line 2"):
-        read(stripped, "xtreme", "es", "test", labels_from=stripped.with_name("test-de.tsv"))
+        read(stripped, "xtreme", "es", "test", partners=[stripped.with_name("test-de.tsv")])
 
 
 def test_unknown_format(tmp_path: Path) -> None:
@@ -262,11 +252,10 @@ def parallel(ids: list[str], languages: tuple[str, ...] = ("en", "es", "hi")) ->
 
 def mixed(folder: Path, rows: list[Any], seed: int = 1, **more: Any) -> tuple[list[Any], Any]:
     write_parquet(pa.Table.from_pylist(rows, NLI_PAIRS), folder / "xnli.parquet")
-    output, card = folder / "o.parquet", folder / "c.json"
-    write_mixed_language(folder / "xnli.parquet", output, card, seed=seed, **more)
-    table = pq.read_table(output)
+    options = {"seed": seed, "languages": list(dict.fromkeys(row["language"] for row in rows))}
+    table, card = derive_table(nli.derive, [folder / "xnli.parquet"], **options | more)
     assert table.schema.equals(NLI_PAIRS)
-    return table.to_pylist(), read_json(card)
+    return table.to_pylist(), card
 
 
 def test_one_side_of_each_pair_becomes_english(tmp_path: Path) -> None:
@@ -321,8 +310,8 @@ def test_pairs_that_cannot_be_mixed(tmp_path: Path) -> None:
         (rows[2:], {}, "language en: no pair in it"),
         (rows, {"languages": ["vi"]}, "language vi: no pair in it"),
         (rows[:2], {}, "it holds English only"),
-        ([*rows, rows[0]], {}, "pair 1: is there twice"),
-        ([rows[0], rows[3]], {}, "no pair has an English one of its id"),
+        ([*rows, rows[0]], {}, "pair 1: is repeated"),
+        ([rows[0], rows[3]], {}, "language es: no pair has an English one of its id"),
         ([rows[0], {**rows[2], "label": "entailment"}], {}, "pair 1: is labelled entailment in"),
     ):
         with pytest.raises(DataError, match=message):
@@ -332,20 +321,10 @@ def test_pairs_that_cannot_be_mixed(tmp_path: Path) -> None:
 @needs_mirror
 @pytest.mark.parametrize("language", ["es", "zh"])
 def test_real_xnli_has_equal_labels_in_all_languages(tmp_path: Path, language: str) -> None:
-    folder = Path(str(MIRROR), "xnli")
-    (path,) = (folder / "xtreme").glob(f"test-{language}.tsv*")
-    labels = folder / "superGLEBer-de/test.txt"
-    read_nli(
-        path,
-        "xtreme",
-        language,
-        "test",
-        tmp_path / "o.parquet",
-        tmp_path / "c.json",
-        labels_from=labels,
-    )
-    counts = read_json(tmp_path / "c.json")["counts"]
-    assert counts == {"pairs read": 5010, "pairs": 5010, **dict.fromkeys(LABELS, 1670)}
+    path = mirrored(f"xnli/xtreme/test-{language}.tsv*")
+    labels = mirrored("xnli/superGLEBer-de/test.txt")
+    _, card = read(path, "xtreme", language, "test", partners=[labels], folder=tmp_path)
+    assert card["counts"] == {"pairs read": 5010, "pairs": 5010, **dict.fromkeys(LABELS, 1670)}
 
 
 @needs_mirror
@@ -359,18 +338,16 @@ def test_real_xnli_has_equal_labels_in_all_languages(tmp_path: Path, language: s
     ],
 )
 def test_real_files(tmp_path: Path, path: str, format: Any, language: str, pairs: int) -> None:
-    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_nli(Path(str(MIRROR), path), format, language, "dev", output, card)
-    assert read_json(card)["counts"]["pairs"] == pq.read_metadata(output).num_rows == pairs
+    rows, card = read(mirrored(path), format, language, "dev", folder=tmp_path)
+    assert card["counts"]["pairs"] == len(rows) == pairs
 
 
 @needs_mirror
 def test_real_xnli_mixed(tmp_path: Path) -> None:
     rows = []
     for language in ("en", "ru"):
-        (path,) = Path(str(MIRROR), "xnli/xtreme").glob(f"dev-{language}.tsv*")
-        read_nli(path, "xtreme", language, "dev", tmp_path / "o.parquet", tmp_path / "c.json")
-        rows += pq.read_table(tmp_path / "o.parquet").to_pylist()
+        path = mirrored(f"xnli/xtreme/dev-{language}.tsv*")
+        rows += read(path, "xtreme", language, "dev", folder=tmp_path)[0]
     made, card = mixed(tmp_path, rows)
     assert len(made) == 2490
     counts = card["counts"]

@@ -1,22 +1,20 @@
 """Running text out of every kind of corpus."""
 
 import lzma
-import os
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from reading import mirrored, needs_mirror, read_table
 
-from mbert_atlas.corpora.plain_text import iter_texts, read_plain_text, shuffled_texts
+from mbert_atlas.corpora import plain_text
+from mbert_atlas.corpora.jobs import CorpusFile
+from mbert_atlas.corpora.plain_text import iter_texts, shuffled_texts
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json, write_parquet
+from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import PARAGRAPHS
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 
 
 def test_lines(tmp_path: Path) -> None:
@@ -55,25 +53,22 @@ def test_sides_of_bitexts(tmp_path: Path) -> None:
 
 
 def test_unknown_format_at_once(tmp_path: Path) -> None:
-    wrong: Any = "pdf"
     with pytest.raises(DataError, match="format pdf: unknown"):
-        iter_texts(tmp_path / "x", wrong)
+        iter_texts(tmp_path / "x", "pdf")
 
 
 def test_table_of_running_text(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n")
     (tmp_path / "b.txt").write_text("three\nfour\n")
-    files: Any = [(tmp_path / "a.txt", "lines"), (tmp_path / "b.txt", "lines")]
-    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_plain_text(files, "en", output, card, limit=3)
-    table = pq.read_table(output)
+    files = [CorpusFile(tmp_path / f"{name}.txt", "lines") for name in "ab"]
+    table, card = read_table(plain_text.read, files, limit=3)
     assert table.schema.equals(PARAGRAPHS)
     assert table["text"].to_pylist() == ["one", "two", "three"]
     assert len(set(table["id"].to_pylist())) == 3
-    assert read_json(card)["counts"] == {"texts": 3}
+    assert card["counts"] == {"texts": 3}
     (tmp_path / "a.txt").write_text("\n")
     with pytest.raises(DataError, match="there is no text in it"):
-        read_plain_text(files[:1], "en", output, card)
+        read_table(plain_text.read, files[0])
 
 
 @needs_mirror
@@ -86,14 +81,13 @@ def test_table_of_running_text(tmp_path: Path) -> None:
         ("opus-moses/en-ru.txt.zip", "moses", "ru", 4072),
     ],
 )
-def test_real_texts(path: str, format: Any, language: str, expected: int) -> None:
-    (found,) = Path(str(MIRROR)).glob(path)
-    texts = list(iter_texts(found, format, language=language))
+def test_real_texts(path: str, format: str, language: str, expected: int) -> None:
+    texts = list(iter_texts(mirrored(path), format, language=language))
     assert len(texts) == expected
     assert all(text.strip() == text for text in texts)
 
 
-def test_texts_in_a_drawn_order(tmp_path: Path) -> None:
+def test_texts_in_random_order(tmp_path: Path) -> None:
     path, texts = tmp_path / "x.parquet", [str(number) for number in range(50)]
     pq.write_table(pa.table({"text": texts}), path, row_group_size=20)
     found = [list(shuffled_texts(path, seed, "en")) for seed in (1, 1, 2)]

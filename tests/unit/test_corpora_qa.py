@@ -3,42 +3,28 @@
 import io
 import json
 import lzma
-import os
 import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reading import derive_table, mirrored, needs_mirror, read_table
 
-from mbert_atlas.corpora.qa import (
-    read_qa,
-    write_cross_language,
-)
+from mbert_atlas.corpora import qa
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json, write_parquet
+from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 
 
 def read(path: Path, format: Any, language: str = "en", split: str = "train", **more: Any) -> Any:
-    """Rows and card of ``path``; nothing may be left behind when it fails."""
-    output, card = path.parent / "o.parquet", path.parent / "o.card.json"
-    output.unlink(missing_ok=True)
-    try:
-        read_qa(path, format, language, split, output, card, **more)
-    except DataError:
-        assert not output.exists()
-        raise
-    table = pq.read_table(output)
+    """Rows and card of ``path``."""
+    table, card = read_table(qa.read, path, language, format=format, split=split, **more)
     assert table.schema.equals(QA_EXAMPLES)
-    return table.to_pylist(), read_json(card)
+    return table.to_pylist(), card
 
 
 CONTEXT = "😀 Anna lives in Köln. "
@@ -116,13 +102,13 @@ def test_bad_requests(tmp_path: Path) -> None:
     path.write_text(squad(GOOD))
     with pytest.raises(DataError, match="format drop: unknown"):
         read(path, "drop")
-    with pytest.raises(DataError, match="question_language es: files of format squad are in one"):
-        read(path, "squad", question_language="es")
+    with pytest.raises(DataError, match="questions in es: files of format squad are in one"):
+        read(path, "squad", "es", questions="target")
     with pytest.raises(DataError, match="holds contexts in en and questions in es, not in en and "):
         read(path, "mlqa", split="dev")
-    with pytest.raises(DataError, match="language vi: TyDi QA gold passages do not have it"):
+    with pytest.raises(DataError, match="language vi: TyDi QA does not have it"):
         read(path, "tydiqa", language="vi")
-    rows, card = read(path, "mlqa", split="dev", question_language="es")
+    rows, card = read(path, "mlqa", "es", split="dev", questions="target")
     assert (rows[0]["language"], rows[0]["question_language"]) == ("en", "es")
     assert card["language"] == "en es"
     assert card["notes"] == ["contexts in en, questions in es"]
@@ -135,9 +121,13 @@ def test_mlqa_zip(tmp_path: Path) -> None:
             for pair in (("en", "es"), ("es", "en"), ("en", "en")):
                 name = f"MLQA_V1/{split}/{split}-context-{pair[0]}-question-{pair[1]}.json"
                 archive.writestr(name, squad(question(f"{split}-{'-'.join(pair)}", ("Anna", 2))))
-    for language, other in (("en", "es"), ("es", "en"), ("en", None)):
-        rows, _ = read(path, "mlqa", language, "test", question_language=other)
-        assert [row["id"] for row in rows] == [f"test-{language}-{other or language}"]
+    for code, questions, pair in (
+        ("es", "target", "en-es"),
+        ("es", "english", "es-en"),
+        ("en", "same", "en-en"),
+    ):
+        rows, _ = read(path, "mlqa", code, "test", questions=questions)
+        assert [row["id"] for row in rows] == [f"test-{pair}"]
     with pytest.raises(DataError, match=r"test-context-es-question-es\.json: found 0 such"):
         read(path, "mlqa", "es", "test")
 
@@ -203,7 +193,9 @@ def test_limits(tmp_path: Path) -> None:
     assert [row["id"] for row in first] == ["00", "01", "02", "03"]
     assert (card["counts"]["questions read"], card["counts"]["questions"]) == (40, 4)
     assert card["notes"] == ["the first 4"]
-    drawn = [[row["id"] for row in read(path, "squad", limit=4, seed=s)[0]] for s in (1, 1, 2)]
+    drawn = [
+        [row["id"] for row in read(path, "squad", limit=4, sample_seed=s)[0]] for s in (1, 1, 2)
+    ]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0] == sorted(drawn[0])
 
@@ -227,39 +219,31 @@ def table(language: str, ids: str, asked: str | None = None) -> pa.Table:
     )
 
 
-def cross(folder: Path, tables: list[pa.Table], contexts: str, questions: str) -> pa.Table:
-    path, output = folder / "x.parquet", folder / "o.parquet"
+def cross(folder: Path, tables: list[pa.Table], code: str, questions: str) -> Any:
+    path = folder / "x.parquet"
     write_parquet(pa.concat_tables(tables), path)
-    write_cross_language(
-        path,
-        path,
-        output,
-        folder / "c.json",
-        context_language=contexts,
-        question_language=questions,
-    )
-    return pq.read_table(output)
+    table, cards = derive_table(qa.derive, [path], languages=[code], questions=questions)
+    return table, cards[code]
 
 
 def test_cross_language(tmp_path: Path) -> None:
     tables = [table("en", "abc"), table("ru", "cba"), table("vi", "xc"), table("hi", "y")]
-    joined = cross(tmp_path, tables, "ru", "en")
+    joined, card = cross(tmp_path, tables, "ru", "english")
     assert joined.schema.equals(QA_EXAMPLES)
     expected = table("ru", "cba", "en").to_pylist()
     for row in expected:
         row["question"] = f"en {row['id']}?"
     assert joined.to_pylist() == expected
-    card = read_json(tmp_path / "c.json")
     assert card["counts"] == {"questions": 3, "contexts": 3, "answers": 3}
-    assert cross(tmp_path, tables, "en", "vi")["id"].to_pylist() == ["c"]
-    for first, second, message in (
-        ("de", "en", "language de: no question in it"),
-        ("ru", "hi", "has no question in common with hi"),
+    assert cross(tmp_path, tables, "vi", "target")[0]["id"].to_pylist() == ["c"]
+    for code, message in (
+        ("de", "language de: no question in it"),
+        ("hi", "has no question in common with en"),
     ):
         with pytest.raises(DataError, match=message):
-            cross(tmp_path, tables, first, second)
+            cross(tmp_path, tables, code, "english")
     with pytest.raises(DataError, match="ids are repeated"):
-        cross(tmp_path, [table("en", "a"), table("en", "a")], "en", "en")
+        cross(tmp_path, [table("en", "a"), table("en", "a")], "en", "english")
 
 
 @settings(
@@ -301,13 +285,10 @@ def test_every_answer_that_is_kept_is_a_span(
 
 
 def real(tmp_path: Path, name: str, *arguments: Any, **more: Any) -> dict[str, int]:
-    (path,) = Path(str(MIRROR)).glob(name)
-    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_qa(path, *arguments, output=output, card=card, **more)
-    read_back = read_json(card)
-    assert read_back["dropped"] == {}
-    assert pq.read_metadata(output).num_rows == read_back["counts"]["questions"]
-    counts: dict[str, int] = read_back["counts"]
+    rows, card = read(mirrored(name), *arguments, folder=tmp_path, **more)
+    assert card["dropped"] == {}
+    assert len(rows) == card["counts"]["questions"]
+    counts: dict[str, int] = card["counts"]
     return counts
 
 
@@ -334,13 +315,13 @@ def test_real_xquad(tmp_path: Path, language: str) -> None:
         ("en", "hi", 507),
         ("vi", "en", 511),
         ("vi", "vi", 511),
-        ("hi", "vi", 177),
-        ("es", "vi", 189),
     ],
 )
 def test_real_mlqa(tmp_path: Path, language: str, asked: str, questions: int) -> None:
     name = f"mlqa/MLQA_V1/dev/dev-context-{language}-question-{asked}.json*"
-    counts = real(tmp_path, name, "mlqa", language, "dev", question_language=asked)
+    questions_in = "same" if asked == language else "english" if asked == "en" else "target"
+    code = asked if questions_in == "target" else language
+    counts = real(tmp_path, name, "mlqa", code, "dev", questions=questions_in)
     assert counts["questions"] == counts["answers"] == questions
 
 
@@ -366,9 +347,9 @@ def test_the_stub_of_squad_has_an_answer_that_is_not_in_its_context(tmp_path: Pa
 def test_real_cross_language(tmp_path: Path) -> None:
     tables = {}
     for language in ("en", "ru"):
-        real(tmp_path, f"xquad/xquad.{language}.json", "squad", language, "test")
-        tables[language] = pq.read_table(tmp_path / "o.parquet")
-    joined = cross(tmp_path, [tables["en"], tables["ru"]], "en", "ru")
+        path = mirrored(f"xquad/xquad.{language}.json")
+        tables[language], _ = read_table(qa.read, path, language, format="squad", folder=tmp_path)
+    joined, _ = cross(tmp_path, [tables["en"], tables["ru"]], "ru", "target")
     assert joined.num_rows == 1190
     assert joined["answer_text"] == tables["en"]["answer_text"]
     assert joined["question"].to_pylist() == tables["ru"]["question"].to_pylist()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from reading import LANGUAGES, mirrored, needs_mirror
 
-from mbert_atlas.corpora.typology import read_typology
+from mbert_atlas.corpora import typology
+from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json
-from mbert_atlas.languages import Language, Languages
+from mbert_atlas.languages import Language
 
-ROOT = Path(__file__).parents[2]
-LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 TABLES = {
     "languages": "ID,Name,ISO639P3code,Genus\neng,English,eng,Germanic\nrus,Russian,rus,Slavic\n",
     "values": "ID,Language_ID,Parameter_ID,Code_ID\n1,eng,81A,81A-2\n2,rus,81A,81A-2\n"
@@ -26,11 +24,15 @@ TABLES = {
 
 
 def read(folder: Path, wanted: list[Language], **changes: str) -> Any:
-    paths = {}
-    for name, text in (TABLES | changes).items():
-        paths[name] = folder / f"{name}.csv"
-        paths[name].write_text(text)
-    read_typology(paths, wanted, folder / "o.parquet", folder / "o.card.json")
+    paths = [folder / f"{name}.csv" for name in TABLES]
+    for path, text in zip(paths, (TABLES | changes).values(), strict=True):
+        path.write_text(text)
+    return read_paths(folder, wanted, paths)
+
+
+def read_paths(folder: Path, wanted: list[Language], paths: list[Path]) -> Any:
+    upstreams = [Upstream(item, [CorpusFile(paths[0], "", paths[1:])]) for item in wanted]
+    typology.read(ReadingJob(upstreams, {}, folder / "o.parquet", folder / "o.card.json"))
     return pq.read_table(folder / "o.parquet").to_pylist(), read_json(folder / "o.card.json")
 
 
@@ -69,11 +71,9 @@ def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: st
         read(tmp_path, [LANGUAGES["en"]], **changes)
 
 
-@pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
+@needs_mirror
 def test_every_language_of_the_table_is_the_one_that_wals_means(tmp_path: Path) -> None:
-    folder = Path(str(MIRROR)) / "wals/cldf"
-    tables = {name: next(folder.glob(f"{name}.csv*")) for name in TABLES}
-    read_typology(tables, list(LANGUAGES), tmp_path / "o.parquet", tmp_path / "o.card.json")
-    card = read_json(tmp_path / "o.card.json")
+    paths = [mirrored(f"wals/cldf/{name}.csv*") for name in TABLES]
+    _, card = read_paths(tmp_path, list(LANGUAGES), paths)
     assert card["counts"]["languages"] > 100
     assert card["counts"]["features"] >= 180

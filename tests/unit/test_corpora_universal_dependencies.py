@@ -1,33 +1,30 @@
 """CoNLL-U: the same reading as the conllu library, and strict where that library is not."""
 
 import io
-import os
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import conllu
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reading import mirrored, needs_mirror, read_table
 
 from mbert_atlas.corpora import universal_dependencies
+from mbert_atlas.corpora.bad_rows import STRICT
+from mbert_atlas.corpora.jobs import CorpusFile
 from mbert_atlas.corpora.universal_dependencies import (
     UPOS,
     ArchiveMember,
     Sentence,
     parse_conllu,
-    read_treebanks,
     treebanks_in_archive,
 )
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json
+from mbert_atlas.files import open_text
 from mbert_atlas.schemas import SENTENCES
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 
 SAMPLE = """\
 # newdoc
@@ -168,6 +165,12 @@ def test_longer_circle_is_found() -> None:
         parse(text + "\n")
 
 
+def read(code: str, *paths: Path, **more: Any) -> Any:
+    """Table and card of treebank files."""
+    files = [CorpusFile(path) for path in paths]
+    return read_table(universal_dependencies.read, files, code, **more)
+
+
 def treebank(folder: Path, name: str, text: str) -> Path:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -179,34 +182,29 @@ def test_table_and_card(tmp_path: Path) -> None:
     withheld = "# sent_id = w\n1\t_\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
     first = treebank(tmp_path, "es_one-ud-test.conllu", SAMPLE + withheld)
     second = treebank(tmp_path, "es_two-ud-test.conllu", SAMPLE)
-    output, card = tmp_path / "es.parquet", tmp_path / "es.card.json"
-    read_treebanks([first, second], "es", "test", output, card)
-    table = pq.read_table(output)
+    table, card = read("es", first, second)
     assert table.schema.equals(SENTENCES)
     assert table["treebank"].to_pylist() == ["es_one"] * 2 + ["es_two"] * 2
     assert table["id"].to_pylist()[::2] == ["es_one-a1", "es_two-a1"]
     assert len(set(table["id"].to_pylist())) == 4
     assert set(table["split"].to_pylist()) == {"test"}
-    written_card = read_json(card)
-    assert written_card["counts"]["sentences read"] == 5
-    assert written_card["counts"]["sentences"] == 4
-    assert written_card["counts"]["es_two: sentences"] == 2
-    assert written_card["dropped"] == {"text withheld from the release": 1}
+    assert card["counts"]["sentences read"] == 5
+    assert card["counts"]["sentences"] == 4
+    assert card["counts"]["es_two: sentences"] == 2
+    assert card["dropped"] == {"text withheld from the release": 1}
 
 
 def test_sentence_read_twice_is_an_error(tmp_path: Path) -> None:
     path = treebank(tmp_path, "es_one-ud-test.conllu", SAMPLE)
     with pytest.raises(DataError, match="sentence 'es_one-a1' was already read"):
-        read_treebanks([path, path], "es", "test", tmp_path / "o.parquet", tmp_path / "c.json")
-    assert not (tmp_path / "o.parquet").exists()
-    assert not (tmp_path / "c.json").exists()
+        read("es", path, path)
 
 
 def test_all_withheld_is_an_error(tmp_path: Path) -> None:
     text = "1\t_\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
     path = treebank(tmp_path, "es_one-ud-test.conllu", text)
     with pytest.raises(DataError, match="no sentence left of 1"):
-        read_treebanks([path], "es", "test", tmp_path / "o.parquet", tmp_path / "c.json")
+        read("es", path)
 
 
 NAMES = [
@@ -229,18 +227,15 @@ def release(tmp_path: Path) -> Path:
     return path
 
 
-def test_all_treebanks_of_a_code_from_a_release(release: Path, tmp_path: Path) -> None:
+def test_all_treebanks_of_a_code_from_a_release(release: Path) -> None:
     found = treebanks_in_archive(release, "fr", "test")
     assert [member.name.rpartition("/")[2] for member in found] == [
         "fr_gsd-ud-test.conllu",
         "fr_pud-ud-test.conllu",
     ]
-    output = tmp_path / "o.parquet"
-    read_treebanks(found, "fr", "test", output, tmp_path / "c.json")
-    assert pq.read_table(output)["treebank"].to_pylist() == ["fr_gsd"] * 2 + ["fr_pud"] * 2
-    assert [file["path"] for file in read_json(tmp_path / "c.json")["source_files"]] == [
-        str(release)
-    ]
+    table, card = read("fr", release)
+    assert table["treebank"].to_pylist() == ["fr_gsd"] * 2 + ["fr_pud"] * 2
+    assert [file["path"] for file in card["source_files"]] == [str(release)]
 
 
 def test_a_release_is_listed_once_for_all_languages_and_again_when_it_changes(
@@ -263,12 +258,12 @@ def test_a_release_is_listed_once_for_all_languages_and_again_when_it_changes(
     assert passes == [release] * 2
 
 
-def test_release_without_the_language_or_the_member(release: Path, tmp_path: Path) -> None:
+def test_release_without_the_language_or_the_member(release: Path) -> None:
     with pytest.raises(DataError, match=r"de_\*-ud-test\.conllu: there is no such file"):
         treebanks_in_archive(release, "de", "test")
     absent = [ArchiveMember(release, "ud-treebanks-v2.7/none.conllu")]
     with pytest.raises(DataError, match=r"none\.conllu: no such member"):
-        read_treebanks(absent, "fr", "test", tmp_path / "o.parquet", tmp_path / "c.json")
+        list(universal_dependencies._parsed(absent, STRICT))
 
 
 @pytest.mark.parametrize("missing", [4, 40, 200])
@@ -288,13 +283,9 @@ def test_release_cut_short(release: Path, missing: int) -> None:
     ],
 )
 def test_same_words_as_the_conllu_library(tmp_path: Path, name: str, sentences: int) -> None:
-    folder = Path(str(MIRROR), "universal-dependencies")
-    (path,) = folder.glob(f"{name}.conllu*")
-    read_treebanks([path], "xx", "test", tmp_path / "o.parquet", tmp_path / "c.json")
-    ours = pq.read_table(tmp_path / "o.parquet").to_pylist()
+    path = mirrored(f"universal-dependencies/{name}.conllu*")
+    ours = read("xx", path, folder=tmp_path)[0].to_pylist()
     assert len(ours) == sentences
-    from mbert_atlas.files import open_text
-
     with open_text(path) as stream:
         theirs = list(conllu.parse_incr(stream))
     assert len(theirs) == sentences
@@ -310,6 +301,6 @@ def test_same_words_as_the_conllu_library(tmp_path: Path, name: str, sentences: 
 
 @needs_mirror
 def test_treebank_of_version_one_is_named_as_such(tmp_path: Path) -> None:
-    (path,) = Path(str(MIRROR), "universal-dependencies/UD_Arabic-PADT").glob("ar-ud-dev.conllu*")
+    path = mirrored("universal-dependencies/UD_Arabic-PADT/ar-ud-dev.conllu*")
     with pytest.raises(DataError, match="line 68: CONJ is a tag of UD v1"):
-        read_treebanks([path], "ar", "dev", tmp_path / "o.parquet", tmp_path / "c.json")
+        read("ar", path, split="dev", folder=tmp_path)

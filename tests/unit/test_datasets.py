@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mbert_atlas.config.datasets import NliPairs, Source
+from mbert_atlas.config.corpora.nli import NliPairs
+from mbert_atlas.config.datasets import Source
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers import load

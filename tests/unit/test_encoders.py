@@ -24,7 +24,7 @@ from transformers import (
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import Optimisation, Pretraining
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
-from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary, train_wordpiece
+from mbert_atlas.encoders.wordpiece import train_wordpiece, write_tokenizer
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.training import pretraining
@@ -87,24 +87,17 @@ def test_wordpiece_refuses_no_text_and_a_vocabulary_below_the_alphabet(tmp_path)
     assert not (tmp_path / "t").exists()
 
 
-def test_published_vocabulary(tmp_path):
-    vocabulary = tmp_path / "vocab.txt"
-    pieces = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Hel", "##lo"]
-    vocabulary.write_text("\n".join(pieces) + "\n", "utf-8")
-    tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
+def test_wordpieces_keep_their_ids(tmp_path):
+    wordpieces = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Hel", "##lo"]
+    write_tokenizer(wordpieces, tmp_path / "t")
     assert load_tokenizer(tmp_path / "t")("Hello")["input_ids"] == [3, 6, 7, 4]
-    vocabulary.write_text("\n".join([*pieces, "Hel"]), "utf-8")
-    with pytest.raises(DataError, match=r"line 9.*'Hel' occurs on line 7"):
-        tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
-    vocabulary.write_text("[PAD]\n", "utf-8")
-    with pytest.raises(DataError, match=r"\[UNK\] is missing"):
-        tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
 
 
 @pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
 def test_vocabulary_of_multilingual_bert(tmp_path):
     folder = Path(os.environ["MBERT_ATLAS_MIRROR"]) / "mbert-vocab"
-    tokenizer_from_vocabulary(next(folder.glob("*vocab.txt")), tmp_path / "t")
+    vocabulary = next(folder.glob("*vocab.txt"))
+    write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
     tokenizer = load_tokenizer(tmp_path / "t")
     assert len(tokenizer) == 119547
     assert tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[MASK]"]) == [
@@ -276,7 +269,7 @@ def test_pretraining_learns_and_writes_an_encoder(tmp_path):
     assert load_tokenizer(tmp_path / "a").tokenize("cats") == ["cat", "##s"]
 
 
-def test_initial_weights_are_drawn_as_told_and_the_bias_is_the_log_frequency(tmp_path, monkeypatch):
+def test_initial_deviation_and_a_bias_of_log_frequencies(tmp_path, monkeypatch):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts(
         {"en": ["the cat the", "the dog [SEP] 🜁"]}, tokenizer_dir, tmp_path / "s", max_length=16
@@ -286,18 +279,18 @@ def test_initial_weights_are_drawn_as_told_and_the_bias_is_the_log_frequency(tmp
     for changes in ({}, {"initial_deviation": 0.2, "output_bias": "log_frequency"}):
         spec = Pretraining(hidden_size=16, layers=1, heads=2, **changes)
         pretrain(spec, tokenizer_dir, tmp_path / "s", tmp_path / "m", seed=3)
-    (plain, told) = (model.cls.predictions for model in started)
-    torch.testing.assert_close(told.decoder.weight[1:], 10 * plain.decoder.weight[1:])
+    (plain, changed) = (model.cls.predictions for model in started)
+    torch.testing.assert_close(changed.decoder.weight[1:], 10 * plain.decoder.weight[1:])
     assert not plain.bias.any()
     tokenizer = load_tokenizer(tokenizer_dir)
     counts = torch.ones(len(tokenizer))
     for piece, count in {"the": 3, "cat": 1, "dog": 1, "[SEP]": 1, "[UNK]": 1}.items():
         counts[tokenizer.convert_tokens_to_ids(piece)] += count
-    torch.testing.assert_close(told.bias.detach(), (counts / counts.sum()).log())
+    torch.testing.assert_close(changed.bias.detach(), (counts / counts.sum()).log())
     assert load_file(tmp_path / "m" / "model.safetensors")["cls.predictions.bias"].any()
 
 
-def test_pretraining_goes_on_after_a_stop(tmp_path, monkeypatch):
+def test_pretraining_resumes_after_a_stop(tmp_path, monkeypatch):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts({"en": ["the cat sees a dog"] * 40}, tokenizer_dir, tmp_path / "s", max_length=16)
     spec = Pretraining(

@@ -277,12 +277,17 @@ def test_the_package_has_nothing_that_cannot_be_followed():
 
 
 READ = """
-from mbert_atlas.corpora.nli import read_nli
+from mbert_atlas.corpora import nli
+from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
+from mbert_atlas.languages import Languages
 
 def main(folder):
     (folder / "a.jsonl").write_text('{"gold_label": "neutral", "sentence1": "a", "sentence2": "b",'
         ' "pairID": "1", "genre": "c"}')
-    read_nli(folder / "a.jsonl", "multinli", "en", "train", folder / "o.parquet", folder / "o.json")
+    english = Languages.read("resources/languages.csv")["en"]
+    upstream = Upstream(english, [CorpusFile(folder / "a.jsonl", "multinli")])
+    options = {"split": "train", "limit": None}
+    nli.read(ReadingJob([upstream], options, folder / "o.parquet", folder / "o.json"))
 """
 FINETUNE = """
 from mbert_atlas.config.training import Optimisation

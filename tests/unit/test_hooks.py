@@ -20,7 +20,7 @@ from transformers import (
     XLMRobertaModel,
 )
 
-from mbert_atlas.encoders.hooks import Hook, hooked, project_away, shift
+from mbert_atlas.encoders.hooks import Hook, hooked, project_out, shift
 from mbert_atlas.errors import AtlasError
 
 IDS = torch.tensor([[2, 7, 9, 3], [2, 8, 3, 0]])
@@ -71,7 +71,7 @@ def test_states_change_from_the_layer_on(model: nn.Module, layer: int) -> None:
 
 def test_hooks_of_a_layer_in_their_order(model: nn.Module) -> None:
     vector, directions = _vector(), np.eye(DIMS, dtype=np.float32)[[3, 5]]
-    hooks = [Hook(2, shift(vector)), Hook(2, project_away(directions))]
+    hooks = [Hook(2, shift(vector)), Hook(2, project_out(directions))]
     found = _states(model, *hooks)[2]
     expected = _states(model)[2] + torch.from_numpy(vector)
     expected[..., [3, 5]] = 0
@@ -82,12 +82,12 @@ def test_hooks_of_a_layer_in_their_order(model: nn.Module) -> None:
 
 def test_projecting_away_twice_is_once() -> None:
     directions = np.linalg.qr(np.stack([_vector(1), _vector(2)]).T)[0].T
-    once = project_away(directions)(torch.randn(2, 5, DIMS))
+    once = project_out(directions)(torch.randn(2, 5, DIMS))
     assert (once @ torch.from_numpy(directions).T).abs().max() < 1e-5
-    torch.testing.assert_close(project_away(directions)(once), once)
+    torch.testing.assert_close(project_out(directions)(once), once)
     hidden = torch.tensor([[1.0, 2, 3], [4, 0, 0], [0, 5, 6]])
     basis = np.eye(3, dtype=np.float32)[1:]
-    assert project_away(basis)(hidden).tolist() == [[1, 0, 0], [4, 0, 0], [0, 0, 0]]
+    assert project_out(basis)(hidden).tolist() == [[1, 0, 0], [4, 0, 0], [0, 0, 0]]
     added = shift(np.float32([2, 0, 4]), 0.5)(hidden)
     assert added.tolist() == [[2, 2, 5], [5, 0, 2], [1, 5, 8]]
 
@@ -95,18 +95,18 @@ def test_projecting_away_twice_is_once() -> None:
 def test_changes_keep_the_type_and_are_made_in_float32() -> None:
     hidden = torch.randn(3, DIMS)
     directions = np.linalg.qr(_vector()[:, None])[0].T
-    expected = project_away(directions)(hidden)
+    expected = project_out(directions)(hidden)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(project_away(directions)(hidden), expected)
-    assert project_away(directions)(hidden.bfloat16()).dtype == torch.bfloat16
+        assert torch.equal(project_out(directions)(hidden), expected)
+    assert project_out(directions)(hidden.bfloat16()).dtype == torch.bfloat16
 
 
 def test_gradients_flow(model: nn.Module) -> None:
     vector, directions = _vector(), np.linalg.qr(_vector(1)[:, None])[0].T
     hidden = torch.randn(2, DIMS, dtype=torch.float64, requires_grad=True)
-    for change in (shift(vector, 0.3), project_away(directions)):
+    for change in (shift(vector, 0.3), project_out(directions)):
         assert torch.autograd.gradcheck(change, (hidden,))
-    with hooked(model, [Hook(1, project_away(directions))]):
+    with hooked(model, [Hook(1, project_out(directions))]):
         model(input_ids=IDS, attention_mask=MASK).last_hidden_state.square().sum().backward()
     parameters = dict(model.named_parameters())
     embedding = next(p for name, p in parameters.items() if "word_embeddings" in name)
@@ -118,7 +118,7 @@ def test_refusals(model: nn.Module) -> None:
     with pytest.raises(AtlasError, match="hidden states 0 to 3"), hooked(model, [Hook(4, abs)]):
         pass
     with pytest.raises(AtlasError, match="not orthonormal"):
-        project_away(2 * np.eye(DIMS, dtype=np.float32)[:2])
+        project_out(2 * np.eye(DIMS, dtype=np.float32)[:2])
     bare = nn.Module()
     bare.config = BertConfig()
     with pytest.raises(AtlasError, match="no list of its layers"), hooked(bare, [Hook(1, abs)]):

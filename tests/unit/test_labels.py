@@ -10,7 +10,6 @@ import pytest
 from configs import config
 
 from mbert_atlas import papers
-from mbert_atlas.config.merging import in_order_of
 from mbert_atlas.labels import label, language, listed, places
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import Plan
@@ -73,12 +72,3 @@ def test_titles_of_figures_take_languages_from_the_config(paper: str) -> None:
     assert titles
     for title in titles:
         assert not [item.name for item in languages if re.search(rf"\b{item.name}\b", title)]
-
-
-def test_panels_come_in_the_order_of_the_lowest_file() -> None:
-    """Snakemake lists first what a preset names."""
-    values = {"figures": {"panels": {"nli": "x", "original": "y", "adjusted": "z", "own": "w"}}}
-    like = {"figures": {"panels": {"original": "a", "adjusted": "b", "nli": "c", "gone": "d"}}}
-    found = in_order_of(values, like)
-    assert found == values
-    assert list(found["figures"]["panels"]) == ["original", "adjusted", "nli", "own"]

@@ -20,17 +20,15 @@ from random import Random
 from typing import Any
 
 import conllu
-import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
+from reading import read_table
 
-from mbert_atlas.corpora.ner import read_ner
-from mbert_atlas.corpora.qa import read_qa
+from mbert_atlas.corpora import ner, qa
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import read_json
 from mbert_atlas.miniature import DUMP_DATE, MINIATURE_LANGUAGES, MiniatureSizes, write_miniature
-from mbert_atlas.miniature.concepts import Teller
-from mbert_atlas.miniature.encyclopedia import draw_outlines, export, tell_pages
+from mbert_atlas.miniature.concepts import Sampler
+from mbert_atlas.miniature.encyclopedia import draw_outlines, export, write_pages
 
 LANGUAGES = ["en", "es", "bg", "hi", "ar", "zh"]
 SIZES = MiniatureSizes(
@@ -155,7 +153,7 @@ def test_an_older_miniature_is_replaced_and_nothing_else_is(world: Path, tmp_pat
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.tex").write_text("x")
-    with pytest.raises(DataError, match="holds files that are no miniature"):
+    with pytest.raises(DataError, match="holds files that are not synthetic data"):
         write_miniature(precious, ["en"], 1, small)
     assert (precious / "thesis.tex").read_text() == "x"
 
@@ -196,7 +194,7 @@ def test_the_dump_is_a_mediawiki_export(world: Path) -> None:
 
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> None:
-    pages = tell_pages(Random(5), MINIATURE_LANGUAGES[code], draw_outlines(Teller(5), 12))
+    pages = write_pages(Random(5), MINIATURE_LANGUAGES[code], draw_outlines(Sampler(5), 12))
     articles = [page for page in pages if page.namespace == 0 and page.redirect is None]
     assert sum("{|" in page.wikitext for page in articles) > 0
     assert sum("* [[" in page.wikitext for page in articles) > 0
@@ -220,9 +218,9 @@ def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> N
 
 
 def test_articles_have_short_and_long_paragraphs() -> None:
-    outlines = draw_outlines(Teller(6), 10)
+    outlines = draw_outlines(Sampler(6), 10)
     for language in MINIATURE_LANGUAGES.values():
-        pages = tell_pages(Random(6), language, outlines)
+        pages = write_pages(Random(6), language, outlines)
         lengths = [len(text) for page in pages for text in page.paragraphs]
         assert sum(length >= 100 for length in lengths) >= 2 * 10
         assert sum(length < 100 for length in lengths) >= 2
@@ -415,34 +413,36 @@ def test_wikiann(world: Path, tmp_path: Path) -> None:
     path = world / "wikiann/panx_dataset.zip"
     with zipfile.ZipFile(path) as archive:
         assert sorted(archive.namelist()) == sorted(f"{code}.tar.gz" for code in LANGUAGES)
-    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
     for code in LANGUAGES:
         for split in ("train", "dev", "test"):
-            read_ner(path, "rahimi", code, split, output, card)
-            rows = pq.read_table(output).to_pylist()
+            options = {"format": "rahimi", "split": split, "folder": tmp_path}
+            table, card = read_table(ner.read, path, code, **options)
+            rows = table.to_pylist()
             assert len(rows) == (SIZES.ner_train if split == "train" else SIZES.ner_test)
             tags = Counter(tag for row in rows for tag in row["ner_tags"])
             assert all(tags[f"B-{name}"] for name in ("PER", "LOC", "ORG"))
             assert sum(tags[f"I-{name}"] for name in ("PER", "LOC", "ORG"))
-            assert "I- tags that continue no entity" not in read_json(card)["counts"]
+            assert "I- tags that continue no entity" not in card["counts"]
 
 
-def qa(tmp_path: Path, path: Path, *arguments: Any, **more: Any) -> tuple[list[Any], Any]:
-    output, card = tmp_path / "o.parquet", tmp_path / "c.json"
-    read_qa(path, *arguments, output=output, card=card, **more)
-    return pq.read_table(output).to_pylist(), read_json(card)
+def questions(
+    folder: Path, path: Path, format: str, code: str, split: str, **more: Any
+) -> tuple[list[Any], Any]:
+    options = {"format": format, "split": split, "folder": folder, **more}
+    table, card = read_table(qa.read, path, code, **options)
+    return table.to_pylist(), card
 
 
 def test_squad_and_its_translation(world: Path, tmp_path: Path) -> None:
     sizes = {"train": SIZES.qa_train, "dev": SIZES.qa_test}
     kept, misplaced = 0, 0
     for split, size in sizes.items():
-        rows, _ = qa(tmp_path, world / f"squad/{split}-v1.1.json", "squad", "en", split)
+        rows, _ = questions(tmp_path, world / f"squad/{split}-v1.1.json", "squad", "en", split)
         assert len({row["id"] for row in rows}) == len(rows) == size
         english = {row["id"]: row for row in rows}
         for code in ("es", "hi", "ar", "zh"):
             path = world / "mlqa/mlqa-translate-train.tar.gz"
-            other, card = qa(tmp_path, path, "mlqa-translate-train", code, split)
+            other, card = questions(tmp_path, path, "mlqa-translate-train", code, split)
             assert {row["id"] for row in other} <= set(english)
             kept += len(other)
             misplaced += card["dropped"].get("answer not at its place in the context", 0)
@@ -452,7 +452,7 @@ def test_squad_and_its_translation(world: Path, tmp_path: Path) -> None:
 
 def test_xquad(world: Path, tmp_path: Path) -> None:
     told = {
-        code: qa(tmp_path, world / f"xquad/xquad.{code}.json", "squad", code, "test")[0]
+        code: questions(tmp_path, world / f"xquad/xquad.{code}.json", "squad", code, "test")[0]
         for code in LANGUAGES
     }
     for rows in told.values():
@@ -469,28 +469,23 @@ def test_mlqa(world: Path, tmp_path: Path) -> None:
     spoken = ["en", "es", "hi", "ar", "zh"]
     with zipfile.ZipFile(path) as archive:
         assert len(archive.namelist()) == 2 * len(spoken) ** 2
-    for context, question in itertools.product(spoken, spoken):
-        pair = context, "test"
-        rows, _ = qa(tmp_path, path, "mlqa", *pair, question_language=question)
-        contexts, _ = qa(tmp_path, path, "mlqa", *pair, question_language=context)
-        questions, _ = qa(tmp_path, path, "mlqa", question, "test", question_language=question)
+    same = {code: questions(tmp_path, path, "mlqa", code, "test")[0] for code in spoken}
+    for code, way in itertools.product(spoken[1:], ("target", "english")):
+        rows, _ = questions(tmp_path, path, "mlqa", code, "test", questions=way)
+        context, asked = ("en", code) if way == "target" else (code, "en")
         assert len(rows) == SIZES.qa_test
-        for row, one, two in zip(rows, contexts, questions, strict=True):
-            assert row == {
-                **one,
-                "question": two["question"],
-                "question_language": question,
-            }
+        for row, one, two in zip(rows, same[context], same[asked], strict=True):
+            assert row == {**one, "question": two["question"], "question_language": asked}
 
 
 def test_tydiqa(world: Path, tmp_path: Path) -> None:
     write_miniature(tmp_path / "world", ["ru"], 3, SIZES)
     name = "tydiqa/tydiqa-goldp-v1.1-dev.json"
-    rows, _ = qa(tmp_path, tmp_path / "world" / name, "tydiqa", "ru", "dev")
+    rows, _ = questions(tmp_path, tmp_path / "world" / name, "tydiqa", "ru", "dev")
     assert len(rows) == SIZES.qa_test
     assert {len(row["answer_text"]) for row in rows} == {1, 2}
     assert all(row["id"].startswith("russian-") for row in rows)
-    _, card = qa(tmp_path, world / name, "tydiqa", "ar", "dev")
+    _, card = questions(tmp_path, world / name, "tydiqa", "ar", "dev")
     assert card["counts"]["questions in other languages"] == SIZES.qa_test
 
 

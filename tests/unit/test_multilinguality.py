@@ -1,4 +1,4 @@
-"""Translations found among an encoder's vectors, and languages told apart."""
+"""Retrieval of translations, and language identification, from an encoder's vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from tiny_models import make_encoder
 
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 
 ROOT = Path(__file__).parents[2]
 WORDS = [f"w{number}" for number in range(30)]
@@ -31,8 +31,7 @@ def test_precision_looks_for_the_nearest_after_centring():
 def world(tmp_path):
     """A random encoder, and 40 sentences whose words have a partner in another language."""
     vocabulary = [*SPECIAL_TOKENS, *WORDS, *(f"r{word}" for word in WORDS), "ident", "##ical"]
-    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary) + "\n")
-    tokenizer_from_vocabulary(tmp_path / "vocab.txt", tmp_path / "tokenizer")
+    write_tokenizer(vocabulary, tmp_path / "tokenizer")
     encoder = make_encoder(tmp_path, tmp_path / "tokenizer", vocabulary=len(vocabulary))
     random, gold = np.random.default_rng(0), tmp_path / "ru" / "test.tsv"
     gold.parent.mkdir()
@@ -60,7 +59,7 @@ def test_an_encoder_finds_translations_where_their_embeddings_are_alike(world):
     encoder, gold = world
     path = encoder / "model.safetensors"
     random = by_measure(encoder, gold)
-    assert len(random) == 3 * (1 + 1 + 2)  # languages are told apart in English, too
+    assert len(random) == 3 * (1 + 1 + 2)  # English is identified, too
     assert random["words", "ru", 0][0] < 0.3
     assert random["words", "ru", 0][1] == pytest.approx(1 / 30)
     assert random["sentences", "ru", 2][1] == 1 / 40

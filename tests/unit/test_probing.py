@@ -118,11 +118,11 @@ def test_languages_are_predicted(tmp_path: Path, unit: str) -> None:
     for name, probe in protocols.items():
         schema = CLASS_PREDICTIONS if unit == "text" else TAG_PREDICTIONS
         table = read_parquet(outputs[name], schema)
-        found = read_json(report)[name]
-        assert found["classes"] == [f"l{number}" for number in range(4)]
-        assert found["uniform_entropy"] == pytest.approx(np.log(4))
-        assert found["validation"][found["chosen"]] == max(found["validation"].values())
-        assert sorted(found["validation"]) == (
+        facts = read_json(report)[name]
+        assert facts["classes"] == [f"l{number}" for number in range(4)]
+        assert facts["uniform_entropy"] == pytest.approx(np.log(4))
+        assert facts["validation"][facts["chosen"]] == max(facts["validation"].values())
+        assert sorted(facts["validation"]) == (
             list("012345")  # epoch 0 competes
             if probe.solver == "adam"
             else ["0.001", "0.01", "0.1", "1"]
@@ -134,12 +134,12 @@ def test_languages_are_predicted(tmp_path: Path, unit: str) -> None:
             assert row["example_id"] == features.example_id[example]
             if unit == "text":
                 assert row["gold"] == language
-                assert row["prediction"] == found["classes"][np.argmax(row["probabilities"])]
+                assert row["prediction"] == facts["classes"][np.argmax(row["probabilities"])]
                 assert sum(row["probabilities"]) == pytest.approx(1, rel=1e-5)
             else:
                 assert row["gold"] == [language] * size
                 assert row["words"] == list(range(size))
-                assert set(row["prediction"]) <= set(found["classes"])
+                assert set(row["prediction"]) <= set(facts["classes"])
         scores = class_scores(table) if unit == "text" else tag_scores(table, unit="subword")
         scores = scores.set_index(["dataset", "language", "metric"])["value"]
         accuracy = "accuracy" if unit == "text" else "token_accuracy"
@@ -147,7 +147,7 @@ def test_languages_are_predicted(tmp_path: Path, unit: str) -> None:
         assert scores["target", "l3", accuracy] > 95
         assert scores["target", "l5", accuracy] == 0  # not a class of the probe
         for dataset in data:
-            entropy = found["entropy"][dataset]
+            entropy = facts["entropy"][dataset]
             assert 0 <= entropy["min"] < entropy["mean"] < entropy["max"] <= np.log(4) + 1e-6
 
 
@@ -223,15 +223,15 @@ def test_corrected_probe_equals_a_scikit_learn_pipeline(
     monkeypatch.setattr(probing, "_EXAMPLES_AT_A_TIME", 7)
     codes = ("l0", "l1", "l2", "l3")[:classes]
     features = read_features(_clouds(tmp_path / "f", codes=codes, spread=4.0))
-    found = fit_probe(
+    fitted = fit_probe(
         features, Probe(solver="lbfgs", standardise=True, inverse_penalties=(0.1,)), seed=0
     )
     expected = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, max_iter=1000))
     expected.fit(*_split(features, "train"))
     x, y = _split(features, "validation")
-    np.testing.assert_allclose(found.probabilities(x), expected.predict_proba(x), atol=2e-3)
+    np.testing.assert_allclose(fitted.probabilities(x), expected.predict_proba(x), atol=2e-3)
     macro = metrics.f1_score(y, expected.predict(x), average="macro")
-    assert found.history == {"0.1": pytest.approx(macro)}
+    assert fitted.history == {"0.1": pytest.approx(macro)}
 
 
 def test_corrected_probe_trains_on_a_sample(
@@ -304,9 +304,9 @@ def test_the_best_epoch_by_either_score(tmp_path: Path, monkeypatch: pytest.Monk
     }
     best = {"macro_f1": "one of each wrong", "span_macro_f1": "two whole"}
     for selection, chosen in best.items():
-        found = fit_probe(read_features(folder), Probe(selection=selection), 0)
-        assert found.history == pytest.approx(expected[selection])
-        assert found.chosen == chosen
+        fitted = fit_probe(read_features(folder), Probe(selection=selection), 0)
+        assert fitted.history == pytest.approx(expected[selection])
+        assert fitted.chosen == chosen
 
 
 def test_refusals(tmp_path: Path) -> None:

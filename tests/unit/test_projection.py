@@ -45,10 +45,15 @@ def _clouds(per_cloud: int = 30, clouds: int = 4, dims: int = 8, spread: float =
 
 def test_clusters_against_labels_and_chance() -> None:
     vectors, languages = _clouds(clouds=2)
-    found = cluster_agreement(vectors, languages)
-    assert (found.k, found.n, found.v_measure, found.ami) == (2, 60, 1.0, pytest.approx(1.0))
-    assert found.v_measure_stddev == 0
-    assert found.v_measure_chance < 0.1
+    agreement = cluster_agreement(vectors, languages)
+    assert (agreement.k, agreement.n, agreement.v_measure, agreement.ami) == (
+        2,
+        60,
+        1.0,
+        pytest.approx(1.0),
+    )
+    assert agreement.v_measure_stddev == 0
+    assert agreement.v_measure_chance < 0.1
     # With k = 3 one cloud is cut: every cluster is pure, so completeness alone falls.
     cut = cluster_agreement(vectors, languages, k=3)
     assert 0.6 < cut.v_measure < 1
@@ -69,10 +74,10 @@ def test_agreement_equals_scikit_learn(k: int) -> None:
         ).fit_predict(vectors)
         measures.append(metrics.v_measure_score(languages.astype(str), clusters))
         amis.append(metrics.adjusted_mutual_info_score(languages.astype(str), clusters))
-    found = cluster_agreement(vectors, languages, k)
-    assert found.v_measure == pytest.approx(np.mean(measures))
-    assert found.v_measure_stddev == pytest.approx(np.std(measures))
-    assert found.ami == pytest.approx(np.mean(amis))
+    agreement = cluster_agreement(vectors, languages, k)
+    assert agreement.v_measure == pytest.approx(np.mean(measures))
+    assert agreement.v_measure_stddev == pytest.approx(np.std(measures))
+    assert agreement.ami == pytest.approx(np.mean(amis))
 
 
 def test_clusters_are_made_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,11 +215,11 @@ def test_points_and_clusters_of_a_sample(tmp_path: Path, unit: str) -> None:
     table = read_parquet(_project(tmp_path, unit, 3), PROJECTION).to_pandas()
     clusters = tmp_path / "clusters.json"
     cluster_sample(tmp_path / "p3", clusters, language_clusters=6)
-    found = read_json(clusters)
+    agreements = read_json(clusters)
     data = {name: read_features(tmp_path / f"read-{name[0]}3") for name in ("target", "wikipedia")}
     rows = dict(zip(data, sample_points(**data, seed=0, **SIZE), strict=True))
     assert table["dataset"].tolist() == [name for name in data for _ in rows[name]]
-    assert sorted(found) == ["label", "language_target", "language_wikipedia"]
+    assert sorted(agreements) == ["label", "language_target", "language_wikipedia"]
     for name, features in data.items():
         part = table[table["dataset"] == name]
         example = features.example[rows[name]]
@@ -224,14 +229,14 @@ def test_points_and_clusters_of_a_sample(tmp_path: Path, unit: str) -> None:
         np.testing.assert_array_equal(part[["x", "y"]], tsne(vectors, seed=0))
         for protocol, k in (("published", 6), ("corrected", 4)):
             expected = vars(cluster_agreement(vectors, features.language[example], k))
-            assert found[f"language_{name}"][protocol] == pytest.approx(expected)
+            assert agreements[f"language_{name}"][protocol] == pytest.approx(expected)
     target = table[table["dataset"] == "target"]
     assert table["label"].isna().tolist() == (table["dataset"] == "wikipedia").tolist()
     labels = [["x", "y", "z"][label] for label in data["target"].labels[rows["target"]]]
     assert target["label"].tolist() == labels
     vectors = data["target"].vectors[rows["target"]].astype(np.float32)
     expected = vars(cluster_agreement(vectors, labels, 3))
-    assert found["label"] == {
+    assert agreements["label"] == {
         protocol: pytest.approx(expected) for protocol in ("published", "corrected")
     }
 

@@ -21,7 +21,7 @@ from mbert_atlas.scorecard.views import claim_views
 PNG = bytes.fromhex("89504e470d0a1a0a")
 HEADER = ",".join(MEASUREMENT_COLUMNS)
 CELL = "toy2020,table1,nli,mbert,{},en,ru,,accuracy"
-WORLD = Setting("demo", False, "in this little world")
+WORLD = Setting("demo", False, "on synthetic data")
 PROSE = """\
 # toy2020
 
@@ -183,7 +183,7 @@ def test_a_small_world_says_so_and_the_papers_own_does_not(
     tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
 ) -> None:
     page = replication(tmp_path, claims, measurements, reported, figure)
-    assert "whether it holds in this little world" in page
+    assert "whether it holds on synthetic data" in page
     assert "None of it says anything of multilingual BERT itself." in page
     assert "polygon" not in page
     papers = Setting("paper", True, None)

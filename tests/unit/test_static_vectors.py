@@ -1,4 +1,4 @@
-"""Static vectors: counts against a loop, planted synonyms, and inference by them."""
+"""Static vectors: counts against a loop, planted synonyms, and NLI."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_loss_and_gradients_by_hand() -> None:
 
 @pytest.fixture
 def synonyms(tmp_path: Path) -> Path:
-    """Pieces 5 and 6 have the same neighbours, so have 7 and 8; 18 comes twice only."""
+    """Subwords 5 and 6 have the same neighbours, so have 7 and 8; 18 occurs twice only."""
     tokenizer = make_tokenizer(tmp_path)
     random = np.random.default_rng(0)
     rows = []
@@ -135,8 +135,8 @@ def test_means_of_both_sides(tmp_path: Path) -> None:
     sides = mean_vectors(store, table)
     for row in range(20):
         for side, pieces in zip(sides, np.split(ids[row], [start[row]]), strict=True):
-            known = [piece for piece in pieces if piece >= 5]
-            assert side[row] == pytest.approx(table[known].mean(axis=0), abs=1e-6)
+            words = [piece for piece in pieces if piece >= 5]
+            assert side[row] == pytest.approx(table[words].mean(axis=0), abs=1e-6)
 
 
 def test_features_by_hand() -> None:

@@ -25,7 +25,7 @@ from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
-from mbert_atlas.encoders.wordpiece import tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import write_tokenizer
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import AtlasError, DataError
@@ -284,9 +284,7 @@ def test_tagging_drops_sentences_with_unknown_pieces(tmp_path, tokenizer_dir):
 
 
 def test_non_continuation_needs_word_pieces(tmp_path):
-    vocabulary = tmp_path / "vocabulary.txt"
-    vocabulary.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n", "utf-8")
-    tokenizer_from_vocabulary(vocabulary, tmp_path / "t")
+    write_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the"], tmp_path / "t")
     table = sentence_table([["the"]], [["DET"]])
     with pytest.raises(DataError, match="no subword begins with ##"):
         encode(
@@ -320,9 +318,7 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
     table = nli_table(3)
     assert "contradiction" in table["label"].to_pylist()
     with pytest.raises(DataError, match=r"mnli.*id pair\d.*unknown label.*entailment, neutral"):
-        encode(
-            "nli", table, tokenizer_dir, out, labels=["entailment", "neutral"], origin="mnli"
-        )
+        encode("nli", table, tokenizer_dir, out, labels=["entailment", "neutral"], origin="mnli")
     with pytest.raises(DataError, match="column premise: missing"):
         encode("nli", table.drop_columns("premise"), tokenizer_dir, out, labels=NLI_LABELS)
     nulls = table.set_column(3, "premise", pa.array(["a", None, "b"]))

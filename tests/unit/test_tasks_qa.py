@@ -21,7 +21,7 @@ from mbert_atlas.analysis.answers import score_answers
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import QA_EXAMPLES, SPAN_PREDICTIONS
@@ -62,9 +62,7 @@ def tokenizer_dir(tmp_path_factory) -> Path:
     """Every letter of LETTERS is a piece, alone and inside a word, and some pairs are."""
     folder = tmp_path_factory.mktemp("letters")
     pieces = [*LETTERS, *(f"##{letter}" for letter in LETTERS), "ab", "##жщ", "हि", "你", ",", "-"]
-    vocabulary = folder / "vocabulary.txt"
-    vocabulary.write_text("".join(f"{piece}\n" for piece in [*SPECIAL_TOKENS, *pieces]), "utf-8")
-    tokenizer_from_vocabulary(vocabulary, folder / "tokenizer")
+    write_tokenizer([*SPECIAL_TOKENS, *pieces], folder / "tokenizer")
     return folder / "tokenizer"
 
 
@@ -519,7 +517,8 @@ def test_finetuning_goes_on_after_sigterm(small_run, tmp_path, change, monkeypat
 @pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 @pytest.mark.parametrize("language", ["en", "es", "ru", "vi", "hi"])
 def test_the_answers_of_xquad_are_spans_of_pieces(tmp_path, language):
-    tokenizer_from_vocabulary(Path(MIRROR) / "mbert-vocab" / "vocab.txt", tmp_path / "tokenizer")
+    vocabulary = Path(MIRROR) / "mbert-vocab" / "vocab.txt"
+    write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "tokenizer")
     text = (Path(MIRROR) / "xquad" / f"xquad.{language}.json").read_text("utf-8")
     rows = [
         (

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy import stats
@@ -10,7 +11,8 @@ from seqeval.metrics import f1_score
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.significance import holm
-from mbert_atlas.analysis.transfer import Cell, measure_transfer
+from mbert_atlas.analysis.transfer import measure_transfer
+from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
@@ -53,6 +55,10 @@ def cells(tmp_path):
     return found, right
 
 
+def scored(cells, **options):
+    return pd.DataFrame(measure_transfer(cells, **options))
+
+
 def values_of(frame, **wanted):
     for column, value in wanted.items():
         frame = frame[frame[column] == value]
@@ -61,7 +67,7 @@ def values_of(frame, **wanted):
 
 def test_accuracy_by_seed_and_the_test_over_seeds(cells, tmp_path):
     found, right = cells
-    frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
+    frame = scored(found, against=AGAINST)
     accuracy = frame[frame.metric == "accuracy"].set_index(["condition", "seed"])["value"]
     for key, correct in right.items():
         assert accuracy[key] == pytest.approx(100 * correct.mean())
@@ -89,7 +95,7 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
                 Cell(task, "nli", "xnli", "en", "es", condition, protocol, 1, path)
                 for protocol in ("published", "corrected")
             ]
-    frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
+    frame = scored(found, against=AGAINST)
     by = frame[frame.seed.isna()].set_index(["metric", "protocol", "task"])["value"]
     p_value, adjusted, star = (
         by[f"accuracy_{what}_vs_original"] for what in ("p_value", "holm_p_value", "significant")
@@ -103,7 +109,7 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
 def test_gains_over_a_condition_are_paired_by_seed(cells, tmp_path):
     found, right = cells
     alone = [cell for cell in found if (cell.condition, cell.seed) != ("adjusted", 2)]
-    frame = measure_transfer(alone, tmp_path / "t.csv", gains_over="original", **COMMON)
+    frame = scored(alone, gains_over="original")
     gains = frame[frame.metric == "gain_over_original"]
     assert gains[["condition", "seed"]].to_numpy().tolist() == [["adjusted", 1]]
     expected = 100 * (right["adjusted", 1].mean() - right["original", 1].mean())
@@ -127,13 +133,11 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
         path = tmp_path / f"{condition}.parquet"
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
         found += [
-            Cell(
-                "ner", "ner", "wikiann", "en", "hi", condition, protocol, seed, str(path)
-            )
+            Cell("ner", "ner", "wikiann", "en", "hi", condition, protocol, seed, str(path))
             for protocol in ("published", "corrected")
             for seed in (1, 2)
         ]
-    frame = measure_transfer(found, tmp_path / "t.csv", against=AGAINST, **COMMON)
+    frame = scored(found, against=AGAINST)
     published = values_of(frame, protocol="published", condition="adjusted", seed=1)
     corrected = values_of(frame, protocol="corrected", condition="adjusted", seed=1)
     assert published["token_f1"] == pytest.approx(100 * f1_score(gold, half))
@@ -145,7 +149,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     assert "token_f1_effect_size_vs_original" not in tests
     # Without one run of the original, the other seed of both is compared.
     less, alone = (
-        measure_transfer(cells, tmp_path / "t.csv", against=AGAINST, **COMMON)
+        scored(cells, against=AGAINST)
         for cells in (found[1:], [cell for cell in found if cell.seed == 2])
     )
     tested = ["token_f1_p_value_vs_original", "token_f1_gain_high_vs_original"]
@@ -175,9 +179,7 @@ def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
         path = str(tmp_path / f"{source}{condition}.parquet")
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
         found.append(Cell("pos", "tagging", "ud", source, "de", condition, "published", 1, path))
-    frame = measure_transfer(
-        found, tmp_path / "t.csv", against=AGAINST, gains_over="original", **COMMON
-    )
+    frame = scored(found, against=AGAINST, gains_over="original")
     values = frame.set_index(["source", "condition", "metric"])["value"]
     assert values["en", "original", "accuracy"] == pytest.approx(75)
     assert values["ru+hi", "original", "accuracy"] == pytest.approx(25)
@@ -218,7 +220,7 @@ def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(t
     crossed = replace(cell, task="target", dataset="crossed", questions="target")
     asked = replace(cell, task="english", dataset="asked", questions="english")
     both = replace(cell, protocol="corrected")
-    frame = measure_transfer([cell, both, crossed, asked], tmp_path / "t.csv", **COMMON)
+    frame = scored([cell, both, crossed, asked])
     values = frame.set_index(["task", "protocol", "metric"])["value"]
     assert values["mlqa", "published", "f1"] == pytest.approx(100 * (2 * 2 / 5) / 2)
     assert values["mlqa", "corrected", "f1"] == pytest.approx(50)  # "el" is an article
@@ -244,12 +246,10 @@ def test_conditions_on_different_examples_are_refused(cells, tmp_path):
         schema=CLASS_PREDICTIONS,
     )
     write_parquet(table, found[-1].path)
-    out = tmp_path / "out.csv"
     with pytest.raises(AtlasError, match="hold predictions of different examples"):
-        measure_transfer(found, out, against=AGAINST, **COMMON)
+        scored(found, against=AGAINST)
     with pytest.raises(AtlasError, match="original and adjusted were evaluated on different"):
-        measure_transfer([*found[:2], found[3]], out, against=AGAINST, **COMMON)
-    assert not out.exists()
+        scored([*found[:2], found[3]], against=AGAINST)
 
 
 def test_measurements_know_their_columns(tmp_path):

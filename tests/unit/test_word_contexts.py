@@ -1,4 +1,4 @@
-"""Words of a dictionary in running text: which places are found, and what is encoded of them."""
+"""Contexts of a dictionary's words in running text: their places and token ids."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find(
 
 
 def shown(store: TokenStore, folder: Path) -> dict[str, list[str]]:
-    """By word the rows that it stands in, with brackets around its pieces."""
+    """Rows by word, with brackets around its tokens."""
     name = open_tokenizer(folder / "tokenizer").id_to_token
     words = store.dense("words").tolist()
     found: dict[str, list[str]] = {word: [] for word in words}
@@ -106,7 +106,7 @@ def test_so_many_contexts_in_a_drawn_order(tmp_path: Path) -> None:
 
 
 def test_windows_around_words(tmp_path: Path) -> None:
-    # Room for 8 pieces: windows begin at 0, 4, 8 and 12 of the 20.
+    # Room for 8 tokens: windows begin at 0, 4, 8 and 12 of the 20.
     plain = ["b"] * 20
     plain[1], plain[10], plain[19] = "cat", "dog", "the"
     store = find(tmp_path, ["cat", "dog", "the"], [" ".join(plain)], max_length=10)

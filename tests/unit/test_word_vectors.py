@@ -49,7 +49,7 @@ def test_means_over_subwords_and_contexts(tmp_path: Path, dictionary: Path) -> N
     assert (vectors.shape, vectors.dtype) == ((3, 4, 16), np.float32)
     assert found.dense("words").tolist() == WORDS
     assert found.dense("contexts").tolist() == [3, 2, 3, 0]
-    # By hand: encode each text by itself, and look for the pieces of the word in it.
+    # By hand: encode each text by itself, and look for the subwords of the word in it.
     model, tokenizer = load_encoder(encoder).eval(), open_tokenizer(encoder)
 
     def occurrence(word: str, text: str) -> np.ndarray:

@@ -15,7 +15,7 @@ from transformers import BertConfig, BertModel
 
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.loading import save_encoder
-from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, tokenizer_from_vocabulary
+from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, write_tokenizer
 from mbert_atlas.encoding import encode
 from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
 from mbert_atlas.training.finetune import finetune
@@ -31,9 +31,7 @@ TAGS = ["DET", "NOUN", "PUNCT", "VERB"]
 
 
 def make_tokenizer(folder: Path) -> Path:
-    vocabulary = folder / "vocabulary.txt"
-    vocabulary.write_text("".join(f"{piece}\n" for piece in [*SPECIAL_TOKENS, *WORDS]), "utf-8")
-    tokenizer_from_vocabulary(vocabulary, folder / "tokenizer")
+    write_tokenizer([*SPECIAL_TOKENS, *WORDS], folder / "tokenizer")
     return folder / "tokenizer"
 
 

@@ -12,7 +12,10 @@ def files_in(page: str) -> dict[str, str]:
 
 
 def commands_in(page: str) -> list[str]:
-    """Indented lines and lines of shell blocks that start a program, without comments."""
-    text = (ROOT / page).read_text("utf-8")
-    lines = re.findall(r"^    (.*)$", re.sub(r"(?ms)^```.*?^```$", "", text), re.MULTILINE)
-    return [re.split(r"\s{2,}#|\s+#\s", line)[0].strip() for line in lines]
+    """Indented lines, and code within lines, that start a program, without comments."""
+    text = re.sub(r"(?ms)^```.*?^```", "", (ROOT / page).read_text("utf-8"))
+    programs = r"(?:make|snakemake|python) [^\n`]+"
+    lines = re.findall(rf"^    ({programs})$", text, re.MULTILINE)
+    inline = re.findall(rf"`({programs})`", text.replace("\n", " "))
+    commands = (re.split(r"\s+# ?|\s+&", line)[0] for line in [*lines, *inline])
+    return [command.strip() for command in commands]

@@ -46,7 +46,7 @@ def test_object_and_script_of_a_job(repository, tmp_path):
     command = ["workflow/debug.py", target, *options, "--pdb"]
     done = python(repository, *command, typed="p snakemake.rule\ncontinue\n")
     assert done.returncode == 0, done.stderr
-    assert "(Pdb) 'read_nli'" in done.stdout
+    assert "(Pdb) 'read_corpus'" in done.stdout
     languages = pq.read_table(repository / target, columns=["language"])["language"]
     assert set(languages.to_pylist()) == {"en", "ru", "hi", "bg"}
 

@@ -91,7 +91,7 @@ def test_every_claim_has_a_verdict_under_both_protocols(demo):
         assert set(rows["protocol"]) == {"published", "corrected"}
         page = (demo / f"results/demo/papers/{paper}.html").read_text()
         assert [name for name in stated["claims"] if f'id="{name}"' not in page] == []
-        assert "in this little world" in page
+        assert "on synthetic data" in page
         assert re.search(r'<img src="data:image/', page)
         assert not re.search(r'(?:src|href)="https?:', page)
     assert (claims["verdict"] != "not run").sum() > len(claims) / 2

@@ -10,24 +10,13 @@ from mbert_atlas.papers import names
 pytestmark = pytest.mark.workflow
 
 
-@pytest.mark.parametrize("preset", [None, "demo", "small"])
-def test_all_plans(repository, preset):
-    config = ["--configfile", f"config/{preset}.yaml"] if preset else []
-    planned = jobs(snakemake(repository, "all", "-n", "--forceall", *config))
+@pytest.mark.parametrize(("preset", "profile"), [("paper", "slurm"), ("small", "local")])
+def test_all_plans(repository, preset, profile):
+    config = ["--configfile", "config/small.yaml"] if preset == "small" else []
+    profiles = ["--profile", profile]
+    planned = jobs(snakemake(repository, "all", "-n", "--forceall", *profiles, *config))
     assert planned["scorecard"] == planned["cost"] == 1
     assert planned["finetune"] >= 3
-
-
-@pytest.mark.parametrize("target", ["all", "highlights", "fetch", *names()])
-def test_every_target_plans_in_the_demo(repository, target):
-    planned = jobs(snakemake(repository, target, "-n", "--forceall", *DEMO))
-    assert planned.get("fetch_file", 0) == 0
-
-
-def test_profiles_are_found_as_typed(repository):
-    for profile in ("local", "slurm"):
-        done = snakemake(repository, "all", "-nF", "--profile", profile, *DEMO)
-        assert jobs(done)["scorecard"] == 1
 
 
 @pytest.mark.parametrize(
@@ -45,16 +34,17 @@ def test_bad_settings_end_in_one_sentence(repository, settings, sentence):
     assert "Traceback" not in done.stderr + done.stdout
 
 
-def test_highlights_are_a_part_of_all(repository):
-    part, everything = (
-        jobs(snakemake(repository, target, "-n", "--forceall", *DEMO))
-        for target in ("highlights", "all")
+def test_targets_of_the_demo_share_their_jobs(repository):
+    """Each paper's target and `fetch` plan; highlights are a part of all, with separate pages."""
+    part, everything, both = (
+        jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
+        for targets in (["highlights"], ["all"], ["highlights", "all", "fetch", *names()])
     )
     assert part["finetune"] <= everything["finetune"] / 2
     assert "scorecard" not in part
-    both = jobs(snakemake(repository, "highlights", "all", "-n", "--forceall", *DEMO))
     assert both["finetune"] == everything["finetune"]
     assert both["judge_claims"] == both["write_index"] == 2
+    assert "fetch_file" not in both
 
 
 def test_a_bad_claim_ends_in_one_sentence(repository):
@@ -78,11 +68,6 @@ def test_a_mistake_is_found_in_the_preset_and_not_in_the_file_below(repository, 
     done = snakemake(repository, "all", "-n", *DEMO, str(mine))
     assert done.returncode != 0
     assert f"{mine}, line 2, key seeds: the same twice: 1" in done.stderr + done.stdout
-
-
-def test_lint(repository):
-    done = snakemake(repository, "--lint", *DEMO)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("paper", names())

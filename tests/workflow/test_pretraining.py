@@ -14,8 +14,8 @@ def test_translations_are_read_only_where_the_embeddings_begin_with_them(reposit
     mine = tmp_path / "mine.yaml"
     mine.write_text("encoders: {mbert: {scratch: {aligned_start: null}}}\n")
     plain = jobs(snakemake(repository, MODEL, "-n", "--forceall", *DEMO, str(mine), *TRAINED))
-    assert not {"start_embeddings", "read_bitext", "miniature"} & plain.keys()
+    assert not {"start_embeddings", "read_corpus_by_language_large", "miniature"} & plain.keys()
     assert aligned["start_embeddings"] == 1
-    assert aligned["read_bitext"] == 12
-    more = {"start_embeddings", "read_bitext", "miniature", "total"}
+    assert aligned["read_corpus_by_language_large"] == 12
+    more = {"start_embeddings", "read_corpus_by_language_large", "miniature", "total"}
     assert {name for name in aligned if aligned[name] != plain.get(name)} == more

@@ -4,12 +4,12 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.config.static_vectors import InferenceNetwork
+    from mbert_atlas.config.static_vectors import PairClassifier
     from mbert_atlas.static_vectors.classification import classify_with_static_vectors
 
     languages = snakemake.params.languages
     classify_with_static_vectors(
-        InferenceNetwork(**snakemake.params.network),
+        PairClassifier(**snakemake.params.network),
         Path(snakemake.input.vectors),
         Path(snakemake.input.train),
         dict(zip(languages, map(Path, snakemake.input.evaluate), strict=True)),

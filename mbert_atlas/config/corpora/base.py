@@ -50,6 +50,8 @@ class Corpus(ConfigModel):
     """Whether reading jobs are submitted, see :attr:`resources`; else they are local."""
     derives_large: ClassVar[bool] = False
     """Whether deriving jobs are."""
+    columns_of: ClassVar[str] = ""
+    """Another kind of corpus whose columns the table has, so that the same tasks can use it."""
     is_running_text: ClassVar[bool] = False
     """Whether the table has the columns of ``schemas.PARAGRAPHS``."""
     one_file: ClassVar[bool] = False
@@ -93,9 +95,14 @@ class Corpus(ConfigModel):
         """The encoder whose tokenizer is needed to derive it."""
         return getattr(self, "encoder", None)
 
+    @property
+    def content(self) -> str:
+        """The kind of corpus that the table has the columns of."""
+        return self.columns_of or self.corpus
+
     def derives_from(self, other: Corpus) -> bool:
         """Whether a dataset can be its parent."""
-        return other.corpus == self.corpus
+        return other.content == self.content
 
     def check(self, config: Any, place: str) -> None:
         """Report what does not fit the rest of the config, see :mod:`mbert_atlas.config.checks`.

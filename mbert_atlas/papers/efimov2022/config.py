@@ -7,10 +7,9 @@ from typing import Any
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.checks import check_transfer_table
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.references import check_family_language, check_language, datasets_of
-from mbert_atlas.config.transfer import TransferTable
+from mbert_atlas.config.transfer import TransferTable, check_transfer_table
 from mbert_atlas.papers.efimov2022.claims import CONTRASTS
 
 

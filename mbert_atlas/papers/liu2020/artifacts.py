@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _PAPER = "liu2020"
 _MEASURES = f"papers.{_PAPER}.measures"
-_FIGURES = f"papers.{_PAPER}.figures"
 
 
 def plan_paper(plan: Plan) -> PaperPlan:
@@ -192,9 +191,11 @@ def _measured(name: str) -> list[Cell]:
 
 
 def _token_translation(paper: Section) -> list[Artifact]:
-    settings = paper.translation
-    both = [pair for code in settings.languages for pair in (("en", code), (code, "en"))]
-    from_english = [("en", code) for code in settings.shown_sentences]
+    languages, settings = paper.translation.languages, paper.translation.model_dump()
+    best = {"layers": paper.layers}
+    best |= {key: settings[key] for key in ("best_of", "rate_layer", "score_layer")}
+    examples = [("en", code) for code in paper.translation.shown_sentences]
+    directions = [pair for code in languages for pair in (("en", code), (code, "en"))]
     sentences = path("parallel_tokens", encoder=paper.embeddings.reference)
     token_sets = Measurement(
         "table3",
@@ -205,28 +206,18 @@ def _token_translation(paper: Section) -> list[Artifact]:
     return [
         _by_weight(paper, "figure7", "Convert rate by alpha", "convert_rate"),
         _by_weight(paper, "figure8", "BLEU-1 by alpha and by layer", "bleu1"),
-        Artifact(
-            "table1",
+        _table(
             "Examples of token translation",
-            measurements=[_best_settings(paper, "table1", from_english)],
-            tables=[
-                Table("table1", ["table1"], facts_from=f"<results>/samples/{_PAPER}/table1.json")
-            ],
+            _translation(paper, "table1", "measure_translation", examples, best),
+            facts_from=f"<results>/samples/{_PAPER}/table1.json",
             highlight=True,
         ),
-        Artifact(
-            "table2",
+        _table(
             "BLEU-1 and convert rates of token translation",
-            measurements=[_best_settings(paper, "table2", both)],
-            tables=[Table("table2", ["table2"])],
+            _translation(paper, "table2", "measure_translation", directions, best),
             highlight=True,
         ),
-        Artifact(
-            "table3",
-            "Tokens of each language, and those shared with English",
-            measurements=[token_sets],
-            tables=[Table("table3", ["table3"])],
-        ),
+        _table("Tokens of each language, and those shared with English", token_sets),
     ]
 
 
@@ -239,18 +230,12 @@ def _by_weight(paper: Section, name: str, title: str, metric: str) -> Artifact:
         f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
         "that is shifted and the weight of the shift, alpha.",
         measurements=[
-            Measurement(
-                name,
-                f"{_MEASURES}:measure_by_weight",
-                lambda: _translations(paper, [direction]),
-                lambda: {"metric": metric},
-                columns={"task": "token_translation", "model": "mbert"},
-            )
+            _translation(paper, name, "measure_by_weight", [direction], {"metric": metric})
         ],
         figures=[
             Figure(
                 f"{name}.{protocol}",
-                f"{_FIGURES}:draw_{metric}",
+                f"papers.{_PAPER}.figures:draw_{metric}",
                 lambda: _measured(name),
                 partial(dict, title=title, protocol=protocol),
                 protocol=protocol,
@@ -260,23 +245,34 @@ def _by_weight(paper: Section, name: str, title: str, metric: str) -> Artifact:
     )
 
 
-def _best_settings(paper: Section, name: str, directions: Sequence[tuple[str, str]]) -> Measurement:
-    settings = paper.translation.model_dump(include={"best_of", "rate_layer", "score_layer"})
+def _translation(
+    paper: Section,
+    name: str,
+    measure: str,
+    directions: Sequence[tuple[str, str]],
+    options: dict[str, Any],
+) -> Measurement:
+    folder = f"<results>/translation/{paper.embeddings.reference}"
+    cells = [
+        Cell(source=source, language=target, path=f"{folder}/{source}-{target}.parquet")
+        for source, target in directions
+    ]
     return Measurement(
         name,
-        f"{_MEASURES}:measure_translation",
-        lambda: _translations(paper, directions),
-        lambda: {"layers": paper.layers, **settings},
+        f"{_MEASURES}:{measure}",
+        lambda: cells,
+        lambda: options,
         columns={"task": "token_translation", "model": "mbert"},
     )
 
 
-def _translations(paper: Section, directions: Sequence[tuple[str, str]]) -> list[Cell]:
-    folder = f"<results>/translation/{paper.embeddings.reference}"
-    return [
-        Cell(source=source, language=target, path=f"{folder}/{source}-{target}.parquet")
-        for source, target in directions
-    ]
+def _table(
+    title: str, measurement: Measurement, facts_from: str = "", highlight: bool = False
+) -> Artifact:
+    table = Table(measurement.name, [measurement.name], facts_from=facts_from)
+    return Artifact(
+        measurement.name, title, measurements=[measurement], tables=[table], highlight=highlight
+    )
 
 
 # Table 4: zero-shot transfer with a shift
@@ -296,9 +292,7 @@ def _table4(plan: Plan) -> Artifact:
         lambda: choice,
         columns={"task": "xnli", "model": "mbert"},
     )
-    title = "Zero-shot XNLI by trained layers, with and without a shift to English"
-    table = Table("table4", ["table4"])
-    return Artifact("table4", title, measurements=[measurement], tables=[table])
+    return _table("Zero-shot XNLI by trained layers, with and without the shift", measurement)
 
 
 def _unshifted_cells(plan: Plan) -> Iterator[Cell]:

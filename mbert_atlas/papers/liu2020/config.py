@@ -1,4 +1,4 @@
-"""The paper's section of the config, and whether it fits the rest."""
+"""The paper's section of the config, and its checks."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ LONG_WINDOW, SHORT_WINDOW = "512", "20"
 
 
 class Embeddings(ConfigModel):
-    """What is compared in Figures 1 to 6."""
+    """Embeddings compared in Figures 1 to 6."""
 
     reference: str = Field(description="The released encoder.")
     pretrained: dict[Size, dict[Window, list[str]]] = Field(
         min_length=1,
-        description="Encoders from scratch by sentences per language and window, one per seed.",
+        description="Encoders pretrained from scratch, by sentences per language and by context "
+        "window, one per seed.",
     )
     static: dict[Size, dict[StaticMethod, list[str]]] = Field(
         description="Static vectors by sentences per language, one per seed."
@@ -31,25 +32,26 @@ class Embeddings(ConfigModel):
 
 
 class Retrieval(ConfigModel):
-    """Words found by their translations (Figures 1, 3, 5)."""
+    """Word retrieval (Figures 1, 3, 5)."""
 
     dictionary: str = Field(description="Dictionary between English and the languages.")
-    texts: str = Field(description="Running texts that contexts are taken from.")
+    texts: str = Field(description="Running texts that the contexts come from.")
     contexts: int = Field(100, ge=1, description="Most contexts of a word.")
-    max_length: int = Field(128, ge=8, description="Longest context in pieces.")
+    max_length: int = Field(128, ge=8, description="Longest context in tokens.")
     searched: int | None = Field(
         None, ge=1, description="Most texts of a language that are searched; none: all."
     )
 
 
 class ZeroShotXnli(ConfigModel):
-    """Zero-shot transfer by XNLI (Figures 2, 4, 6)."""
+    """Zero-shot XNLI (Figures 2, 4, 6)."""
 
     dataset: str = Field(description="Test set.")
     languages: list[str] = Field(description="Its languages.")
-    runs: str = Field(description="Family of fine-tunings, {encoder} standing for the encoder.")
+    runs: str = Field(description="Family of fine-tuning runs; {encoder} stands for the encoder.")
     network: PairClassifier = Field(
-        default_factory=PairClassifier, description="What learns the same from static vectors."
+        default_factory=PairClassifier,
+        description="Classifier on static vectors, trained on the same pairs.",
     )
 
 
@@ -60,16 +62,16 @@ class Translation(ConfigModel):
         min_length=2, max_length=2, description="Parallel test and development sets (nli)."
     )
     limit: int | None = Field(None, ge=1, description="Most sentences of each; none: all.")
-    max_length: int = Field(128, ge=8, description="Longest sentence in pieces.")
-    languages: list[str] = Field(description="Languages beside English, both ways.")
-    weights: list[float] = Field(description="alpha, what the shift is multiplied by.")
-    best_of: list[float] = Field(description="Those that the best of Table 2 is chosen from.")
+    max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
+    languages: list[str] = Field(description="Languages translated to and from English.")
+    weights: list[float] = Field(description="alpha, the factors of the shift.")
+    best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
     score_layer: int = Field(11, ge=0, description="Layer of the first line of Table 2.")
     shown: dict[str, list[int] | None] = Field(
-        description="Table 1: numbers of sentences by language that they become; null: none."
+        description="Table 1: numbers of sentences by target language; null: none."
     )
-    drawn: str = Field("el", description="Language of Figures 7 and 8.")
+    drawn: str = Field("el", description="Target language of Figures 7 and 8.")
 
     @property
     def shown_sentences(self) -> dict[str, list[int]]:
@@ -78,31 +80,31 @@ class Translation(ConfigModel):
 
 
 class ShiftedTransfer(ConfigModel):
-    """XNLI with the shift (Table 4)."""
+    """Zero-shot XNLI with the shift (Table 4)."""
 
-    development: str = Field(description="Development set that weights are chosen on.")
+    development: str = Field(description="Development set that the weights are chosen on.")
     languages: list[str] = Field(description="Languages of the table, English first.")
     runs: dict[str, tuple[str, str]] = Field(
-        description="By name of the rows the families that train all layers and the upper ones."
+        description="Families that fine-tune all layers and the upper ones, by name of the rows."
     )
     layer: int = Field(6, ge=0, description="The hidden state that is shifted.")
-    weights: list[float] = Field(description="alpha, to choose from; 0 first.")
+    weights: list[float] = Field(description="alpha, the factors to choose from; 0 first.")
     chosen_in: str = Field(
-        description="corrected: the language whose development set, with that of English, chooses "
-        "one weight for all."
+        description="corrected: the language on whose development set, with that of English, one "
+        "weight for all languages is chosen."
     )
 
 
 class Section(ConfigModel):
-    """What the artifacts of the paper need."""
+    """Settings of the paper's figures and tables."""
 
-    embeddings: Embeddings = Field(description="What is compared.")
+    embeddings: Embeddings = Field(description="Figures 1 to 6: compared embeddings.")
     layers: int = Field(12, ge=1, description="Layers of the encoders.")
     retrieval: Retrieval = Field(description="Figures 1, 3, 5.")
     inference: ZeroShotXnli = Field(description="Figures 2, 4, 6.")
-    means: str = Field(description="Running texts whose means the languages are shifted by.")
+    means: str = Field(description="Running texts that the language means are computed from.")
     mean_texts: int = Field(10000, ge=1, description="Texts of each language in the means.")
-    mean_encoding: str = Field(description="How they become token ids.")
+    mean_encoding: str = Field(description="Encoding of these texts.")
     translation: Translation = Field(description="Tables 1 to 3, Figures 7 and 8.")
     transfer: ShiftedTransfer = Field(description="Table 4.")
 
@@ -113,23 +115,28 @@ class Section(ConfigModel):
 
 
 def check(config: Any) -> None:
-    """Refuse what the artifacts need and the rest of the config lacks.
+    """Check that what the section names is defined in the rest of the config.
 
     Raises:
-        Mistake: at the first.
+        Mistake: at the first mistake.
     """
     paper: Section = config.liu2020
-    at = "liu2020"
-    own = paper.embeddings
-    check_name(f"{at}.embeddings.reference", own.reference, config.encoders)
-    for size, windows in own.pretrained.items():
-        for window, names in windows.items():
-            for name in names:
-                check_name(f"{at}.embeddings.pretrained.{size}.{window}", name, config.encoders)
-    for size, methods in own.static.items():
-        for method, names in methods.items():
-            for name in names:
-                check_name(f"{at}.embeddings.static.{size}.{method}", name, config.static_vectors)
+    at, transfer, families = "liu2020", paper.transfer, finetuning_families(config)
+    check_name(f"{at}.embeddings.reference", paper.embeddings.reference, config.encoders)
+    encoders = [paper.embeddings.reference]
+    groups: dict[str, tuple[Any, Any]] = {
+        "pretrained": (paper.embeddings.pretrained, config.encoders),
+        "static": (paper.embeddings.static, config.static_vectors),
+    }
+    for group, (sizes, defined) in groups.items():
+        for size, kinds in sizes.items():
+            for kind, names in kinds.items():
+                for name in names:
+                    check_name(f"{at}.embeddings.{group}.{size}.{kind}", name, defined)
+                encoders += names if group == "pretrained" else []
+    for name in encoders:
+        family = inference_family(paper, name)
+        check_name(f"{at}.inference.runs", family, families, " as fine-tuning")
     dictionaries = datasets_of(config, "dictionary")
     check_name(f"{at}.retrieval.dictionary", paper.retrieval.dictionary, dictionaries)
     check_name(f"{at}.retrieval.texts", paper.retrieval.texts, config.datasets)
@@ -143,31 +150,20 @@ def check(config: Any) -> None:
         for code in ["en", *paper.translation.languages]:
             check_language(config, f"{at}.translation.languages", code, name)
             check_language(config, f"{at}.translation.languages", code, paper.means)
-    check_name(f"{at}.transfer.development", paper.transfer.development, pairs, " as NLI set")
-    if paper.transfer.languages[:1] != ["en"]:
-        raise Mistake(
-            f"{at}.transfer.languages",
-            f"{paper.transfer.languages} does not begin with en, the language of training",
-            "put en first",
-        )
-    for code in paper.transfer.languages:
+    check_name(f"{at}.transfer.development", transfer.development, pairs, " as NLI set")
+    _check_first(f"{at}.transfer.languages", transfer.languages, "en", "the training language")
+    _check_first(f"{at}.transfer.weights", transfer.weights, 0, "which is no shift")
+    for code in transfer.languages:
         check_language(config, f"{at}.transfer.languages", code, paper.means)
-    if paper.transfer.weights[:1] != [0]:
-        raise Mistake(
-            f"{at}.transfer.weights",
-            f"{paper.transfer.weights} does not begin with 0, which is no shift",
-            "put 0 first",
-        )
-    families = finetuning_families(config)
-    for row, both in paper.transfer.runs.items():
+    for row, both in transfer.runs.items():
         for family in both:
             check_name(f"{at}.transfer.runs.{row}", family, families, " as fine-tuning")
-    pretrained = [
-        name for windows in own.pretrained.values() for names in windows.values() for name in names
-    ]
-    for name in [own.reference, *pretrained]:
-        family = inference_family(paper, name)
-        check_name(f"{at}.inference.runs", family, families, " as fine-tuning")
+
+
+def _check_first(place: str, values: list[Any], first: Any, meaning: str) -> None:
+    if values[:1] != [first]:
+        problem = f"{values} does not begin with {first}, {meaning}"
+        raise Mistake(place, problem, f"put {first} first")
 
 
 def inference_family(paper: Section, encoder: str) -> str:

@@ -45,9 +45,9 @@ def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Bleu1:
     lengths = np.maximum(predicted.lengths, 1)
     penalty = np.minimum(1, np.exp(1 - references.lengths / lengths))
     mean = 100 * float((penalty * matches / lengths).mean())
-    total, wanted = int(predicted.lengths.sum()), int(references.lengths.sum())
+    total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
     counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
-    counts |= {"sys_len": total, "ref_len": wanted, "max_ngram_order": 1}
+    counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
     return Bleu1(mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score))
 
 

@@ -75,14 +75,12 @@ def translate_tokens(
                 some = tokens.take(numbers)
                 bleu = bleu1(some, references.take(numbers), size)
                 only, counted = converted(some.values, *sets)
+                samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
-                    {
-                        **{"source": source, "target": target, "protocol": protocol},
-                        **{"part": int(part), "layer": layer, "weight": weight},
-                        **{"n": len(numbers), "corpus_bleu": bleu.corpus, "mean_bleu": bleu.mean},
-                        **{"converted": only, "counted": counted},
-                        "samples": [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part],
-                    }
+                    {"source": source, "target": target, "protocol": protocol}
+                    | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
+                    | {"corpus_bleu": bleu.corpus, "mean_bleu": bleu.mean}
+                    | {"converted": only, "counted": counted, "samples": samples}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
 

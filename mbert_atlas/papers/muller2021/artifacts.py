@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
@@ -17,10 +19,10 @@ from mbert_atlas.papers.muller2021.conditions import (
     SCORE,
 )
 from mbert_atlas.papers.muller2021.config import LayerTable, Section
-from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     Artifact,
+    Cells,
     Features,
     Figure,
     Measurement,
@@ -29,8 +31,10 @@ from mbert_atlas.plan.records import (
     Table,
 )
 
+if TYPE_CHECKING:
+    from mbert_atlas.plan.plan import Plan
+
 PAPER, FEATURES = "muller2021", "muller2021/parallel"
-_MEASURES = "papers.muller2021.measures"
 _TITLES = {
     "table1": "Score changes with layers re-initialised, by task",
     "table2": "Other domains and languages with layers re-initialised",
@@ -64,15 +68,15 @@ _CORRELATION_CAPTION = (
 )
 
 
-def plan_paper(plan: Files) -> PaperPlan:
+def plan_paper(plan: Plan) -> PaperPlan:
     """Return the paper's artifacts and the features that they need."""
     return _Planner(plan).plan_paper()
 
 
 class _Planner:
-    def __init__(self, files: Files) -> None:
-        self.files = files
-        self.section: Section = files.config.muller2021  # type: ignore[attr-defined]
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.section: Section = plan.config.muller2021  # type: ignore[attr-defined]
         self.similarity = self.section.similarity
         self.changed = {f"{SCORE}_{layers}": layers for layers in self.similarity.layers}
         self.by_target: dict[str, LayerTable] = {
@@ -91,7 +95,7 @@ class _Planner:
         return Features(
             stores={
                 protocol: Store(
-                    folder=self.files.encoded(self.section.model, similarity.dataset, encoding),
+                    folder=self.plan.encoded(self.section.model, similarity.dataset, encoding),
                     languages=[similarity.source, *similarity.languages],
                 )
                 for protocol, encoding in similarity.encodings.items()
@@ -104,36 +108,34 @@ class _Planner:
             },
         )
 
+    def measurement(self, name: str, function: str, cells: Cells, **options: Any) -> Measurement:
+        columns = {"model": self.section.model}
+        measure = f"papers.muller2021.measures:{function}"
+        return Measurement(name, measure, cells, lambda: options, columns)
+
     def tables(self) -> Iterator[Artifact]:
         """Yield Tables 1 to 3 and 5 to 8: scores, their means, chosen hyperparameters."""
-        model = {"model": self.section.model}
         for name, table in self.section.tables.items():
-            cells = partial(layer_cells, self.files, table)
-            measure = f"{_MEASURES}:measure_layers"
-            yield _table(
-                Measurement(name, measure, cells, columns=model, resources="measure_layers")
+            scores = self.measurement(
+                name, "measure_layers", partial(layer_cells, self.plan, table)
             )
+            yield _table(replace(scores, resources="measure_layers"))
         if self.by_target:
             names = sorted(self.by_target)
             sources = [Cell(path=_measurement_path(name)) for name in names]
-            options = partial(dict, layers=self.by_target[names[0]].layers)
-            measure = f"{_MEASURES}:measure_means"
-            yield _table(Measurement("table1", measure, lambda: sources, options))
+            layers = self.by_target[names[0]].layers
+            means = self.measurement("table1", "measure_means", lambda: sources, layers=layers)
+            yield _table(means)
         choices = [
-            Cell(
-                task=task,
-                protocol=protocol,
-                path=path("choice", search=search, protocol="published"),
-            )
+            Cell(task=task, protocol=protocol, condition="hyperparameters", path=choice)
             for task, family in self.similarity.runs.items()
             for search in [f"{family}-{self.similarity.source}"]
-            if search in self.files.runs.searches()
+            if search in self.plan.runs.searches()
+            for choice in [path("choice", search=search, protocol="published")]
             for protocol in PROTOCOLS
         ]
         if choices:
-            measure = f"{_MEASURES}:list_hyperparameters"
-            columns = {**model, "condition": "hyperparameters"}
-            yield _table(Measurement("table3", measure, lambda: choices, columns=columns))
+            yield _table(self.measurement("table3", "list_hyperparameters", lambda: choices))
 
     def similarities(self) -> Iterator[Artifact]:
         """Yield the figures of similarity by layer that have any of their tasks."""
@@ -154,32 +156,22 @@ class _Planner:
         }
         for name, (conditions, wanted, targets, layout) in figures.items():
             if tasks := [task for task in wanted if task in every]:
-                measurement = Measurement(
-                    name,
-                    f"{_MEASURES}:measure_similarities",
-                    cells=partial(self.encoder_cells, conditions, tasks),
-                    options=partial(dict, targets=targets),
-                    columns={"model": self.section.model},
-                )
+                cells = partial(self.encoder_cells, conditions, tasks)
+                measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
                 options = {"metric": CKA, "value_label": "CKA (%)", **layout}
                 yield self.figure(measurement, _CKA_CAPTION, options)
 
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
-        transfer = {
+        transfer: dict[str, str] = {
             task: _measurement_path(name)
             for name, table in self.by_target.items()
             for task in table.tests
         }
         if tasks := [task for task in self.similarity.runs if task in transfer]:
+            cells = partial(self.encoder_cells, _UNCHANGED, tasks, transfer)
             table, figure = (
-                Measurement(
-                    name,
-                    f"{_MEASURES}:correlate_with_gap",
-                    cells=partial(self.encoder_cells, _UNCHANGED, tasks, transfer),
-                    options=partial(dict, by_layer=by_layer),
-                    columns={"model": self.section.model},
-                )
+                self.measurement(name, "correlate_with_gap", cells, by_layer=by_layer)
                 for name, by_layer in [("table4", False), ("figure3", True)]
             )
             yield _table(table)
@@ -214,7 +206,7 @@ class _Planner:
             for condition, layers in conditions.items()
             for family in [_family(similarity.runs[task], layers)]
             for protocol in PROTOCOLS
-            for run in [self.files.runs.get(family, similarity.source, protocol)]
+            for run in [self.plan.runs.get(family, similarity.source, protocol)]
             for seed in run.seeds[: similarity.seeds if layers else None]
             for model in [self.section.model if condition == PRETRAINED else f"{run.id}/seed{seed}"]
         ]
@@ -223,7 +215,7 @@ class _Planner:
         self, measurement: Measurement, caption: str, options: Mapping[str, object]
     ) -> Artifact:
         """Return an artifact that draws its measurement, one figure per protocol."""
-        name, languages = measurement.name, self.files.language_names()
+        name, languages = measurement.name, self.plan.language_names()
         names = {
             **languages,
             **{"pos": "POS", "ner": "NER", FINE_TUNED: "fine-tuned"},
@@ -249,7 +241,7 @@ class _Planner:
         return Artifact(name, title, caption, [measurement], figures, highlight=shown)
 
 
-def layer_cells(files: Files, table: LayerTable) -> list[Cell]:
+def layer_cells(plan: Plan, table: LayerTable) -> list[Cell]:
     """Return the cells of a table: predictions of runs with and without re-initialised layers."""
     changed = DIFFERENCE if table.shown == "difference" else SCORE
     return [
@@ -262,7 +254,7 @@ def layer_cells(files: Files, table: LayerTable) -> list[Cell]:
             condition=changed if layers else REFERENCE,
             protocol=protocol,
             seed=seed,
-            path=files.predictions(run, seed),
+            path=plan.predictions(run, seed),
             layers=layers,
             facts={"target": target},
         )
@@ -270,7 +262,7 @@ def layer_cells(files: Files, table: LayerTable) -> list[Cell]:
         for source in table.sources
         for layers in ["", *table.layers]
         for protocol in PROTOCOLS
-        for run in [files.runs.get(_family(test.runs, layers), source, protocol)]
+        for run in [plan.runs.get(_family(test.runs, layers), source, protocol)]
         for seed in run.seeds
         for target, (dataset, language) in test.places().items()
     ]

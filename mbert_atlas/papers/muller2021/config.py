@@ -1,4 +1,4 @@
-"""The paper's section of the config, and whether it fits the rest."""
+"""The paper's section of the config, and its checks against the rest."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
 
 
 class LayerTest(ConfigModel):
-    """What a table shows of one task."""
+    """The runs and targets of one task of a table."""
 
     runs: str = Field(
-        description="Family of the encoder as it is; with a hyphen and a set of layers after it "
-        "the family that draws those anew."
+        description="Family without re-initialised layers; with a hyphen and a set of layers after "
+        "it the family that re-initialises those."
     )
     targets: dict[str, Target | None] = Field(
-        description="Targets as the reported numbers name them: dataset/language; null leaves one "
-        "out."
+        description="dataset/language by target as the reported numbers name it; null removes one."
     )
 
     def places(self) -> dict[str, tuple[str, str]]:
@@ -37,36 +36,36 @@ class LayerTest(ConfigModel):
 
 
 class LayerTable(ConfigModel):
-    """A table of scores, or of what they lose, by the layers that are drawn anew."""
+    """A table of scores, or of their changes, by re-initialised layers."""
 
-    sources: list[str] = Field(["en"], min_length=1, description="Languages of training.")
+    sources: list[str] = Field(["en"], min_length=1, description="Training languages.")
     layers: list[str] = Field(min_length=1, description="Sets of layers, the lowest first.")
     shown: Literal["difference", "score"] = Field(
-        "difference", description="The score itself, or less that of the encoder as it is."
+        "difference", description="The score, or its difference to that of the reference."
     )
     tests: dict[TaskName, LayerTest] = Field(description="Tasks.")
 
 
 class Similarity(ConfigModel):
-    """How alike parallel sentences are in two languages, by layer (CKA)."""
+    """Similarity of parallel sentences in two languages by layer (CKA)."""
 
-    source: str = Field("en", description="Language that all others are compared with.")
+    source: str = Field("en", description="Language with which all others are compared.")
     languages: list[str] = Field(min_length=1, description="The others, of Figures 3 to 8.")
-    dataset: str = Field(description="Parallel treebanks, sentence by sentence.")
-    encodings: dict[Protocol, str] = Field(description="How their texts become token ids.")
+    dataset: str = Field(description="Parallel treebanks.")
+    encodings: dict[Protocol, str] = Field(description="Encodings of their texts.")
     runs: dict[TaskName, str] = Field(
         min_length=1, description="Families whose encoders are compared."
     )
-    layers: list[str] = Field(description="Sets of layers drawn anew in Figures 2 and 6 to 8.")
+    layers: list[str] = Field(description="Re-initialised layers of Figures 2 and 6 to 8.")
     seeds: int | None = Field(
-        None, ge=1, description="Most seeds of each encoder with such layers; none: all."
+        None, ge=1, description="Maximum number of seeds of encoders with such layers; none: all."
     )
     figure1: str = Field("ru", description="Target language of Figures 1 and 2.")
     figure5: list[str] = Field(description="Target languages of Figure 5.")
 
 
 class Section(ConfigModel):
-    """What the artifacts of the paper need."""
+    """Inputs of the paper's artifacts."""
 
     model: str = Field("mbert", description="The encoder of all its runs.")
     tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable] = Field(
@@ -76,10 +75,10 @@ class Section(ConfigModel):
 
 
 def check(config: Any) -> None:
-    """Refuse what the artifacts need and the rest of the config lacks.
+    """Check that the rest of the config has what the artifacts need.
 
     Raises:
-        Mistake: at the first.
+        Mistake: the first one.
     """
     paper: Section = config.muller2021
     check_name("muller2021.model", paper.model, config.encoders)
@@ -96,9 +95,9 @@ def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> 
         for source in table.sources:
             check_family_language(config, f"{place}.sources", family, source)
         for name, (dataset, language) in test.places().items():
-            known = config.runs[family].evaluate
-            check_name(f"{place}.targets.{name}", dataset, known, f" in runs.{family}.evaluate")
-            check_name(f"{place}.targets.{name}", language, known[dataset], f" of {dataset} there")
+            sets = config.runs[family].evaluate
+            check_name(f"{place}.targets.{name}", dataset, sets, f" in runs.{family}.evaluate")
+            check_name(f"{place}.targets.{name}", language, sets[dataset], f" of {dataset} there")
 
 
 def _check_similarity(config: Any, similarity: Similarity) -> None:
@@ -109,8 +108,8 @@ def _check_similarity(config: Any, similarity: Similarity) -> None:
     for code in [similarity.figure1, *similarity.figure5]:
         check_name(at, code, similarity.languages, f" in {at}.languages")
     for protocol, encoding in similarity.encodings.items():
-        known = [name for name, item in config.encodings.items() if item.task == "text"]
-        check_name(f"{at}.encodings.{protocol}", encoding, known, " for texts")
+        names = [name for name, item in config.encodings.items() if item.task == "text"]
+        check_name(f"{at}.encodings.{protocol}", encoding, names, " for texts")
     for task, runs in similarity.runs.items():
         for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
             check_name(f"{at}.runs.{task}", family, finetuning_families(config), " as fine-tuning")
@@ -122,5 +121,5 @@ def _check_encoder(config: Any, family: str) -> None:
         raise Mistake(
             f"runs.{family}.encoder",
             f"{config.runs[family].encoder!r} is not muller2021.model, with which it is compared",
-            "make them the same",
+            "use the same encoder",
         )

@@ -90,15 +90,14 @@ def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield Table 3: hyperparameters by task, the number of trials, and the best score.
 
     Args:
-        cells: task, protocol, and the file with the choice of the grid search.
+        cells: task, condition, protocol, and the file with the choice of the grid search.
     """
     for cell in cells:
         choice = read_json(cell.path)
         values = {key.rpartition(".")[2]: value for key, value in choice["values"].items()}
         values |= {"n_grid_trials": len(choice["draws"]), "dev_score": choice["score"]}
-        for metric, value in values.items():
-            place = {"task": cell.task, "protocol": cell.protocol}
-            yield {**place, "metric": metric, "value": value}
+        place = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
+        yield from ({**place, "metric": metric, "value": value} for metric, value in values.items())
 
 
 def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int, dict[str, float]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.labels import label
 from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
@@ -44,6 +45,10 @@ _CLAIMS = {
     "table2": "the languages mix after unlearning too (c to f), on XNLI less than after "
     "fine-tuning alone, and the labels cluster no better than after that (a, b).",
 }
+_DOTS = (
+    "Accuracy of the task by language, after training on English. Small dots are seeds, large ones "
+    "their mean. One panel per protocol."
+)
 _READING = (
     "A class is named only where its odds are at least twice those over all points: in a panel "
     "without names the classes mix. Macro F1 is a classifier's on the whole test set, the mean "
@@ -196,7 +201,14 @@ class _Experiments:
             for task in tasks
         ]
         title = f"Macro F1 of the task and of language identification {_WHEN[name]}"
-        return _artifact(name, title, measurements, figures=figures, highlight=name == "table1")
+        return _artifact(
+            name,
+            title,
+            measurements,
+            caption=f"**{title}.** {_DOTS}",
+            figures=figures,
+            highlight=name == "table1",
+        )
 
     def _transfer_options(self, title: str) -> dict[str, Any]:
         order = self.plan.condition_order("tanti2021")
@@ -303,11 +315,11 @@ class _Experiments:
 
     def _caption(self, name: str) -> str:
         task, table = MAPS[name]
-        shown = " (left) and ".join(self.conditions(task, SCORES[table])).replace("_", " ")
+        conditions = " (left) and ".join(map(label, self.conditions(task, SCORES[table])))
         vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
         chosen = ", a random token of each" if task == "udpos" else ""
         return (
-            f"**Tanti et al. 2021, t-SNE of {task.upper()}.** Vectors of {vectors} under {shown} "
+            f"**Tanti et al. 2021, t-SNE of {task.upper()}.** Vectors of {vectors}, {conditions} "
             "(right). Points are the sample of Appendix B: at most "
             f"{self.tasks[task].points} {items} of each language and label, and "
             f"{self.section.points_per_language} paragraphs of each language from Wikipedia"

@@ -201,7 +201,7 @@ def map_grid(
         conditions: columns, from left to right.
         title: goes above the figure.
         task: udpos or xnli.
-        names: code to English name; a code without one stands alone in the legend.
+        names: code to English name; without one the legend has the code alone.
         genera: code of every language to genus; languages of one genus share a colour.
         note: goes below the panels.
 
@@ -250,12 +250,12 @@ def _classes(
     condition: Condition, row: _Row, looks: Mapping[str, Look]
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
     """Return the points of a panel, shape (n, 2), and the class of each."""
-    shown = condition.points[condition.points["dataset"] == row.dataset]
-    points = shown[["x", "y"]].to_numpy(dtype=np.float64)
-    classes = shown[row.column].to_numpy(dtype=object)
+    rows = condition.points[condition.points["dataset"] == row.dataset]
+    points = rows[["x", "y"]].to_numpy(dtype=np.float64)
+    classes = rows[row.column].to_numpy(dtype=object)
     unknown = sorted({str(name) for name in classes if name not in looks})
     problem = ""
-    if shown.empty:
+    if rows.empty:
         problem = f"has no points of dataset {row.dataset}"
     elif not np.isfinite(points).all():
         problem = "has a coordinate that is not a finite number"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.methods.subspace import Subspace
 from mbert_atlas.encoders.hidden_states import number_of_layers
-from mbert_atlas.encoders.hooks import Change, Hook, hooked, project_away
+from mbert_atlas.encoders.hooks import Change, Hook, hooked, project_out
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.training.job import FinetuningRun
@@ -89,6 +89,6 @@ def projection(basis: npt.NDArray[np.float64], first: int) -> Change:
     columns, _ = np.linalg.qr(basis[:, first:], mode="complete")
     left = len(basis) - first
     if first <= left:
-        return project_away(columns[:, left:].T.astype(np.float32))
-    rest_of = project_away(columns[:, :left].T.astype(np.float32))
+        return project_out(columns[:, left:].T.astype(np.float32))
+    rest_of = project_out(columns[:, :left].T.astype(np.float32))
     return lambda hidden: hidden - rest_of(hidden)

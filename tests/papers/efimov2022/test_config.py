@@ -69,7 +69,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
         (
             "datasets:\n  wikimatrix-pieces: {encoder: null}\n",
             "line 2",
-            "a bitext made from another needs `encoder`",
+            "a derived bitext needs `encoder`",
         ),
     ],
 )

@@ -42,7 +42,7 @@ def test_an_extended_encoder_plans_with_the_one_below(repository, preset):
     assert planned["pretrain"] == planned["encode_pretraining_texts"] == pretrained
     assert planned.get("train_tokenizer", 0) == pretrained - 1
     if preset == "paper":
-        assert planned["fetch_encoder"] == planned["extract_wikipedia"] == 1
+        assert planned["fetch_encoder"] == planned["read_corpus_by_language_large"] == 1
 
 
 def test_every_artifact_is_a_target(repository):

@@ -1,4 +1,4 @@
-"""What the demo shows of the paper; the little world's genera and typology are known."""
+"""What the demo shows of the paper; genera and typology of the synthetic languages are known."""
 
 import pytest
 

@@ -37,7 +37,7 @@ PAPER = "liu2020:\n  "
         ),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, sentence):
+def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
     assert sentence in refused(tmp_path, text)
 
 

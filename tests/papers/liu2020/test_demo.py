@@ -1,4 +1,4 @@
-"""What the demo shows of the paper; the little world's dictionary is known."""
+"""Results of the paper in the demo, whose dictionary is known."""
 
 import json
 
@@ -21,8 +21,8 @@ def test_words_find_their_translations(demo):
     assert means["google_bert"] > 50, means
     assert set(means.index) == {"glove", "word2vec", "bert", "google_bert"}
     frame = numbers(demo, "figure5")
-    wanted = {f"bert_{window}_{size}" for window in (512, 20) for size in ("200k", "1000k")}
-    assert set(frame.condition) == wanted
+    conditions = {f"bert_{window}_{size}" for window in (512, 20) for size in ("200k", "1000k")}
+    assert set(frame.condition) == conditions
 
 
 def test_a_shift_changes_the_language(highlights):
@@ -57,7 +57,7 @@ def test_every_table_has_its_cells(demo):
     assert rows <= set(frame.condition)
     shifted = frame[frame.condition == "finetune_last_6_layers+mds"]
     assert set(shifted.metric) == {"accuracy", "shift_weight_alpha"}
-    own = shifted[(shifted.protocol == "corrected") & (shifted.metric == "shift_weight_alpha")]
-    assert own["value"].nunique() == 1
+    is_weight = shifted.metric == "shift_weight_alpha"
+    assert shifted[is_weight & (shifted.protocol == "corrected")]["value"].nunique() == 1
     assert set(numbers(demo, "figure6b").condition) == {"200k", "1000k"}
     assert len(list((demo / "results/demo/figures/liu2020").glob("figure*.svg"))) == 7 + 4

@@ -1,4 +1,4 @@
-"""What the paper's targets need, at paper scale and in the presets."""
+"""Jobs behind the paper's targets, at paper scale and in the presets."""
 
 import pytest
 
@@ -22,9 +22,8 @@ def test_every_artifact_is_a_target(repository):
     names = [*(f"figure{n}" for n in (1, 2, 3, 4, 5, "6a", "6b", 7, 8)), "table1", "table2"]
     targets = [f"liu2020_{name}" for name in [*names, "table3", "table4"]]
     planned = jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
-    assert planned["lay_out_table"] == 4
-    assert planned["plot_transfer"] == 7
-    assert planned["plot_weights"] == 2 * 2
+    assert planned["render_table"] == 4
+    assert planned["render_figure"] == 7 + 2 * 2  # Figures 7 and 8 by protocol
 
 
 def test_one_figure_needs_nothing_of_the_others(repository):
@@ -47,4 +46,4 @@ def test_a_size_and_a_method_can_be_left_out(repository, tmp_path):
     planned = jobs(snakemake(repository, "all", "-n", "--forceall", "--configfile", config))
     assert planned["train_static_vectors"] == 3
     assert planned["pretrain"] == 2
-    assert planned["measure_retrieval"] == 2  # Figures 1 and 5; Figure 3 is of the other size
+    assert planned["render_figure"] == 5 + 2 * 2  # without Figures 3 and 4, of the other size

@@ -1,4 +1,4 @@
-"""What the paper's targets need, at paper scale and in the presets."""
+"""Jobs of the paper's targets, at paper scale and in the demo."""
 
 import pytest
 
@@ -9,12 +9,12 @@ pytestmark = pytest.mark.workflow
 
 def test_runs_at_paper_scale(repository):
     planned = jobs(snakemake(repository, "muller2021", "-n", "--forceall"))
-    by_target = 3 * 3 * (1 + 6)  # tasks, sources, the encoder as it is and six pairs
+    by_target = 3 * 3 * (1 + 6)  # tasks, sources, the reference and six pairs of layers
     sets = 3 * 11  # Table 5 has thirteen sets, two of them pairs
     domains = 2 * (1 + 6)
     assert planned["finetune"] == 5 * (by_target + sets + domains)
     assert planned["finetune_draw"] == 3 * 6  # the grids
-    # English: three tasks, as it is and six pairs; and the encoder that all start from.
+    # English: three tasks, the reference and six pairs; and the encoder that all start from.
     assert planned["extract_features"] == planned["measure_similarity"] == 5 * 3 * 7 + 1
     assert planned["encode_examples"] < 25  # tokenised once
 
@@ -22,8 +22,9 @@ def test_runs_at_paper_scale(repository):
 def test_every_artifact_is_a_target(repository):
     targets = [f"muller2021_{kind}{n}" for kind in ("table", "figure") for n in range(1, 9)]
     planned = jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
-    assert planned["lay_out_table"] == 8
-    assert planned["plot_similarities"] == 8 * 2
+    assert planned["render_table"] == 8
+    assert planned["render_figure"] == 8 * 2
+    assert planned["measure_large"] == 5  # Tables 2 and 5 to 8
 
 
 def test_one_table_needs_nothing_of_the_others(repository):
@@ -37,5 +38,5 @@ def test_tables_can_be_left_out(repository, tmp_path):
     config = tmp_path / "mine.yaml"
     config.write_text("papers: [muller2021]\nmuller2021: {tables: {table2: null, table6: null}}\n")
     planned = jobs(snakemake(repository, "all", "-n", "--forceall", "--configfile", config))
-    assert planned["measure_layers"] == 3  # Tables 5, 7 and 8
-    assert planned["measure_means"] == 1
+    assert planned["measure_large"] == 3  # Tables 5, 7 and 8
+    assert planned["measure"] == 2 + 9  # Tables 1 and 3; Table 4 and the figures, without parsing

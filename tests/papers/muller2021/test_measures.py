@@ -97,11 +97,12 @@ def test_means_are_over_the_other_languages_and_by_depth(tmp_path):
 def test_hyperparameters_are_those_of_the_search(tmp_path):
     choice = {"values": {"optimisation.batch_size": 16}, "draws": {"a": 1, "b": 2}, "score": 90.5}
     write_json(choice, tmp_path / "choice.json")
-    cell = Cell(task="pos", protocol="published", path=tmp_path / "choice.json")
+    place = {"task": "pos", "condition": "chosen", "protocol": "published"}
+    cell = Cell(**place, path=tmp_path / "choice.json")
     rows = list(list_hyperparameters([cell]))
     values = {row.pop("metric"): row.pop("value") for row in rows}
     assert values == {"batch_size": 16, "n_grid_trials": 2, "dev_score": 90.5}
-    assert rows == [{"task": "pos", "protocol": "published"}] * 3
+    assert rows == [place] * 3
 
 
 def similar(path, values):

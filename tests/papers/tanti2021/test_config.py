@@ -33,12 +33,12 @@ TASK = "tanti2021:\n  tasks:\n    "
         (
             "datasets:\n  wikipedia-languages: {fractions: [0.8, 0.1, 0.1, 0.1]}\n",
             "line 2",
-            "shares that sum to 1",
+            "must sum to 1",
         ),
         (
             "datasets:\n  wikipedia-languages: {fractions: [0.7, 0.1, 0.1, 0.0999999999999]}\n",
             "line 2",
-            "shares that sum to 1",
+            "must sum to 1",
         ),
         ("datasets:\n  wikipedia-languages: {languages: [ti]}\n", "line 2", "'ti' is not defined"),
         (
@@ -70,8 +70,8 @@ def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, line, senten
 
 
 def test_the_search_draws_from_table_4_what_matters_to_an_experiment():
-    given = config()
-    runs, space = RunTable(given), search_space(given)
+    paper = config()
+    runs, space = RunTable(paper), search_space(paper)
     assert list(space) == [
         *("initial_stddev", "batch_size", "head_learning_rate", "learning_rate"),
         *("gradient_reversal", "entropy_maximisation"),

@@ -49,5 +49,5 @@ def test_every_figure_is_drawn(demo):
 
 
 def test_captions_have_the_numbers_of_the_config(report):
-    """How many points a map shows comes from the config, which says 5 tokens here."""
+    """The number of points of a map comes from the config, here 5 tokens."""
     assert "at most 5 tokens of each language and label" in report.replace("\\n", " ")

@@ -16,14 +16,15 @@ def test_runs_at_paper_scale(repository):
     assert planned["extract_features"] == 2 + 5 * (3 + 3 + 3 + 1)
     assert planned["draw_points"] == planned["extract_features"]
     assert planned["identify_languages"] == planned["cluster_points"] == 5 * (8 + 5)
-    assert planned["extract_wikipedia"] == 33
+    assert planned["read_corpus_by_language_large"] == 33  # Wikipedia
 
 
 def test_every_artifact_is_a_target(repository):
     tables, figures = (1, 2, 3, 5), range(3, 7)
-    artifacts = ["appendices", *(f"table{n}" for n in tables), *(f"figure{n}" for n in figures)]
+    appendices = ["appendixA", "appendixB"]
+    artifacts = [*appendices, *(f"table{n}" for n in tables), *(f"figure{n}" for n in figures)]
     targets = [f"tanti2021_{artifact}" for artifact in artifacts]
-    assert jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))["lay_out_table"] == 8
+    assert jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))["render_table"] == 8
 
 
 def test_one_table_needs_nothing_of_the_others(repository):
@@ -39,7 +40,7 @@ def test_the_search_can_be_left_out(repository, tmp_path):
     planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config))
     assert planned["finetune"] == 5 * (8 + 5)
     assert "choose_hyperparameters" not in planned
-    assert "list_choices" not in planned
+    assert planned["measure"] == 1  # appendix B, but not Table 5
 
 
 def test_a_task_and_a_condition_can_be_left_out(repository, tmp_path):
@@ -50,5 +51,5 @@ def test_a_task_and_a_condition_can_be_left_out(repository, tmp_path):
     done = snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config)
     planned = jobs(done)
     assert planned["finetune"] == 5 * 3 * 2  # seeds, conditions, protocols
-    assert planned["plot_projections"] == 2 * 2  # Figures 3 and 5
+    assert planned["render_figure"] == 2 + 2 * 2  # Tables 1 and 2, Figures 3 and 5
     assert "xnli" not in done.stdout

@@ -96,11 +96,11 @@ def drawn(axes: Axes) -> list[tuple[float, float, str, int]]:
 
 def legend(figure: Figure, index: int) -> list[tuple[str, object, object]]:
     """Return text, colour and marker of each line; -2 for the labels, -1 for the languages."""
-    found = figure.axes[index].get_legend()
-    assert found is not None
+    box = figure.axes[index].get_legend()
+    assert box is not None
     return [
         (text.get_text(), getattr(handle, "get_color", str)(), getattr(handle, "get_marker", str)())
-        for handle, text in zip(found.legend_handles, found.get_texts(), strict=True)
+        for handle, text in zip(box.legend_handles, box.get_texts(), strict=True)
     ]
 
 
@@ -257,16 +257,16 @@ def test_a_map_reads_points_and_scores_of_its_protocol_and_task(tmp_path: Path) 
         {**common, "protocol": "corrected", "value": 7.0, "metric": "macro_f1_language_target"},
     ]
     write_measurements(rows, tmp_path / "scores", paper="somebody2020")
-    found = read_condition(cell)
-    assert found.name == "fine-tuned"
-    assert found.scores == {
+    condition = read_condition(cell)
+    assert condition.name == "fine-tuned"
+    assert condition.scores == {
         "label": {"macro F1": 59.5, "V-measure": 47.5, "AMI": 50.0},
         "language_target": {"macro F1": 7.0},
         "language_wikipedia": {},
     }
-    assert found.points["label"].isna().equals(found.points["dataset"] == "wikipedia")
+    assert condition.points["label"].isna().equals(condition.points["dataset"] == "wikipedia")
     for column in ("dataset", "language", "x", "y"):
-        assert found.points[column].tolist() == table[column].to_pylist()
+        assert condition.points[column].tolist() == table[column].to_pylist()
 
     first, second = (
         save_figure(draw_maps([cell], title="t", names=NAMES, genera=GENERA), tmp_path / name)

@@ -63,8 +63,8 @@ def values(rows):
 
 
 @pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
-def test_tokens_are_scored_as_spans_of_pieces_or_as_words(tmp_path):
-    # The first word has two labelled pieces, of which the second is wrong.
+def test_tokens_are_scored_as_spans_of_subwords_or_as_words(tmp_path):
+    # The first word has two labelled subwords, of which the second is wrong.
     gold = [["NOUN", "NOUN", "VERB"], ["ADJ", "NOUN"]]
     predicted = [["NOUN", "VERB", "VERB"], ["ADJ", "NOUN"]]
     tags(tmp_path / "labels", gold, predicted, [[0, 0, 1], [0, 1]], ["zh", "en"])
@@ -88,7 +88,7 @@ def test_tokens_are_scored_as_spans_of_pieces_or_as_words(tmp_path):
     assert published["", "entropy_language_wikipedia"] == (1.5, 5)
 
     corrected = scores(experiment(tmp_path, "udpos", "corrected"))
-    assert corrected["", "macro_f1_label"] == (100, 4)  # every word's first piece is right
+    assert corrected["", "macro_f1_label"] == (100, 4)  # every word's first subword is right
     flat = [[code for codes in side for code in codes] for side in (languages, guessed)]
     expected = 100 * metrics.f1_score(*flat, average="macro")
     assert corrected["", "macro_f1_language_wikipedia"] == (pytest.approx(expected), 5)
@@ -111,10 +111,10 @@ def test_stray_languages_count_as_published_only(tmp_path):
     report(tmp_path)
     f1 = {"en": 1.0, "hi": 2 / 3, "ur": 0.0}
     for protocol, counted in (("published", f1), ("corrected", ("en", "hi"))):
-        found = scores(experiment(tmp_path, "xnli", protocol))
+        measured = scores(experiment(tmp_path, "xnli", protocol))
         expected = 100 * np.mean([f1[code] for code in counted])
-        assert found["", "macro_f1_language_target"][0] == pytest.approx(expected)
-        assert found["footnote6", "accuracy_label"] == (100, 3)
+        assert measured["", "macro_f1_language_target"][0] == pytest.approx(expected)
+        assert measured["footnote6", "accuracy_label"] == (100, 3)
     initial = experiment(tmp_path, "xnli", "published", "initial")
     assert ("footnote6", "accuracy_label") not in scores(initial)
 
@@ -127,9 +127,9 @@ def test_clusters_and_points(tmp_path):
     names = ("label", "language_target", "language_wikipedia")
     write_json(dict.fromkeys(names, by_protocol), tmp_path / "clusters")
     for protocol, v_measure in (("published", 50), ("corrected", 25)):
-        found = values(measure_clusters([experiment(tmp_path, "udpos", protocol)]))
-        assert found["", "v_measure_label"] == (v_measure, 40)
-        assert found["", "ami_language_wikipedia"] == (12.5, 40)
+        measured = values(measure_clusters([experiment(tmp_path, "udpos", protocol)]))
+        assert measured["", "v_measure_label"] == (v_measure, 40)
+        assert measured["", "ami_language_wikipedia"] == (12.5, 40)
     assert counts(count_points([experiment(tmp_path, "xnli", "published")])) == {
         (task, ""): 40 for task in ("xnli", "wikipedia")
     }
@@ -181,6 +181,6 @@ def test_a_choice_is_listed_under_the_names_of_table_5(tmp_path):
         write_json({"values": drawn, "score": 71.5}, path)
         cell = Cell("udpos", condition=condition, protocol="published", path=str(path))
         rows = list(list_choices([cell]))
-        found = {row["metric"]: row["value"] for row in rows}
-        assert found == {"minibatch": 16, weight: 0.3, "dev_f1": 71.5}
+        measured = {row["metric"]: row["value"] for row in rows}
+        assert measured == {"minibatch": 16, weight: 0.3, "dev_f1": 71.5}
         assert {row["condition"] for row in rows} == {condition}

@@ -1,0 +1,107 @@
+"""What a config means: ``python -m mbert_atlas --help``.
+
+python -m mbert_atlas check config/small.yaml mine.yaml           # names all mistakes
+python -m mbert_atlas runs --configfile config/demo.yaml          # lists training runs
+python -m mbert_atlas show nli --configfile config/demo.yaml      # explains one of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mbert_atlas import papers
+from mbert_atlas.config.model import Config
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.fingerprint import Fingerprints
+from mbert_atlas.languages import Languages
+from mbert_atlas.plan.explain import Origins, aligned, describe, list_runs
+from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.runs import Run
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command of the command line.
+
+    Raises:
+        SystemExit: the config has mistakes, or there is no such run; the message names them.
+    """
+    options = _options(arguments)
+    files = [Path(file) for file in options.configfile]
+    try:
+        codes = [item.code for item in Languages.read("resources/languages.csv")]
+        config = papers.load(files, languages=codes)
+        if options.command == "check":
+            print("No mistakes found.")
+        elif options.command == "runs":
+            print(aligned(list_runs(config)))
+        else:
+            origins = Origins(config, papers.files(files))
+            _show(config, origins.runs[options.run], origins, options.configfile)
+    except AtlasError as error:
+        sys.exit(str(error))
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m mbert_atlas", description="What a config means.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    check = commands.add_parser("check", help="name all mistakes of config files")
+    check.add_argument("configfile", nargs="*", help="files, later ones override earlier ones")
+    runs = commands.add_parser("runs", help="list the training runs")
+    show = commands.add_parser("show", help="explain a training run")
+    show.add_argument("run", help="its id, see `runs`")
+    for command in (runs, show):
+        command.add_argument(
+            "--configfile", nargs="*", default=[], metavar="FILE", help="as for Snakemake"
+        )
+    return parser.parse_args(arguments)
+
+
+def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) -> None:
+    print(f"{run.id}: {run.kind}, family {run.family}, {run.paper}\n")
+    print(aligned([("specification", "value", "from"), *describe(run, origins)]))
+    jobs = _jobs(config, run, presets)
+    for seed, job in zip(run.seeds, jobs, strict=True):
+        files = [("input", name, file) for name, paths in job["input"].items() for file in paths]
+        files += [("output", "", file) for file in job["output"]]
+        print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}")
+        print(aligned(files))
+    roots = (
+        f"workflow/scripts/{jobs[0]['rule'].removesuffix('_draw')}.py",
+        *(run.code if run.kind == "finetuning" else ()),
+    )
+    labels = Fingerprints().explain(*roots)
+    print(f"\ncode: {' '.join(roots)}")
+    print(aligned(list(labels.items())))
+
+
+def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what Snakemake knows of the jobs of a run, by seed.
+
+    Raises:
+        AtlasError: Snakemake cannot plan them; has its message.
+    """
+    kind = "counts" if run.kind == "adjustment" else "predictions"
+    targets = [
+        path(kind, run=run.id, seed=seed).replace("<results>", f"results/{config.run}")
+        for seed in run.seeds
+    ]
+    configfiles = [word for preset in presets for word in ("--configfile", preset)]
+    command = [sys.executable, "-m", "workflow.reasons", *targets, *configfiles]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise AtlasError(done.stderr.strip())
+    jobs: list[dict[str, Any]] = json.loads(done.stdout)
+    by_target = {file: job for job in jobs for file in job["output"]}
+    return [by_target[target] for target in targets]
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `... runs | head` is no error
+    main()

@@ -1,0 +1,168 @@
+"""Runs in words: a list of them, and what decides the result of one, with file and line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from mbert_atlas import strict_yaml
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.families import completed
+from mbert_atlas.config.merging import merge
+from mbert_atlas.config.methods import methods_in
+from mbert_atlas.config.model import Config
+from mbert_atlas.config.reading import read_yaml
+from mbert_atlas.plan.runs import Run, RunTable
+
+DEFAULT = "default"
+Keys = tuple[str, ...]
+
+
+class _Text(str):
+    """A value of a config file as text, with the place where it is written."""
+
+    origin: str = ""
+
+
+class _Items(list[str]):
+    """A list of a config file, with the place where it is written."""
+
+    origin: str = ""
+
+
+class Origins:
+    """Where the values of runs are written: the files' merging and completion, done with places.
+
+    Args:
+        config: the config.
+        files: the files that it was read from, the last one wins.
+    """
+
+    def __init__(self, config: Config, files: Sequence[Path]) -> None:
+        self.config, self.runs = config, RunTable(config)
+        merged: dict[str, Any] = reduce(merge, map(_located, files), {})
+        self._values = merged | {"runs": completed(merged.get("runs", {}))}
+        self._draws = {
+            run: search for search in self.runs.searches() for run in self.runs.draws(search)
+        }
+
+    def of(self, run: Run, keys: Keys) -> str:
+        """Return file and line of a value of a run's specification, by its keys."""
+        for candidate in self._candidates(run, keys):
+            value: Any = self._values
+            for key in candidate:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if isinstance(value, _Text | _Items):
+                return value.origin
+        return DEFAULT
+
+    def _candidates(self, run: Run, keys: Keys) -> Iterator[Keys]:
+        """Yield the keys of the config that a value may come from, the first one wins."""
+        first, *rest = keys
+        family = self.config.runs[run.family]
+        at = ("runs", self._name(run.family))
+        if run.id in self._draws:
+            yield (*at, "search", "space", ".".join(rest))
+            yield (*at, "search", *keys)
+        match first:
+            case "hyperparameters":
+                corrected = run.id.endswith(".corrected")
+                for protocol in reversed(PROTOCOLS) if corrected else PROTOCOLS:
+                    yield (*at, protocol, *rest)
+            case "encoding":
+                yield ("encodings", getattr(family, "encoding", ""), *rest)
+            case "language_encoding":
+                data = getattr(family, "language_data", None)
+                yield ("encodings", data.encoding if data else "", *rest)
+            case "encoder" | "start":
+                yield from ((*at, "encoder"), (*at, "encoders"))
+            case "search":
+                yield (*at, "search", "use")
+            case "language" | "seeds":
+                yield (*at, "languages" if first == "language" else first)
+                if run.start:
+                    yield from self._candidates(self.runs[run.start], keys)
+                yield keys
+            case "replay" if run.start:
+                yield from self._candidates(self.runs[run.start], tuple(rest))
+            case _:
+                yield (*at, *keys)
+
+    def _name(self, family: str) -> str:
+        """Return the name of a family as it is written, `*` for the encoder."""
+        encoder = self.config.runs[family].encoder or ""
+        names = [name for name in self._values["runs"] if name.replace("*", encoder) == family]
+        return names[0] if names else family
+
+
+def _located(path: Path) -> dict[str, Any]:
+    """Return the values of a file with their places; nulls, which remove entries, stay."""
+    lines = strict_yaml.lines(path)
+
+    def located(value: Any, place: Keys) -> Any:
+        if isinstance(value, Mapping):
+            return {key: located(item, (*place, str(key))) for key, item in value.items()}
+        if value is None:
+            return None
+        marked = _Items(value) if isinstance(value, list) else _Text(value)
+        marked.origin = f"{path}, line {lines['.'.join(place)]}"
+        return marked
+
+    found: dict[str, Any] = located(read_yaml(path), ())
+    return found
+
+
+def list_runs(config: Config) -> list[tuple[str, ...]]:
+    """Return id, kind, task, methods, seeds and papers of every run, draws of searches included."""
+    table = RunTable(config)
+    papers: dict[str, set[str]] = {run.id: {run.paper} for run in table}
+    for name, family in config.runs.items():
+        for language in family.languages or [""]:
+            for protocol in PROTOCOLS:
+                papers[table.get(name, language or None, protocol).id].add(family.paper)
+    rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]
+    for run in table:
+        options = run.specification["hyperparameters"]
+        rows.append(
+            (
+                run.id,
+                run.kind,
+                run.specification.get("encoding", {}).get("task", ""),
+                " ".join(methods_in(options)),
+                " ".join(map(str, run.seeds)),
+                " ".join(sorted(papers[run.id])),
+            )
+        )
+    return rows
+
+
+def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
+    """Return name, value and place of all that decides the result of a run."""
+    seeds = ("seeds", " ".join(map(str, run.seeds)), origins.of(run, ("seeds",)))
+    leaves = _leaves(run.specification)
+    return [
+        seeds,
+        *((".".join(keys), _text(value), origins.of(run, keys)) for keys, value in leaves),
+    ]
+
+
+def _leaves(values: Mapping[str, Any], place: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, (*place, key))
+        elif value is not None:
+            yield (*place, key), value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as text whose columns are aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return "\n".join(lines)

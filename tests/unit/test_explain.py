@@ -1,0 +1,127 @@
+"""Runs are listed and explained: every value with the line of the config that it comes from."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from configs import ROOT
+
+from mbert_atlas import papers
+from mbert_atlas.plan.explain import DEFAULT, Origins, describe, list_runs
+
+MINE = """\
+runs:
+  base:
+    kind: finetuning
+    paper: mine
+    encoder: adjusted
+    encoding: inference
+    train: multinli
+    evaluate: {xnli: [en]}
+    published: {optimisation: {epochs: 7}}
+    corrected:
+      optimisation: {epochs: 8}
+    search:
+      draws: 1
+      space: {head.dropout: [0.2]}
+      evaluate: {xnli-dev: [en]}
+      choose_by: {published: {metric: accuracy}, corrected: {metric: accuracy}}
+  derived-*: {like: base, encoder: mbert, search: null, variants: {x: {head: {dropout: 0.3}}}}
+  same: {like: base, encoder: mbert, search: null, paper: other}
+  twin: {like: same, paper: mine}
+encodings: {inference: {max_length: 32}}
+"""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory):
+    path = tmp_path_factory.mktemp("config") / "mine.yaml"
+    path.write_text(MINE)
+    return papers.load([path], ROOT), papers.files([path], ROOT)
+
+
+@pytest.fixture(scope="module")
+def origins(config):
+    return Origins(*config)
+
+
+@pytest.mark.parametrize(
+    ("run", "key", "line"),
+    [
+        ("base-hi.published", "train", 7),
+        ("base-hi.published", "evaluate.xnli", 8),
+        ("base-hi.published", "start", 5),
+        ("base-hi.published", "encoding.max_length", 20),
+        ("base-hi.published", "hyperparameters.optimisation.epochs", 9),
+        ("base-hi.corrected", "hyperparameters.optimisation.epochs", 11),
+        ("base-hi-draw01", "hyperparameters.head.dropout", 14),
+        ("base-hi-draw01", "hyperparameters.optimisation.epochs", 9),
+        ("base-hi-draw01", "evaluate.xnli-dev", 15),
+        ("derived-x.published", "hyperparameters.head.dropout", 17),
+        ("derived-x.published", "encoder", 17),
+        ("derived-x.corrected", "hyperparameters.optimisation.epochs", 11),
+        ("same.published", "kind", 3),
+    ],
+)
+def test_a_value_comes_from_the_last_line_that_decides_it(origins, run, key, line):
+    found = {name: place for name, _, place in describe(origins.runs[run], origins)}
+    assert found[key].endswith(f"mine.yaml, line {line}")
+
+
+def test_what_no_file_decides_is_a_default(origins):
+    found = {name: place for name, _, place in describe(origins.runs["same.published"], origins)}
+    assert found["hyperparameters.optimisation.betas"] == DEFAULT
+    assert re.search(r"config/config.yaml, line \d+$", found["seeds"])
+
+
+@pytest.mark.parametrize("preset", ["demo", "small"])
+def test_every_line_names_the_key(preset):
+    """In the presets, where the papers' families inherit in all ways."""
+    overlays = [ROOT / f"config/{preset}.yaml"]
+    origins = Origins(papers.load(overlays, ROOT), papers.files(overlays, ROOT))
+    lines = {path: path.read_text().splitlines() for path in papers.files(overlays, ROOT)}
+    renamed = {"start": "encoder", "language": "languages", "search": "use"}
+    checked = 0
+    for run in origins.runs:
+        for name, value, place in describe(run, origins):
+            if place == DEFAULT:
+                continue
+            path, number = place.rsplit(", line ", 1)
+            line = lines[Path(path)][int(number) - 1]
+            key = name.rpartition(".")[2]
+            assert re.search(rf"\b{renamed.get(key, key)}s?\b", line), (run.id, name, place)
+            if key in ("learning_rate", "epochs", "max_length") and "-draw" not in run.id:
+                stated = re.search(rf"\b{key}: ([\d.e-]+)", line)
+                assert float(stated[1]) == float(value), (run.id, name, place)
+                checked += 1
+    assert checked > 100
+
+
+def test_a_shared_run_is_listed_once_with_its_papers(config):
+    rows = {row[0]: row[1:] for row in list_runs(config[0])}
+    assert rows["same.published"][-1] == "mine other"
+    assert "twin.published" not in rows
+    assert rows["run"] == ("kind", "task", "methods", "seeds", "papers")
+    kind, task, methods, seeds, _ = rows["nli-continual-hi.published"]
+    assert (kind, task, methods, seeds) == ("finetuning", "nli", "replay", "1 2 3 4 5")
+
+
+def test_the_command_line_lists_runs_and_names_mistakes(tmp_path):
+    def call(*arguments):
+        command = [sys.executable, "-m", "mbert_atlas", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+
+    done = call("runs", "--configfile", "config/demo.yaml")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^nli +finetuning +nli +1 2 ", done.stdout, re.MULTILINE)
+    assert call("check", "config/demo.yaml").stdout == "No mistakes found.\n"
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("a:\n  - 1\n b: 2\n")
+    done = call("check", "config/demo.yaml", str(mine))
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{mine}, line 3: not YAML")
+    done = call("show", "nlj", "--configfile", "config/demo.yaml")
+    assert done.returncode == 1
+    assert done.stderr.startswith("config, key runs: no run 'nlj'")

@@ -1,0 +1,67 @@
+"""A kind of corpus is added by two files and a line: the one of docs/own-data.md."""
+
+import json
+import re
+
+import pyarrow.parquet as pq
+import pytest
+
+from clone import copy_repository, jobs, snakemake
+from mbert_atlas.config.datasets import CORPORA
+from mbert_atlas.fingerprint import Fingerprints
+from mbert_atlas.sources import Register, write_manifest
+from snippets import ROOT, files_in
+
+pytestmark = pytest.mark.workflow
+PAGE = "docs/own-data.md"
+FILES = {path: text for path, text in files_in(PAGE).items() if "json_entities" in path}
+SCRIPTS = ("finetune", "pretrain", "adjust", "encode_examples", "align")
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory):
+    """A clone with the new kind of corpus, and a mirror with a file of it."""
+    clone = copy_repository(tmp_path_factory.mktemp("extended"))
+    for name, text in FILES.items():
+        assert not (clone / name).exists()
+        (clone / name).write_text(text)
+    line = re.search(r'^    ("json_entities": .*)$', (ROOT / PAGE).read_text(), re.MULTILINE)
+    registry = clone / "mbert_atlas/config/datasets.py"
+    text = registry.read_text()
+    place = '        "dictionary": "config.corpora.dictionary:Dictionary",\n'
+    assert place in text
+    registry.write_text(text.replace(place, f"{place}        {line[1]}\n"))
+    sentence = {"words": ["Anna", "sees", "Paris"], "tags": ["B-PER", "O", "B-LOC"]}
+    (clone / "mirror/mine").mkdir(parents=True)
+    (clone / "mirror/mine/en.jsonl").write_text(json.dumps(sentence) + "\n")
+    write_manifest(clone / "mirror", Register.read(clone / "resources/sources.yaml"))
+    (clone / "mine.yaml").write_text(
+        "mirror: mirror\n"
+        "datasets:\n"
+        "  mine: {corpus: json_entities, split: test, languages: [en], files: mine/en.jsonl}\n"
+        "runs:\n"
+        "  ner: {evaluate: {mine: [en]}}\n"
+    )
+    return clone
+
+
+def test_nothing_else_depends_on_it(extended):
+    functions = {CORPORA.load(corpus).reader for corpus in CORPORA} - {""}
+    roots = [
+        *(f"mbert_atlas.{function}" for function in functions),
+        *(f"workflow/scripts/{name}.py" for name in SCRIPTS),
+    ]
+    before, after = Fingerprints(ROOT), Fingerprints(extended)
+    assert [root for root in roots if before.of(root) != after.of(root)] == []
+
+
+def test_it_is_read_and_a_task_can_use_it(extended):
+    target = "results/paper/data/mine.parquet"
+    options = ["--cores", "1", "--configfile", "mine.yaml"]
+    done = snakemake(extended, target, *options)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert pq.read_table(extended / target)["ner_tags"].to_pylist() == [["B-PER", "O", "B-LOC"]]
+    encoded = "results/paper/tokens/mbert/examples/entities/mine"
+    planned = jobs(snakemake(extended, encoded, "-n", *options))
+    assert planned["encode_examples"] == 1
+    assert "read_corpus" not in planned

@@ -1,0 +1,126 @@
+"""The documentation is true: links lead somewhere, named files exist, commands run or plan."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from snakemake.cli import parse_args
+
+from clone import ROOT, jobs, snakemake
+from mbert_atlas.papers import names
+from snippets import commands_in, files_in
+
+PAGES = [
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "config/README.md", "resources/README.md"),
+    *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))),
+]
+NAMED = re.compile(
+    r"(?:benchmarks|config|docs|envs|local|mbert_atlas|resources|slurm|tests|workflow)/[\w./-]+"
+)
+WRITTEN_BY_READERS = {"config/mine.yaml", "config/turkish.yaml", "config/another.yaml"}
+# What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
+PLACEHOLDERS = {
+    "PAPER": names()[0],
+    "SCRIPT": "workflow/scripts/finetune.py",
+    "TARGET": "all",
+    "DIR": "{mirror}",
+    "/data/mirror": "{mirror}",
+    "my-mirror": "{mirror}",
+    "config/mine.yaml": "{mine}",
+    "mine.yaml": "{mine}",
+    "resources/downloads": "{mirror}",
+}
+COMMANDS = sorted({command for page in PAGES for command in commands_in(page)})
+
+
+def anchors(page):
+    """Anchors of the headings of a page, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_and_named_files(page):
+    text = (ROOT / page).read_text("utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, anchor = target.partition("#")
+        if re.match(r"https?:", target):
+            continue
+        path = (ROOT / page).parent / file if file else ROOT / page
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path.relative_to(ROOT)), target
+    for name in {name.rstrip(".") for name in re.findall(rf"`({NAMED.pattern})`", text)}:
+        written = name in WRITTEN_BY_READERS or re.search("/(toy2020|downloads)", name)
+        assert written or (ROOT / name).exists(), name
+
+
+def test_make_targets_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {command.split()[1] for command in COMMANDS if command.startswith("make ")}
+    assert len(named) > 5
+    assert named <= targets
+
+
+def planned():
+    """Documented Snakemake commands by their config: targets, which one dry run plans together."""
+    groups = {}
+    for command in COMMANDS:
+        program, *words = shlex.split(re.sub(r"\s+", " ", command))
+        if program != "snakemake" or not words or words[0] == "..." or "*" in command:
+            continue
+        _, options = parse_args([replaced(word) for word in words])
+        key = json.dumps([list(map(str, options.configfile or [])), options.config or []])
+        # All of a workflow's targets: those that stand for an option (`--until`) are no files.
+        groups.setdefault(key, set()).update(options.targets or ["all"])
+    return sorted((key, *sorted(targets)) for key, targets in groups.items())
+
+
+def replaced(text):
+    for placeholder, value in PLACEHOLDERS.items():
+        text = re.sub(
+            rf"(?<![\w/]){re.escape(placeholder)}(?![\w/])|{placeholder}(?=_)", value, text
+        )
+    return text
+
+
+@pytest.fixture(scope="module")
+def here(repository, tmp_path_factory):
+    """Files that the pages speak of: an empty mirror, and a reader's config."""
+    folder = tmp_path_factory.mktemp("docs")
+    (folder / "mirror").mkdir()
+    header = "path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote\n"
+    (folder / "mirror/MANIFEST.tsv").write_text(header)
+    (folder / "mine.yaml").write_text("run: mine\n")
+    for name, text in files_in("CONTRIBUTING.md").items():
+        if name in WRITTEN_BY_READERS:
+            (repository / name).write_text(text)
+    return {"mirror": folder / "mirror", "mine": folder / "mine.yaml"}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("group", planned(), ids=lambda group: group[0])
+def test_snakemake_commands_plan(repository, here, group):
+    key, *targets = group
+    files, settings = json.loads(key)
+    options = ["--configfile", *files] if files else []
+    options += ["--config", *settings] if settings else []
+    options = [option.format(**here) for option in options]
+    done = snakemake(repository, "-n", "--profile", "slurm", *options, "--", *targets, timeout=600)
+    assert jobs(done)["total"] > 0
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(
+    "command", [command for command in COMMANDS if re.match(r"python (-|workflow/pre)", command)]
+)
+def test_python_commands_run(repository, here, command):
+    if re.search(r"FILE|RATES", command):
+        pytest.skip("needs results")
+    _, *words = shlex.split(replaced(command).format(**here))
+    done = subprocess.run(
+        [sys.executable, *words], cwd=repository, capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
