@@ -107,6 +107,36 @@ MORE = [
         "encodings: {inference: {max_length: 900}}\n",
         "key encodings.inference.max_length: 900 subwords, and the encoder 'mbert' takes 512",
     ),
+    (
+        "runs: {udpos-reversal: {published: {language_subspace: {}}}}\n",
+        "language_data: `confusion` reads it under an encoding for language_identification and "
+        "`language_subspace` reads it under an encoding for text; they cannot be combined; drop "
+        "one of them",
+    ),
+    (
+        "runs: {nli: {published: {confusion: {}}}}\n",
+        "runs.nli: `confusion` needs texts by language; name them in `language_data`",
+    ),
+    (
+        "runs: {udpos-reversal: {published: {trained_layers: none}}}\n",
+        "published.confusion: this trains the encoder, but `trained_layers: none` freezes it",
+    ),
+    (
+        "runs: {nli: {published: {language_subspace: {}}}}\n",
+        "language_subspace: languages are preserved at labelled subwords, which this task does not",
+    ),
+    (
+        "runs: {nli: {published: {selection: {metric: span_micro_f1}}}}\n",
+        "selection.metric: span_micro_f1 cannot select an epoch of this task; choose accuracy or",
+    ),
+    (
+        "runs: {qa: {published: {selection: {}}}}\n",
+        "selection.metric: macro_f1 cannot select an epoch of this task; leave out the selection",
+    ),
+    (
+        "runs: {nli: {published: {replay: {}}}}\n",
+        "runs.nli.encoder: 'mbert' is not defined as adjustment to replay",
+    ),
 ]
 
 
