@@ -15,6 +15,7 @@ from snakemake.io import directory, temp
 from snakemake.logging import logger
 
 from mbert_atlas import papers
+from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.cells import as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
@@ -127,6 +128,12 @@ class WorkflowPlan(Plan):
         return self._fingerprints.of(
             *(f"mbert_atlas.{n}" if ":" in n else f"workflow/scripts/{n}.py" for n in names)
         )
+
+    def measure_code(self, key: str) -> str:
+        """Return the fingerprint of a measurement: of its function, and of its tasks' scoring."""
+        item = self.measurements[key]
+        tasks = sorted({cell.kind for cell in item.cells()} & SCORINGS.keys())
+        return self.code("measure", item.measure, f"analysis:SCORINGS[{','.join(tasks)}]")
 
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:

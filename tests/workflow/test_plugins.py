@@ -33,7 +33,7 @@ def add_plugins(folder):
 
 def test_the_snippets_are_there():
     assert len(FILES) == 8
-    assert len(LINES) == 4
+    assert len(LINES) == 5
 
 
 def test_adding_them_reruns_nothing(results):
