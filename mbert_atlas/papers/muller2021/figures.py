@@ -14,22 +14,26 @@ from mbert_atlas.figures.similarity import by_layer, layer_plot
 from mbert_atlas.papers.muller2021.conditions import PRETRAINED
 
 
-def draw_by_layer(cells: Sequence[Cell], *, metric: str, lines: str, **options: Any) -> Figure:
+def draw_by_layer(
+    cells: Sequence[Cell], *, protocol: str, metric: str, title: str, lines: str, **options: Any
+) -> Figure:
     """Draw a metric of one protocol by layer.
 
     Args:
-        cells: one cell with the measurements and the protocol.
+        cells: one cell with the measurements.
+        protocol: ``published`` or ``corrected``.
         metric: what is drawn.
+        title: of the figure, without the protocol.
         lines: see :func:`mbert_atlas.figures.similarity.layer_plot`; ``line`` has a line per task
             and one of the pretrained encoder.
         options: of ``layer_plot``.
     """
     (cell,) = cells
     frame = read_measurements(cell.path)
-    frame = by_layer(frame[frame.protocol == cell.protocol], metric)
+    frame = by_layer(frame[frame.protocol == protocol], metric)
     if lines == "line":
         frame = one_line_pretrained(frame)
-    return layer_plot(frame, lines=lines, **options)
+    return layer_plot(frame, title=f"{title}, {protocol}", lines=lines, **options)
 
 
 def one_line_pretrained(frame: pd.DataFrame) -> pd.DataFrame:
