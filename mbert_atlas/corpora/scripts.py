@@ -65,7 +65,7 @@ def require_script(
     scripts: str,
     path: Path | str,
     language: str,
-    mend: str = "correct the source's path or language",
+    fix: str = "correct the source's path or language",
 ) -> None:
     """Refuse texts that are in another script than their language.
 
@@ -75,7 +75,7 @@ def require_script(
             one that is not known here, nothing is checked.
         path: the file that they come from, for the error.
         language: what they should be in, for the error.
-        mend: what may be wrong.
+        fix: what may be wrong.
 
     Raises:
         DataError: if less than ``LEAST_SHARE`` of the letters are in the script; names the script
@@ -98,4 +98,4 @@ def require_script(
             f"{share:.1%} of the letters are in the script of the language ({scripts}), "
             f"{found[other] / found.total():.0%} are {other.lower()}"
         )
-        raise DataError(path, f"language {language}", problem, mend)
+        raise DataError(path, f"language {language}", problem, fix)

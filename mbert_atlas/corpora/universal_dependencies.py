@@ -199,8 +199,8 @@ def _rows(
             identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
-                mend = "give each treebank file once, with unique sent_id"
-                card.bad.drop(DataError(str(place), f"line {sentence.line}", problem, mend))
+                fix = "give each treebank file once, with unique sent_id"
+                card.bad.drop(DataError(str(place), f"line {sentence.line}", problem, fix))
                 continue
             seen.add(identifier)
             counts[f"{treebank}: sentences"] += 1
@@ -364,5 +364,5 @@ def _unknown_tag(path: Path | str, number: int, tag: str) -> DataError:
     return _error(path, number, f"{tag!r} is not one of the 17 UPOS tags", "correct the line")
 
 
-def _error(path: Path | str, number: int, problem: str, mend: str) -> DataError:
-    return DataError(path, f"line {number}", problem, mend)
+def _error(path: Path | str, number: int, problem: str, fix: str) -> DataError:
+    return DataError(path, f"line {number}", problem, fix)
