@@ -60,20 +60,20 @@ class Shake(MethodOptions):
     def inputs(self, run, files):
         return {"shaken": files.examples(run, "multinli")}
 ''',
-    "mbert_atlas/encoding/toy.py": '''
+    "mbert_atlas/encoding/toy.py": """
 from mbert_atlas.encoding.stores import TaskEncoding
 
 TOY = TaskEncoding(lambda *examples, **options: print("encoded"), lambda table, languages: ["car"])
-''',
-    "mbert_atlas/tasks/toy.py": '''
+""",
+    "mbert_atlas/tasks/toy.py": """
 from mbert_atlas.config.tasks.toy import ToyHead
 from mbert_atlas.tasks.nli import NLI
 
 
 class Toy(NLI):
     name, head_options = "toy", ToyHead
-''',
-    "mbert_atlas/training/methods/shake.py": '''
+""",
+    "mbert_atlas/training/methods/shake.py": """
 from mbert_atlas.config.methods.shake import Shake
 from mbert_atlas.training.method import Method
 
@@ -85,7 +85,7 @@ class Shaking(Method):
     @classmethod
     def of_run(cls, options, specification, inputs):
         return cls(Shake(**options), inputs["shaken"])
-''',
+""",
     "toys.yaml": """
 encodings: {toys: {task: toy, wheels: 3}}
 runs:

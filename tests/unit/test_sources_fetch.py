@@ -549,7 +549,8 @@ def test_addresses_are_tried_in_order(tmp_path, register, upstream):
     upstream.files["/file.bin"] = CONTENT
     assert fetched(upstream.url + "/not-{path}", entry.url) == CONTENT
     (tmp_path / "file.bin").unlink()
-    with pytest.raises(DataError, match=r"data/file\.bin: no address worked .*not-file\.bin: .*404.*no-file"):
+    problem = r"data/file\.bin: no address worked .*not-file\.bin: .*404.*no-file"
+    with pytest.raises(DataError, match=problem):
         fetched(upstream.url + "/not-{path}", upstream.url + "/no-{path}")
     assert not (tmp_path / "file.bin").exists()
 

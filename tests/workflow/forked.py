@@ -35,7 +35,7 @@ def _main(folder, arguments, environment, output, errors):
     sys.argv = ["snakemake", *arguments]
     for name, number in ((output, 1), (errors, 2)):
         os.dup2(os.open(name, os.O_WRONLY), number)
-    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
+    sys.stdout, sys.stderr = (open(fd, "w", closefd=False) for fd in (1, 2))  # noqa: SIM115
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     status = 1
