@@ -210,9 +210,7 @@ def finetune_pairs(folder: Path, name: str, losses: int | None = None):
 def test_after_kill_9_the_result_is_byte_identical(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     make_encoder(tmp_path, tokenizer)
-    encode(
-        "nli", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32
-    )
+    encode("nli", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32)
     program = (
         "import sys; from pathlib import Path; from test_training_finetune import finetune_pairs;"
         "finetune_pairs(Path(sys.argv[1]), 'interrupted', 25)"
