@@ -239,6 +239,14 @@ class WorkflowPlan(Plan):
         """Return what each of these encoders is made from."""
         return {name: shipping.specification(self.config, name) for name in self.to_ship()}
 
+    def ship_code(self) -> dict[str, str]:
+        """Return the fingerprints of the code that makes these encoders, by name."""
+        scripts = ["train_tokenizer", "start_embeddings", "encode_pretraining_texts", "pretrain"]
+        names = {name for item in self.ship_specifications().values() for name in item["datasets"]}
+        readers = [self.config.datasets[name].function for name in names]
+        synthetic = ["miniature"] if self.config.miniature else []
+        return {name: self.code(name) for name in sorted({*synthetic, *readers, *scripts})}
+
     # What a run costs
 
     def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:
