@@ -50,11 +50,11 @@ from mbert_atlas.papers import load
 from mbert_atlas.schemas import BITEXT
 from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
-    AlignedSentences,
     open_sample,
     sample_sentences,
     switch_off_dropout,
 )
+from mbert_atlas.training.aligned_sentences import AlignedSentences
 from mbert_atlas.training.loop import train
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.word_pairs import open_pairs

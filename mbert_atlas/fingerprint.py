@@ -45,7 +45,11 @@ from mbert_atlas.files import read_json, write_json
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE, _PACKAGES = "mbert_atlas", ("mbert_atlas", "workflow")
 # These decide what is reported, or how jobs start, never a result.
-_IGNORED = re.compile(r"mbert_atlas\.(errors|progress|registry)|workflow\.scripts\.atlas_job")
+_IGNORED = re.compile(
+    r"mbert_atlas\.(errors|progress|registry|config\.mistakes|config\.references)"
+    r"|workflow\.scripts\.atlas_job"
+)
+_TYPING = re.compile(r"(typing\.)?TYPE_CHECKING$")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -269,7 +273,12 @@ class _Module:
         self.folder = path.parent if path and path.name == "__init__.py" else None
         self.imports: dict[str, list[_Import]] = defaultdict(list)
         self._statements: dict[str, list[ast.stmt]] = defaultdict(list)
-        body = ast.parse(path.read_text(encoding="utf-8")).body if path else []
+        body = list[ast.stmt]()
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body if path else ():
+            if isinstance(statement, ast.If) and _TYPING.match(ast.unparse(statement.test)):
+                body += statement.orelse
+            else:
+                body.append(statement)
         for statement in body:
             names = _names_bound(statement)
             for bound in names:
@@ -338,10 +347,6 @@ class _Uses:
             case ast.Constant(value=str(text)) if text.startswith(f"{_PACKAGE}."):
                 self.modules.add(text.partition(":")[0])
             case ast.Expr(value=ast.Constant()):
-                return None
-            case ast.If(test=ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
-                for statement in node.orelse:
-                    self._read(statement, in_class)
                 return None
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 dropped, in_class = {"returns"}, False

@@ -14,7 +14,7 @@ from mbert_atlas.config.runs import Runs
 def completed(runs: Any) -> Any:
     """Return families, as read, with what each takes from the one that it is ``like``.
 
-    One with ``variants`` becomes a family for each, whose settings are laid over it. One that is
+    One with ``variants`` becomes a family for each, whose settings override it. One that is
     null stays so, and so does what is like it.
 
     Raises:

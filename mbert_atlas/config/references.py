@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from mbert_atlas.config.encodings import EncodedDataset
+from mbert_atlas.config.encodings import EncodedDataset, Encoding
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.tasks import TASKS
 
@@ -26,6 +26,11 @@ def running_texts(config: Any) -> list[str]:
 def finetuning_families(config: Any) -> list[str]:
     """Return the names of the families of fine-tuning runs."""
     return [name for name, item in config.runs.items() if item.kind == "finetuning"]
+
+
+def task_of(config: Any, family: str) -> type[Encoding]:
+    """Return the description of the task of a family of fine-tuning runs."""
+    return TASKS[config.encodings[config.runs[family].encoding].task]
 
 
 def training_languages(config: Any, family: Any) -> list[str]:

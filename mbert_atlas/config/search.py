@@ -15,7 +15,7 @@ TREE_METRICS = ("las", "uas")
 
 
 class Choice(ConfigModel):
-    """What tells the best draw."""
+    """How the best draw is chosen."""
 
     metric: str = Field(
         description="Score in percent: accuracy, macro_f1_present, macro_f1_union or micro_f1 of "
@@ -28,7 +28,7 @@ class Choice(ConfigModel):
 
 
 class Choices(ConfigModel):
-    """What tells the best draw under each protocol."""
+    """How the best draw is chosen under each protocol."""
 
     published: Choice = Field(description="As the authors choose.")
     corrected: Choice = Field(description="As the paper's claims ask.")
@@ -65,7 +65,7 @@ class Search(ConfigModel):
         min_length=1,
         description="Development sets that choose, each with its languages.",
     )
-    choose_by: Choices = Field(description="What tells the best draw.")
+    choose_by: Choices = Field(description="How the best draw is chosen.")
 
     @model_validator(mode="after")
     def _draws_suit_the_kind(self) -> Search:

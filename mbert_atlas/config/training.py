@@ -19,14 +19,14 @@ class Optimisation(ConfigModel):
     )
     betas: tuple[float, float] = Field(
         (0.9, 0.999),
-        description="Adam's decay rates; few steps at a high rate want .98 as the second.",
+        description="Adam's decay rates; .98 as the second suits few steps at a high rate.",
     )
     epsilon: float = Field(1e-8, gt=0, description="Adam's epsilon.")
     weight_decay: float = Field(0.0, ge=0, description="Decoupled weight decay (adamw only).")
     schedule: Literal["linear", "constant"] = Field(
         "linear", description="After the warm-up: linear decay to zero, or constant."
     )
-    warmup_fraction: float = Field(0.0, ge=0, lt=1, description="Share of the steps that warm up.")
+    warmup_fraction: float = Field(0.0, ge=0, lt=1, description="Fraction of steps that warm up.")
     clip_norm: float | None = Field(None, gt=0, description="Largest gradient norm; none: no clip.")
     batch_size: int = Field(32, ge=1, description="Examples in one optimiser step.")
     epochs: int = Field(2, ge=1, description="Passes over the training data.")
@@ -70,8 +70,8 @@ _ADJUSTMENT_OPTIMISATION = Optimisation.model_validate(
 class Adjustment(ConfigModel):
     """Cross-lingual adjustment of an encoder (Efimov et al. 2022, section 3, Eq. 1).
 
-    The defaults are those of the authors' code. Eq. 1 asks for ``reduction: sum``, which keeps the
-    balance between the pull and the regulariser; ``dropout_in_training: false``, so that the
+    The defaults are those of the authors' code. Eq. 1 has ``reduction: sum``, which keeps the
+    balance between distance and regulariser; ``dropout_in_training: false``, so that the
     regulariser is zero at the original encoder; and ``filter_then_sample``, so that exactly
     `sentences` train. The optimiser is Cao et al.'s under both protocols, as section 5.1 states.
     """
@@ -79,15 +79,15 @@ class Adjustment(ConfigModel):
     sentences: int = Field(30_000, ge=1, description="Parallel sentences sampled by each seed.")
     sample_order: Literal["sample_then_filter", "filter_then_sample"] = Field(
         "sample_then_filter",
-        description="Whether sentences without an aligned pair leave after the sample is drawn "
+        description="Whether sentences without an aligned pair are dropped after sampling "
         "(fewer than `sentences` train) or before.",
     )
     aggregation: Literal["first", "last", "mean"] = Field(
-        "mean", description="How the pieces of a word become one vector (Table 6)."
+        "mean", description="How the subwords of a word become one vector (Table 6)."
     )
-    words: bool = Field(True, description="Pull aligned words together (Table 7).")
+    words: bool = Field(True, description="Align words (Table 7).")
     special_tokens: Literal["none", "cls", "cls_sep"] = Field(
-        "cls_sep", description="Pull [CLS], or [CLS] and [SEP], of both sides together (Table 7)."
+        "cls_sep", description="Align [CLS], or [CLS] and [SEP], of both sides (Table 7)."
     )
     regulariser: bool = Field(
         True, description="Hold English words to the original encoder (second term of Eq. 1)."
@@ -111,23 +111,25 @@ class Adjustment(ConfigModel):
     )
 
     @model_validator(mode="after")
-    def _something_to_pull(self) -> Adjustment:
+    def _aligns_something(self) -> Adjustment:
         if not self.words and self.special_tokens == "none":
             raise ValueError("nothing to align: set `words` or `special_tokens`")
         return self
 
 
 class MaskedTraining(ConfigModel):
-    """Masked language modelling of an encoder that is there (Devlin et al. 2019, section 3.1)."""
+    """Masked language modelling of an existing encoder (Devlin et al. 2019, section 3.1)."""
 
     max_length: int = Field(
-        128, ge=8, description="Longest training row in pieces, specials included; texts are cut."
+        128,
+        ge=8,
+        description="Longest training row with special tokens; texts are cut.",
     )
     masking_probability: float = Field(
         0.15,
         gt=0,
         lt=1,
-        description="Share of pieces to predict; of them 80% masked, 10% random, which helps to "
+        description="Masking rate; of the predicted 80% are masked, 10% random, which helps to "
         "mix languages (Dufter and Schütze 2020). Tiny encoders learn more with .3.",
     )
     texts_per_language: int | None = Field(
@@ -143,8 +145,8 @@ class MaskedTraining(ConfigModel):
     )
     seeded_by: Literal["step", "micro_batch"] = Field(
         "step",
-        description="How often masks and dropout are drawn from a new seed. Several GPUs always do "
-        "so for each micro-batch; one that does so, too, draws the same.",
+        description="How often masks and dropout get a new seed. Several GPUs always seed each "
+        "micro-batch; one GPU that does so, too, gives the same result.",
     )
     optimisation: Optimisation = Field(
         Optimisation.model_validate({"learning_rate": 2e-5, "epochs": 1}),
@@ -158,16 +160,16 @@ class Pretraining(MaskedTraining):
     pieces: int | None = Field(
         None,
         ge=1,
-        description="Learn from about so many pieces in all, specials left out: as many passes as "
-        "come nearest, whatever `epochs` says; none: `epochs`.",
+        description="Approximate number of training tokens in all, without special ones: the "
+        "nearest number of passes, which overrides `epochs`; none: `epochs`.",
     )
     architecture: Literal["bert", "xlm-roberta"] = Field(
         "bert",
-        description="BERT with WordPiece, or XLM-R with SentencePiece's unigram pieces "
+        description="BERT with WordPiece, or XLM-R with SentencePiece's unigram model "
         "(Conneau et al. 2020).",
     )
-    vocabulary_size: int = Field(8000, ge=100, description="Word pieces, special tokens included.")
-    alphabet_size: int = Field(1000, ge=1, description="Most single characters among the pieces.")
+    vocabulary_size: int = Field(8000, ge=100, description="Size with special tokens.")
+    alphabet_size: int = Field(1000, ge=1, description="Most characters among the subwords.")
     hidden_size: int = Field(256, ge=8, description="Width of the encoder.")
     layers: int = Field(4, ge=1, description="Transformer layers.")
     heads: int = Field(4, ge=1, description="Attention heads per layer.")
@@ -182,7 +184,7 @@ class Pretraining(MaskedTraining):
     output_bias: Literal["zero", "log_frequency"] = Field(
         "zero",
         description="Bias of the language-model head at the start: zero, as BERT's; or the log "
-        "frequency of each piece in the texts, which spares a short training learning it.",
+        "frequency of each subword in the texts, which a short training need not learn.",
     )
     optimisation: Optimisation = Field(
         Optimisation.model_validate(
@@ -210,22 +212,22 @@ class Pretraining(MaskedTraining):
 
 
 class Extension(ConfigModel):
-    """More word pieces for one language in an encoder's vocabulary (Wang et al. 2020, EmBERT)."""
+    """More subwords for one language in an encoder's vocabulary (Wang et al. 2020, EmBERT)."""
 
     vocabulary_size: int = Field(
-        30_000, ge=100, description="Word pieces learnt from the language's texts."
+        30_000, ge=100, description="Subwords learned from the language's texts."
     )
     alphabet_size: int = Field(1000, ge=1, description="Most single characters among them.")
     pieces: int | None = Field(
         None,
         ge=1,
-        description="Most new pieces that are appended, the most frequent first; none: all.",
+        description="Most new subwords that are appended, the most frequent first; none: all.",
     )
     texts: int | None = Field(None, ge=1, description="Learn from at most this many texts.")
     rows: Literal["normal", "pieces"] = Field(
         "normal",
-        description="Embeddings of new pieces: drawn as the encoder's initial weights were, or "
-        "the mean of the old pieces that spell the new one.",
+        description="Embeddings of new subwords: initialised like the encoder's weights, or the "
+        "mean of the old subwords that spell the new one.",
     )
 
 

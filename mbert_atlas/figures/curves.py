@@ -69,7 +69,7 @@ def curve_plot(
             if is_separate:
                 where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
                 axes.legend(frameon=False, ncols=3, **where)
-        _label_outer_axes(grid, len(panels), columns, along_label, value_label)
+        _label_outer_axes(list(grid), len(panels), columns, along_label, value_label)
         figure.suptitle(title, x=0.01, ha="left")
         if not is_separate:
             pairs = [axes.get_legend_handles_labels() for axes in grid]
@@ -161,7 +161,7 @@ def layer_plot(
             panel = table if group is None else table[table[panels] == group]
             _draw_layers(axes, panel, lines, styles, names or {}, bars=bars, large=columns == 1)
             axes.set_title("" if group is None else label(str(group), names))
-        _label_outer_axes(grid, len(groups), columns, "layer (0: embeddings)", value_label)
+        _label_outer_axes(list(grid), len(groups), columns, "layer (0: embeddings)", value_label)
         if table["least"].min() < 0 < table["largest"].max():
             for axes in grid:
                 _draw_zero(axes)

@@ -1,12 +1,13 @@
-"""A little world in many languages: meanings drawn from a seed, written in every upstream format.
+"""Synthetic data in many languages: meanings drawn from a seed, in every upstream format.
 
-Meanings (:mod:`.meanings`) know no language; languages (:mod:`.language`) put them into words that
-remember which part of the meaning they express; everything else reads truth off that memory.
+Meanings (:mod:`.meanings`) belong to no language; languages (:mod:`.language`) realise them as
+words that keep which part of the meaning they express, and all gold labels are derived from that.
 """
 
 from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES, miniature_language
-from mbert_atlas.miniature.world import DUMP_DATE, write_miniature
+from mbert_atlas.miniature.texts import DUMP_DATE
+from mbert_atlas.miniature.writing import write_miniature
 
 __all__ = [
     "DUMP_DATE",

@@ -1,7 +1,7 @@
 """What can be talked about: concepts, what kinds they are, and what goes with what.
 
-A concept is named by an English word in lower case; that name is a key, never text. Every language
-of the miniature has its own words for all of them.
+A concept is named by an English word in lower case; that name is a key, never text. Every
+synthetic language has words for all of them.
 """
 
 from __future__ import annotations
@@ -139,35 +139,35 @@ def adjectives_of(noun: str) -> tuple[str, ...]:
 CONCEPTS = (*NOUNS, *sorted(NAMES), *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GRAMMATICAL)
 
 _LIKING = 10.0
-"""How much more often a word stands in company that it likes; it likes a quarter of all."""
+"""How much more often a word occurs in a context that prefers it; each prefers a quarter of all."""
 SCENES = tuple(f"scene {number}" for number in range(10))
 
 
-class Teller(Random):
-    """A source of randomness that prefers some words in the company of others.
+class Sampler(Random):
+    """A source of randomness that prefers some words in the context of others.
 
-    Scenes, verbs and nouns like words at random, but for ever: so that apple and pear are told
-    apart by what is done to them, where, and what else is there.
+    Scenes, verbs and nouns prefer words at random, but the same ones always, so that apple and pear
+    differ in their distributions.
     """
 
     scene = SCENES[0]
 
     def pick(self, options: Sequence[str], *company: str) -> str:
-        """Draw one of ``options`` as the scene and ``company`` like it."""
+        """Draw one of ``options``, weighted by the preferences of the scene and of ``company``."""
         weights = _weights(tuple(options), (self.scene, *company))
         return self.choices(options, cum_weights=weights)[0]
 
 
 @cache
 def _weights(options: tuple[str, ...], company: tuple[str, ...]) -> list[float]:
-    """Return cumulative weights: ``_LIKING`` to the power of how many of the company like a word.
+    """Return cumulative weights: ``_LIKING`` to the power of how many of the company prefer a word.
 
-    ``("apple", "pear"), ("scene 1", "eat")``: both like apple, none pear -> ``[100, 101]``.
+    ``("apple", "pear"), ("scene 1", "eat")``: both prefer apple, none pear -> ``[100, 101]``.
     """
     return list(accumulate(_LIKING ** sum(likes(one, to) for one in company) for to in options))
 
 
 @cache
 def likes(one: str, word: str) -> bool:
-    """Say whether a word or scene likes the company of another word."""
+    """Return whether a word or scene prefers another word next to it."""
     return derive_seed(0, "likes", one, word) % 4 == 0

@@ -1,4 +1,4 @@
-"""Pages of a small encyclopedia, drawn once and told in every language, as a MediaWiki export."""
+"""Pages of a small encyclopedia, drawn once, written in every language as a MediaWiki export."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, NOUNS, Teller
-from mbert_atlas.miniature.language import Language, Sentence
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, NOUNS, Sampler
+from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.meanings import Meaning, Thing, draw_owner
+from mbert_atlas.miniature.sentences import Sentence
 from mbert_atlas.miniature.stories import draw_paragraph
 
 _LONG = (6, 12)
 """Sentences of a paragraph, at least and at most, but for what follows from the last."""
-_TOLD = 0.9
-"""Share of the paragraphs after the first that a language tells."""
+_KEPT = 0.9
+"""Fraction of the paragraphs after the first that an article has in a language."""
 
 
 class Page(NamedTuple):
@@ -31,14 +32,14 @@ class Page(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What an article says, before any language tells it."""
+    """The content of an article, independent of any language."""
 
     topic: Thing
     # For each the noun of its heading (None in the lead) and its paragraphs.
     sections: Sequence[tuple[str | None, Sequence[Sequence[Meaning]]]]
 
 
-def draw_outlines(rng: Teller, count: int) -> list[Outline]:
+def draw_outlines(rng: Sampler, count: int) -> list[Outline]:
     """Draw ``count`` articles: nouns and names first, then described ones."""
     topics: dict[tuple[object, ...], Thing] = {}
     plain = [*NOUNS, *sorted(NAMES)]
@@ -57,7 +58,7 @@ def draw_outlines(rng: Teller, count: int) -> list[Outline]:
     return [_outline(rng, topic) for topic in topics.values()]
 
 
-def _outline(rng: Teller, topic: Thing) -> Outline:
+def _outline(rng: Sampler, topic: Thing) -> Outline:
     rng.scene = rng.choice(concepts.SCENES)
     lead = draw_paragraph(rng, topic.noun, rng.randint(*_LONG), opening=True)
     sections: list[tuple[str | None, list[list[Meaning]]]] = [(None, [lead])]
@@ -71,19 +72,19 @@ def _outline(rng: Teller, topic: Thing) -> Outline:
     return Outline(topic, sections)
 
 
-def tell_pages(
+def write_pages(
     rng: Random,
     language: Language,
     outlines: Sequence[Outline],
     foreign: Callable[[str], str | None] | None = None,
 ) -> list[Page]:
-    """Tell articles in a language, with the redirects, templates and categories around them.
+    """Write articles in a language, with the redirects, templates and categories around them.
 
     Args:
         rng: source of randomness for markup, redirects, and which paragraphs are left out: pages
             are comparable, not translations.
         language: the language.
-        outlines: what the articles say.
+        outlines: their content.
         foreign: see :meth:`mbert_atlas.miniature.language.Language.sentence`.
     """
     infobox = '{| class="infobox"\n! {{{name}}}\n|-\n| {{{number|}}}\n|}'
@@ -109,7 +110,7 @@ def tell_pages(
 
 @dataclass(frozen=True)
 class _Writer:
-    """Who writes the articles of a language, which link to pages with ``titles``."""
+    """Writes the articles of a language, which link to pages with ``titles``."""
 
     rng: Random
     language: Language
@@ -132,7 +133,7 @@ class _Writer:
                 if rng.random() < 0.3:
                     blocks.append(rng.choice((self.list_of_links, self.table))())
             for paragraph in paragraphs:
-                if topic is None or rng.random() < _TOLD:
+                if topic is None or rng.random() < _KEPT:
                     text, marked = self.paragraph(paragraph)
                     plain.append(text)
                     blocks.append(marked)

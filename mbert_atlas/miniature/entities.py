@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import KIND, LOCATIONS, ORGANISATIONS, PEOPLE, Teller
-from mbert_atlas.miniature.language import Sentence
+from mbert_atlas.miniature.concepts import KIND, LOCATIONS, ORGANISATIONS, PEOPLE, Sampler
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning, pronoun_for
+from mbert_atlas.miniature.sentences import Sentence
 
 _PEOPLE = tuple(PEOPLE)
 _CITIES = LOCATIONS[:6]
@@ -20,24 +20,24 @@ _INSTITUTIONS = ("school", "hospital")
 _SIGHTS = ("castle", "market", "garden", "forest", "island")
 
 
-def draw_person(rng: Teller) -> Thing:
-    """Draw a person with a name, now and then with where they come from."""
+def draw_person(rng: Sampler) -> Thing:
+    """Draw a person with a name, sometimes with a place of origin."""
     origin = Thing(rng.choice(LOCATIONS)) if rng.random() < 0.3 else None
     return Thing(rng.choice(_PEOPLE), owner=origin)
 
 
-def draw_institution(rng: Teller) -> Thing:
+def draw_institution(rng: Sampler) -> Thing:
     """Draw an organisation with the name of its city."""
     return Thing(rng.choice(_INSTITUTIONS), "definite", owner=Thing(rng.choice(_CITIES)))
 
 
-def draw_location(rng: Teller) -> Thing:
+def draw_location(rng: Sampler) -> Thing:
     """Draw a place with a name, or a part of one."""
     name = Thing(rng.choice(LOCATIONS))
     return Thing(rng.choice(_SIGHTS), "definite", owner=name) if rng.random() < 0.3 else name
 
 
-def _named(rng: Teller, thing: Thing) -> Thing:
+def _named(rng: Sampler, thing: Thing) -> Thing:
     """Put a name in the place of persons and places, or leave the thing as it is."""
     if thing.partner is not None or rng.random() < 0.5:
         return thing
@@ -49,7 +49,7 @@ def _named(rng: Teller, thing: Thing) -> Thing:
     return thing
 
 
-def _with_names(rng: Teller, clause: Clause) -> Clause:
+def _with_names(rng: Sampler, clause: Clause) -> Clause:
     subject = clause.subject
     if subject.noun not in concepts.PRONOUNS and clause.predicate not in KIND.values():
         subject = _named(rng, subject)
@@ -65,8 +65,8 @@ def _with_names(rng: Teller, clause: Clause) -> Clause:
     )
 
 
-def draw_named_meaning(rng: Teller) -> Meaning:
-    """Draw what a sentence says that names someone or something."""
+def draw_named_meaning(rng: Sampler) -> Meaning:
+    """Draw the meaning of a sentence that names someone or something."""
     while True:
         rng.scene = rng.choice(concepts.SCENES)
         meaning = draw_meaning(rng)

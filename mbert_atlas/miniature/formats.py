@@ -13,8 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from mbert_atlas.miniature.language import Language, Sentence, align
+from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.meanings import Clause, Meaning
+from mbert_atlas.miniature.sentences import Sentence, align
 
 Content = str | bytes | Mapping[str, str | bytes]
 """A text, bytes, or the texts or bytes of an archive by member name."""
@@ -23,7 +24,7 @@ _EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 
 
 def write(path: Path, content: Content) -> None:
-    """Write what a file holds as its suffix says: archived or compressed; texts as UTF-8."""
+    """Write a file, archived or compressed according to its suffix; texts as UTF-8."""
     if isinstance(content, Mapping):
         packed = zipped(content) if path.suffix == ".zip" else tar_gzip(content)
     else:
@@ -130,8 +131,11 @@ def squad_json(
         articles: title and paragraphs of each, these as context and questions (:func:`asked`).
     """
     data = [
-        {"title": title, "paragraphs": [{"context": text, "qas": rows} for text, rows in told]}
-        for title, told in articles
+        {
+            "title": title,
+            "paragraphs": [{"context": text, "qas": rows} for text, rows in paragraphs],
+        }
+        for title, paragraphs in articles
     ]
     return json.dumps({"version": "1.1", "data": data})
 
@@ -146,7 +150,7 @@ class Pair(NamedTuple):
     prompt: int  # number of the premise
     genre: str
 
-    def told(self, language: Language) -> list[Sentence]:
+    def sentences(self, language: Language) -> list[Sentence]:
         """Return premise and hypothesis in a language."""
         return [language.sentence(Meaning(clause)) for clause in (self.premise, self.hypothesis)]
 
@@ -161,7 +165,7 @@ XNLI_COLUMNS = (
 
 def xnli_row(language: Language, identifier: str, pair: Pair) -> str:
     """Return a row of XNLI's native table of 19 columns; like upstream's, its parses are empty."""
-    sentences = pair.told(language)
+    sentences = pair.sentences(language)
     row = (language.code, pair.gold, "", "", "", "", *(sentence.text for sentence in sentences))
     row += (str(pair.prompt), identifier, pair.genre, *pair.labels)
     return "\t".join((*row, *map(tokenised, sentences), str(pair.labels[0] == pair.gold)))
@@ -174,7 +178,7 @@ def multinli_row(language: Language, identifier: str, pair: Pair) -> str:
     """
     row = {"annotator_labels": pair.labels, "genre": pair.genre, "gold_label": pair.gold}
     row |= {"pairID": identifier, "promptID": str(pair.prompt)}
-    for name, sentence in zip(("sentence1", "sentence2"), pair.told(language), strict=True):
+    for name, sentence in zip(("sentence1", "sentence2"), pair.sentences(language), strict=True):
         *words, binary = tokenised(sentence).split(" ")
         for word in reversed(words):
             binary = f"( {word} {binary} )"

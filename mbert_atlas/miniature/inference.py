@@ -1,14 +1,14 @@
 """Pairs of clauses of which the second follows from the first, contradicts it, or is left open.
 
-The pairs assume what annotators of natural language inference are told to assume: both sentences
-speak of the same event and the same participants. Under that assumption
+The pairs assume what annotators of natural language inference are instructed to assume: both
+sentences describe the same event and the same participants. Under that assumption
 
 - a clause entails what is left of it when modifiers are dropped, nouns are generalised to their
   kind, determiners are weakened, one of two subjects is left out, or the order changes; of a denied
   clause only the subject may be weakened;
 - it contradicts its own denial, and a clause that puts an opposite adjective or verb, another
   number, or another noun of the same kind (as object, or as the place in which it happens) into it;
-- it leaves open what it doesn't mention: a new modifier, a more special noun, another predicate.
+- it leaves open what it doesn't mention: a new modifier, a more specific noun, another predicate.
 
 An edit makes one such change to a clause, or returns None where there is nothing to change.
 """
@@ -20,14 +20,14 @@ from dataclasses import replace
 from typing import Any
 
 from mbert_atlas.miniature import concepts, meanings
-from mbert_atlas.miniature.concepts import ADJECTIVES, HYPONYMS, KIND, NUMERALS, OPPOSITES, Teller
+from mbert_atlas.miniature.concepts import ADJECTIVES, HYPONYMS, KIND, NUMERALS, OPPOSITES, Sampler
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Thing
 
 _CITIES = concepts.LOCATIONS[:6]
 
 
-def draw_premise(rng: Teller) -> Clause:
-    """Draw a clause that says enough to be weakened, opposed and enriched."""
+def draw_premise(rng: Sampler) -> Clause:
+    """Draw a clause with enough detail to be weakened, opposed and enriched."""
     while True:
         clause = meanings.draw_clause(rng)
         if clause.predicate in HYPONYMS or clause.time_first:
@@ -40,7 +40,7 @@ def draw_premise(rng: Teller) -> Clause:
 
 
 def _edited(
-    rng: Teller, edits: Sequence[Callable[..., Clause | None]], *clauses: Clause
+    rng: Sampler, edits: Sequence[Callable[..., Clause | None]], *clauses: Clause
 ) -> Clause | None:
     """Return what the first of ``edits`` that applies, in random order, makes of ``clauses``."""
     tried = (edit(rng, *clauses) for edit in rng.sample(edits, len(edits)))
@@ -59,10 +59,10 @@ def _put_around(clause: Clause, index: int, *new: Circumstance) -> Clause:
     return replace(clause, circumstances=(*before, *new, *after))
 
 
-# ---- what follows
+# ---- entailment
 
 
-def _lighter(rng: Teller, thing: Thing, kinds: bool = True) -> Thing | None:
+def _lighter(rng: Sampler, thing: Thing, kinds: bool = True) -> Thing | None:
     """Return a weaker description of ``thing``."""
     counted = thing.determiner in (*NUMERALS, "many")
     general = KIND.get(thing.noun, thing.noun) if kinds and thing.partner is None else thing.noun
@@ -77,7 +77,7 @@ def _lighter(rng: Teller, thing: Thing, kinds: bool = True) -> Thing | None:
     return rng.choice(options) if options else None
 
 
-def _weaken_subject(rng: Teller, clause: Clause) -> Clause | None:
+def _weaken_subject(rng: Sampler, clause: Clause) -> Clause | None:
     subject, partner = clause.subject, clause.subject.partner
     if partner is not None and rng.random() < 0.7:
         alone = replace(subject, partner=None)
@@ -86,13 +86,13 @@ def _weaken_subject(rng: Teller, clause: Clause) -> Clause | None:
     return _put(clause, "subject", _lighter(rng, subject, clause.predicate not in ADJECTIVES))
 
 
-def _weaken_object(rng: Teller, clause: Clause) -> Clause | None:
+def _weaken_object(rng: Sampler, clause: Clause) -> Clause | None:
     if clause.object is None or clause.negated:
         return None
     return _put(clause, "object", _lighter(rng, clause.object))
 
 
-def _drop_circumstance(rng: Teller, clause: Clause) -> Clause | None:
+def _drop_circumstance(rng: Sampler, clause: Clause) -> Clause | None:
     if not clause.circumstances or clause.negated:
         return None
     index = rng.randrange(len(clause.circumstances))
@@ -101,7 +101,7 @@ def _drop_circumstance(rng: Teller, clause: Clause) -> Clause | None:
     return _put_around(clause, index, *([replace(here, thing=lighter)] if lighter else []))
 
 
-def _drop_adverb(rng: Teller, clause: Clause) -> Clause | None:
+def _drop_adverb(rng: Sampler, clause: Clause) -> Clause | None:
     options = []
     if clause.time is not None:
         options += [replace(clause, time=None, time_first=False), replace(clause, time_first=True)]
@@ -115,32 +115,32 @@ def _drop_adverb(rng: Teller, clause: Clause) -> Clause | None:
 _WEAKENING = (_weaken_subject, _weaken_object, _drop_circumstance, _drop_adverb)
 
 
-def entailed(rng: Teller, premise: Clause) -> Clause | None:
+def entailed(rng: Sampler, premise: Clause) -> Clause | None:
     """Return a different clause that follows from ``premise``, or None if there is none."""
     clause = _edited(rng, _WEAKENING, premise)
     return None if clause is None else _perhaps_weakened(rng, clause, 0.5)
 
 
-def _perhaps_weakened(rng: Teller, clause: Clause, chance: float) -> Clause:
+def _perhaps_weakened(rng: Sampler, clause: Clause, chance: float) -> Clause:
     weakened = _edited(rng, _WEAKENING, clause) if rng.random() < chance else None
     return weakened or clause
 
 
-# ---- what can't be true as well
+# ---- contradiction
 
 
 def _opposites(word: str | None, fitting: Collection[str]) -> list[str]:
     return [other for other in OPPOSITES.get(word or "", ()) if other in fitting]
 
 
-def _oppose_predicate(rng: Teller, clause: Clause) -> Clause | None:
+def _oppose_predicate(rng: Sampler, clause: Clause) -> Clause | None:
     qualities = clause.predicate in ADJECTIVES
     fitting = concepts.adjectives_of(clause.subject.noun) if qualities else concepts.VERBS
     opposites = _opposites(clause.predicate, fitting)
     return replace(clause, predicate=rng.choice(opposites)) if opposites else None
 
 
-def _opposed(rng: Teller, thing: Thing) -> Thing | None:
+def _opposed(rng: Sampler, thing: Thing) -> Thing | None:
     opposites = _opposites(thing.adjective, concepts.adjectives_of(thing.noun))
     if opposites and (thing.determiner not in NUMERALS or rng.random() < 0.5):
         return replace(thing, adjective=rng.choice(opposites))
@@ -149,11 +149,11 @@ def _opposed(rng: Teller, thing: Thing) -> Thing | None:
     return None
 
 
-def _oppose_subject(rng: Teller, clause: Clause) -> Clause | None:
+def _oppose_subject(rng: Sampler, clause: Clause) -> Clause | None:
     return _put(clause, "subject", _opposed(rng, clause.subject))
 
 
-def _oppose_object(rng: Teller, clause: Clause) -> Clause | None:
+def _oppose_object(rng: Sampler, clause: Clause) -> Clause | None:
     thing = clause.object
     if thing is None:
         return None
@@ -165,7 +165,7 @@ def _oppose_object(rng: Teller, clause: Clause) -> Clause | None:
     return _put(clause, "object", made)
 
 
-def _oppose_place(rng: Teller, clause: Clause) -> Clause | None:
+def _oppose_place(rng: Sampler, clause: Clause) -> Clause | None:
     for index, here in enumerate(clause.circumstances):
         noun = here.thing.noun
         kin = _CITIES if noun in _CITIES else HYPONYMS["place"] if noun in KIND else ()
@@ -178,7 +178,7 @@ def _oppose_place(rng: Teller, clause: Clause) -> Clause | None:
 _OPPOSING = (_oppose_predicate, _oppose_subject, _oppose_object, _oppose_place)
 
 
-def contradicting(rng: Teller, premise: Clause) -> Clause:
+def contradicting(rng: Sampler, premise: Clause) -> Clause:
     """Return a clause that can't be true if ``premise`` is."""
     clause = _perhaps_weakened(rng, premise, 0.5)
     denial = replace(clause, negated=not clause.negated, intensified=False)
@@ -187,17 +187,17 @@ def contradicting(rng: Teller, premise: Clause) -> Clause:
     return _edited(rng, _OPPOSING, clause) or denial
 
 
-def denied_opposite(rng: Teller, premise: Clause) -> Clause | None:
+def denied_opposite(rng: Sampler, premise: Clause) -> Clause | None:
     """Return the denial of an opposite of ``premise``, which follows from it, or None."""
     made = None if premise.negated else _edited(rng, _OPPOSING, premise)
     return None if made is None else replace(made, negated=True, intensified=False)
 
 
-# ---- what is left open
+# ---- neutral
 
 
-def _describe(rng: Teller, thing: Thing, known: Thing) -> Thing | None:
-    """Add an adjective or a more special noun that ``known`` neither says nor excludes."""
+def _describe(rng: Sampler, thing: Thing, known: Thing) -> Thing | None:
+    """Add an adjective or a more specific noun that ``known`` neither states nor excludes."""
     if thing.noun in HYPONYMS and known.noun == thing.noun and thing.partner is None:
         return replace(thing, noun=rng.choice(HYPONYMS[thing.noun]))
     if thing.noun in concepts.NAMES or known.adjective is not None:
@@ -205,7 +205,7 @@ def _describe(rng: Teller, thing: Thing, known: Thing) -> Thing | None:
     return replace(thing, adjective=rng.choice(concepts.adjectives_of(thing.noun)))
 
 
-def _describe_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _describe_subject(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
     made = _describe(rng, clause.subject, premise.subject)
     decided = (premise.predicate, *OPPOSITES.get(premise.predicate, ()))
     if made is None or made.adjective in decided or premise.subject.partner is not None:
@@ -213,13 +213,13 @@ def _describe_subject(rng: Teller, premise: Clause, clause: Clause) -> Clause | 
     return replace(clause, subject=made)
 
 
-def _describe_object(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _describe_object(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
     if clause.object is None or premise.object is None or clause.negated:
         return None
     return _put(clause, "object", _describe(rng, clause.object, premise.object))
 
 
-def _add_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _add_circumstance(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
     present = {circumstance.adposition for circumstance in premise.circumstances}
     company = present & {"with", "for"}
     place = present - company
@@ -232,7 +232,7 @@ def _add_circumstance(rng: Teller, premise: Clause, clause: Clause) -> Clause | 
     return replace(clause, circumstances=around)
 
 
-def _add_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _add_adverb(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
     if clause.negated:
         return None
     if premise.manner is None and clause.predicate not in ADJECTIVES and rng.random() < 0.6:
@@ -244,7 +244,7 @@ def _add_adverb(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
     return None
 
 
-def _change_predicate(rng: Teller, premise: Clause, clause: Clause) -> Clause | None:
+def _change_predicate(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
     other = meanings.draw_clause(rng, subject=clause.subject)
     described = {clause.subject.adjective, premise.subject.adjective}
     decided = {premise.predicate, *OPPOSITES.get(premise.predicate, ()), *described}
@@ -259,8 +259,8 @@ _DESCRIBING = (_describe_subject, _describe_object)
 _ENRICHING = (*_DESCRIBING, _add_circumstance, _add_adverb, _change_predicate)
 
 
-def open_question(rng: Teller, premise: Clause) -> Clause | None:
-    """Return a clause of which ``premise`` doesn't say whether it is true."""
+def open_question(rng: Sampler, premise: Clause) -> Clause | None:
+    """Return a clause that ``premise`` neither entails nor contradicts."""
     return _edited(rng, _ENRICHING, premise, _perhaps_weakened(rng, premise, 0.4))
 
 
@@ -268,7 +268,7 @@ _MAKERS = {"entailment": entailed, "neutral": open_question, "contradiction": co
 LABELS = tuple(_MAKERS)
 
 
-def draw_triple(rng: Teller) -> tuple[Clause, dict[str, Clause]]:
+def draw_triple(rng: Sampler) -> tuple[Clause, dict[str, Clause]]:
     """Draw a premise and one hypothesis for each label."""
     while True:
         rng.scene = rng.choice(concepts.SCENES)

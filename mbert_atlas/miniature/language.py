@@ -1,4 +1,4 @@
-"""From a meaning to a sentence: words, their tree, and for every word the meaning it came from.
+"""Surface realisation: from a meaning to words, their tree, and the source of every word.
 
 A language is a row of ``languages.csv``: how it orders, marks and spells. In the orders below a
 letter stands for a slot:
@@ -20,74 +20,17 @@ import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.miniature import concepts
 from mbert_atlas.miniature.concepts import ADJECTIVES, INTERROGATIVES, KIND, NUMERALS, PRONOUNS
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing
+from mbert_atlas.miniature.sentences import Sentence, Token, Word
 from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
 
 TABLE = Path(__file__).with_name("languages.csv")
-
-
-@dataclass(slots=True, eq=False)
-class Word:
-    """One syntactic word under construction."""
-
-    concept: str  # what it expresses; like the sources empty for mere grammar
-    form: str
-    upos: str  # like the relation as in Universal Dependencies
-    relation: str
-    sources: tuple[str, ...] = ()
-    head: Word | None = None  # None for the root
-    # "glued" if the next word follows without a space, "fused" if both are written as one token.
-    joined: str = ""
-
-
-class Token(NamedTuple):
-    """An orthographic token: words ``start`` to ``stop - 1`` (0-based) of the sentence."""
-
-    form: str
-    start: int
-    stop: int
-    space_after: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence with its tree: all but the tokens and the text has an entry for each word."""
-
-    forms: tuple[str, ...]
-    lemmas: tuple[str, ...]
-    upos: tuple[str, ...]
-    heads: tuple[int, ...]  # counted from 1; 0 is the root
-    relations: tuple[str, ...]
-    sources: tuple[tuple[str, ...], ...]
-    tokens: tuple[Token, ...]
-    text: str
-    spaced: bool  # whether the script puts spaces between words
-
-    def aligned_units(self) -> list[tuple[str, set[str]]]:
-        """Return the units that word aligners see, each with its sources."""
-        return [
-            (unit, set(chain(*self.sources[token.start : token.stop])))
-            for token in self.tokens
-            for unit in self.units(token)
-        ]
-
-    def units(self, token: Token) -> list[str]:
-        """Return a token, or its characters where the script puts no spaces."""
-        return [token.form] if self.spaced else list(token.form)
-
-
-def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
-    """Return the true links between the units of two sentences of one meaning, sorted."""
-    ours, theirs = source.aligned_units(), target.aligned_units()
-    pairs = product(enumerate(ours), enumerate(theirs))
-    return [(i, j) for (i, (_, one)), (j, (_, other)) in pairs if one & other]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +55,7 @@ class Language:
     genders: int  # 0, 2 or 3, which articles and adjectives show
     fusion: str  # isolating (no endings), fusional (one ending) or agglutinating (several)
     classifiers: bool  # whether a word stands between number and noun
-    copula: bool  # whether "is" is said
+    copula: bool  # whether "is" is expressed
     changes: str  # its sounds, for words.changed
 
     @property
@@ -141,15 +84,15 @@ class Language:
         ``form("dog", "plural", "acc")`` is ``dog`` and one ending for ``plural+acc`` where endings
         fuse, or one for each where they are strung together.
         """
-        known, said = roots(self.genus), [mark for mark in marks if mark]
+        known, present = roots(self.genus), [mark for mark in marks if mark]
         letters = known[concept]
-        if said and self.fusion != "isolating":
-            whole = "+".join((concept, *said))
-            if "past" in said and whole not in known:  # English verbs have one past
+        if present and self.fusion != "isolating":
+            whole = "+".join((concept, *present))
+            if "past" in present and whole not in known:  # English verbs have one past
                 whole = whole.removesuffix("+3pl")
             if whole in known:
                 return self.spell(known[whole])
-            for part in ["+".join(said)] if self.fusion == "fusional" else said:
+            for part in ["+".join(present)] if self.fusion == "fusional" else present:
                 added = ending(self.genus, part)
                 letters = letters.removesuffix(added[:1] if letters[-1] in "aeiou" else "") + added
         return self.spell(letters)
@@ -164,7 +107,7 @@ class Language:
         return _capitalised(form) if concept in concepts.NAMES else form
 
     def gender(self, noun: str) -> str:
-        """Return the grammatical gender: of persons their own, else the genus's, by its root."""
+        """Return the grammatical gender: natural for persons, else by the root of the genus."""
         if not self.genders:
             return ""
         if noun in PRONOUNS or noun in INTERROGATIVES:
@@ -243,8 +186,10 @@ class Language:
             if not self.genders:
                 marks = ("plural" if thing.plural and self.fusion == "fusional" else "",)
             return {"X": [self.word(concept, "DET", "det", source, head, *marks)]}
-        said = {"word": ("definite", "indefinite"), "prefix": ("definite",)}.get(self.article, ())
-        if concept not in said or (concept == "indefinite" and thing.plural):
+        articles = {"word": ("definite", "indefinite"), "prefix": ("definite",)}
+        if concept not in articles.get(self.article, ()) or (
+            concept == "indefinite" and thing.plural
+        ):
             return {}
         word = self.word(concept, "DET", "det", source, head, *marks)
         word.joined = "fused" if self.article == "prefix" else ""
@@ -323,12 +268,12 @@ class Language:
     def sentence(
         self, meaning: Meaning, foreign: Callable[[str], str | None] | None = None
     ) -> Sentence:
-        """Say ``meaning``, or ask it if its first clause asks for something.
+        """Realise ``meaning``: a statement, or a question if its first clause asks for something.
 
         Args:
-            meaning: what to say. The question word stays where the answer would stand.
-            foreign: says for the concept of a noun, verb or adjective in which foreign word it is
-                put, or None for the language's own.
+            meaning: its meaning. The question word is where the answer would be.
+            foreign: returns the foreign word for the concept of a noun, verb or adjective, or None
+                for a word of the language.
         """
         full_stop, comma, question_mark = tuple(PUNCTUATION.get(self.script, ".,?"))
         order, first = self.clause_order, meaning.first
@@ -352,7 +297,7 @@ class Language:
         return self.finished(words)
 
     def title(self, thing: Thing) -> str:
-        """Return the text of a noun phrase on its own, capitalised."""
+        """Return the text of a noun phrase alone, capitalised."""
         return self.finished(self.phrase(thing, "", "root", None)[0]).text
 
     def heading(self, noun: str) -> str:
@@ -404,9 +349,9 @@ def miniature_language(code: str) -> Language:
     """Return a language of the miniature.
 
     Raises:
-        DataError: if the miniature does not speak it.
+        DataError: if there is no row of it.
     """
     if code in MINIATURE_LANGUAGES:
         return MINIATURE_LANGUAGES[code]
-    mend = f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}"
-    raise DataError("the miniature", f"language {code}", "there is no row of it", mend)
+    fix = f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}"
+    raise DataError("the miniature", f"language {code}", "there is no row of it", fix)

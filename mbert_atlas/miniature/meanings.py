@@ -1,4 +1,4 @@
-"""Meanings: small trees of concepts, drawn at random, that no language has put in order yet."""
+"""Meanings: small trees of concepts, drawn at random, independent of any language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, VERBS, Teller, adjectives_of
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, VERBS, Sampler, adjectives_of
 
 Asked = Literal["subject", "object", "place"]
 
@@ -52,7 +52,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one sentence says: a clause, or two joined by ``and``, ``but`` or ``because``."""
+    """The meaning of a sentence: a clause, or two joined by ``and``, ``but`` or ``because``."""
 
     first: Clause
     connective: str | None = None
@@ -80,13 +80,13 @@ _LIKE = {"he": "man", "she": "woman", "they": "man", "person": "man", "animal": 
 _DESCRIBED = [noun for noun in (*KIND, *concepts.LOCATIONS) if KIND.get(noun) != "plant"]
 
 
-def draw_thing(rng: Teller, nouns: Sequence[str], *company: str, counted: bool = False) -> Thing:
+def draw_thing(rng: Sampler, nouns: Sequence[str], *company: str, counted: bool = False) -> Thing:
     """Draw a thing that is one of ``nouns``.
 
     Args:
         rng: source of randomness.
         nouns: common nouns and names to choose from.
-        company: words beside which it stands.
+        company: words in its context.
         counted: whether it may be a number of things (subjects and objects only, so that no
             language needs oblique cases of numerals).
     """
@@ -107,20 +107,20 @@ def draw_thing(rng: Teller, nouns: Sequence[str], *company: str, counted: bool =
     return Thing(noun, determiner, plural, adjective, very, owner)
 
 
-def draw_owner(rng: Teller) -> Thing:
+def draw_owner(rng: Sampler) -> Thing:
     """Draw a person to whom something belongs."""
     noun = rng.pick(_PERSONS)
     return Thing(noun) if noun in NAMES else Thing(noun, "definite", rng.random() < 0.15)
 
 
-def draw_place(rng: Teller, predicate: str) -> Circumstance:
+def draw_place(rng: Sampler, predicate: str) -> Circumstance:
     """Draw where ``predicate`` holds, or from or to where it goes."""
     moves = predicate in concepts.MOTION
     way = rng.choice(("in", "near", "to", "from") if moves else ("in", "in", "near"))
     return Circumstance(way, draw_thing(rng, _PLACES, predicate))
 
 
-def draw_company(rng: Teller, predicate: str) -> Circumstance:
+def draw_company(rng: Sampler, predicate: str) -> Circumstance:
     """Draw with whom, or for whom, ``predicate`` is done."""
     if predicate in concepts.BENEFICIAL and rng.random() < 0.5:
         patrons = (*_PERSONS, *concepts.ORGANISATIONS)
@@ -128,7 +128,7 @@ def draw_company(rng: Teller, predicate: str) -> Circumstance:
     return Circumstance("with", draw_thing(rng, _COMPANIONS, predicate))
 
 
-def draw_subject(rng: Teller, nouns: Sequence[str], *company: str) -> Thing:
+def draw_subject(rng: Sampler, nouns: Sequence[str], *company: str) -> Thing:
     """Draw a subject: a thing, or now and then two."""
     subject = draw_thing(rng, nouns, *company, counted=True)
     if subject.determiner != "definite" or subject.owner is not None or rng.random() >= 0.15:
@@ -138,7 +138,7 @@ def draw_subject(rng: Teller, nouns: Sequence[str], *company: str) -> Thing:
     return replace(subject, partner=Thing(partner, "definite", rng.random() < 0.2))
 
 
-def draw_clause(rng: Teller, topic: str | None = None, subject: Thing | None = None) -> Clause:
+def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = None) -> Clause:
     """Draw a clause.
 
     Args:
@@ -161,8 +161,8 @@ def draw_clause(rng: Teller, topic: str | None = None, subject: Thing | None = N
         return _draw_action(rng, subject, rng.pick(verbs, noun))
     if subject.noun in KIND and subject.partner is None and chance < 0.06:
         return Clause(subject, KIND[noun])
-    said = subject.adjective or ""
-    ruled_out = (said, *concepts.OPPOSITES.get(said, ()))
+    adjective = subject.adjective or ""
+    ruled_out = (adjective, *concepts.OPPOSITES.get(adjective, ()))
     past, time, time_first = _draw_time(rng)
     negated = rng.random() < _DENIED
     predicate = rng.pick([one for one in adjectives_of(noun) if one not in ruled_out], noun)
@@ -172,7 +172,7 @@ def draw_clause(rng: Teller, topic: str | None = None, subject: Thing | None = N
     return replace(clause, intensified=not negated and rng.random() < 0.2)
 
 
-def _draw_time(rng: Teller) -> tuple[bool, str | None, bool]:
+def _draw_time(rng: Sampler) -> tuple[bool, str | None, bool]:
     """Draw whether it is over, an adverb that goes with it, and whether that comes first."""
     time = rng.choice(concepts.TIMES) if rng.random() < 0.35 else None
     past = rng.random() < 0.35
@@ -182,7 +182,7 @@ def _draw_time(rng: Teller) -> tuple[bool, str | None, bool]:
 
 
 def _draw_action(
-    rng: Teller,
+    rng: Sampler,
     subject: Thing,
     predicate: str,
     object_: Thing | None = None,
@@ -204,7 +204,7 @@ def _draw_action(
     return replace(action, time_first=time_first)
 
 
-def _draw_around(rng: Teller, topic: str) -> Clause:
+def _draw_around(rng: Sampler, topic: str) -> Clause:
     """Draw what someone else does to ``topic`` or there."""
     verbs = _VERBS_BY_OBJECT.get(topic, ())
     if topic in _PLACES and (not verbs or rng.random() < 0.6):
@@ -225,8 +225,8 @@ def pronoun_for(thing: Thing) -> str:
     return "she" if thing.noun in concepts.FEMININE else "he"
 
 
-def draw_meaning(rng: Teller, topic: str | None = None) -> Meaning:
-    """Draw what a sentence says; see :func:`draw_clause` for ``topic``."""
+def draw_meaning(rng: Sampler, topic: str | None = None) -> Meaning:
+    """Draw the meaning of a sentence; see :func:`draw_clause` for ``topic``."""
     first = draw_clause(rng, topic)
     if rng.random() >= 0.25 or first.predicate in HYPONYMS:
         return Meaning(first)

@@ -1,8 +1,8 @@
 """Short passages and questions about them that a span of the passage answers.
 
 A passage is a few clauses with different verbs, so that the verb of a question points at one of
-them; the answer is what that clause says as its subject, object or place, found by the sources of
-its words. An answer's words stand once in the passage, in every language that was asked for.
+them; the answer is the subject, object or place of that clause, found by the sources of its words.
+The words of an answer occur once in the passage, in every language that is requested.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from mbert_atlas.miniature.concepts import ANIMATE, HYPONYMS, NUMERALS, SCENES, VERBS, Teller
+from mbert_atlas.miniature.concepts import ANIMATE, HYPONYMS, NUMERALS, SCENES, VERBS, Sampler
 from mbert_atlas.miniature.entities import draw_institution, draw_location, draw_person
-from mbert_atlas.miniature.language import Language, Sentence
+from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.meanings import Asked, Circumstance, Clause, Meaning, Thing, draw_clause
+from mbert_atlas.miniature.sentences import Sentence
 
 
 class Answer(NamedTuple):
@@ -32,7 +33,7 @@ class Question(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """What a passage says, and questions about it."""
+    """The content of a passage, and questions about it."""
 
     clauses: Sequence[Clause]
     questions: Sequence[Question]
@@ -47,15 +48,15 @@ class Reading(NamedTuple):
     phrases: Sequence[Answer]  # the same with articles and the like
 
     def holds_once(self, answer: Answer) -> bool:
-        """Say whether an answer stands once in the passage."""
+        """Return whether an answer occurs once in the passage."""
         start = self.text.find(answer.text)
         return start == answer.start and self.text.find(answer.text, start + 1) < 0
 
 
-def draw_passage(rng: Teller, languages: Sequence[Language], most: int) -> Passage:
+def draw_passage(rng: Sampler, languages: Sequence[Language], most: int) -> Passage:
     """Draw a passage with up to ``most`` questions (one at least).
 
-    Every answer stands once in the passage in each of ``languages``.
+    Every answer occurs once in the passage in each of ``languages``.
     """
     while True:
         rng.scene = rng.choice(SCENES)
@@ -68,21 +69,21 @@ def draw_passage(rng: Teller, languages: Sequence[Language], most: int) -> Passa
             for asked in _answering_paths(clause)
         ]
         rng.shuffle(possible)
-        told = [read_passage(language, Passage(clauses, possible)) for language in languages]
+        readings = [read_passage(language, Passage(clauses, possible)) for language in languages]
         chosen = [
             question
             for index, question in enumerate(possible)
-            if all(reading.holds_once(reading.answers[index]) for reading in told)
+            if all(reading.holds_once(reading.answers[index]) for reading in readings)
         ]
         if chosen:
             return Passage(clauses, chosen[:most])
 
 
-def _draw_fact(rng: Teller, said: set[str]) -> Clause:
-    """Draw an affirmative clause with a verb that was not said yet and, mostly, a place."""
+def _draw_fact(rng: Sampler, used: set[str]) -> Clause:
+    """Draw an affirmative clause with a verb that is not used yet and, mostly, a place."""
     while True:
         clause = draw_clause(rng)
-        if clause.predicate not in VERBS or clause.predicate in said:
+        if clause.predicate not in VERBS or clause.predicate in used:
             continue
         subject, thing, places = clause.subject, clause.object, clause.circumstances
         if subject.noun in HYPONYMS["person"] and subject.partner is None and rng.random() < 0.3:
@@ -96,8 +97,8 @@ def _draw_fact(rng: Teller, said: set[str]) -> Clause:
             noun for one in (subject, thing, *(p.thing for p in places)) for noun in _nouns(one)
         ]
         if len(set(nouns)) == len(nouns):  # nobody visits or accompanies themselves
-            told = replace(clause, subject=subject, object=thing, circumstances=places)
-            return replace(told, negated=False)
+            fact = replace(clause, subject=subject, object=thing, circumstances=places)
+            return replace(fact, negated=False)
 
 
 def _nouns(thing: Thing | None) -> list[str]:
@@ -120,7 +121,7 @@ def _answering_paths(clause: Clause) -> dict[Asked, str]:
 
 
 def read_passage(language: Language, passage: Passage) -> Reading:
-    """Tell a passage and ask its questions in a language."""
+    """Return a passage and its questions in a language."""
     separator = " " * language.spaced
     sentences = [language.sentence(Meaning(clause)) for clause in passage.clauses]
     reading = Reading(separator.join(sentence.text for sentence in sentences), [], [], [])
@@ -171,5 +172,5 @@ def _as_question(clause: Clause, asked: Asked) -> Clause:
 
 
 def _known(thing: Thing) -> Thing:
-    """Speak of a thing as one that was mentioned before."""
+    """Return a thing as one that was mentioned before."""
     return replace(thing, determiner="definite") if thing.determiner == "indefinite" else thing

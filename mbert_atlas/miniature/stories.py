@@ -1,8 +1,8 @@
-"""What a paragraph says: stories about a topic, in one scene, and foreign words in its telling.
+"""The content of paragraphs: stories about a topic, in one scene, and code-switching.
 
-A story states something and says it again in weaker words, denies the opposite, or adds to it. A
-tenth of all sentences is held out: test sets are made of these, running texts and training sets of
-the others.
+A story states something and repeats it in weaker words, denies the opposite, or adds to it. A tenth
+of all sentences is held out: test sets consist of these, running texts and training sets of the
+others.
 """
 
 from __future__ import annotations
@@ -10,56 +10,56 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from mbert_atlas.miniature.concepts import KIND, SCENES, Teller
+from mbert_atlas.miniature.concepts import KIND, SCENES, Sampler
 from mbert_atlas.miniature.inference import denied_opposite, entailed, open_question
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES, Language
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning
 from mbert_atlas.randomness import derive_seed
 
-_TURNS = (entailed, denied_opposite, open_question)
-_TURNED = 0.6
-"""Share of statements that something follows."""
+_FOLLOWING = (entailed, denied_opposite, open_question)
+_FOLLOWED = 0.6
+"""Fraction of statements that something follows."""
 _ABOUT_TOPIC = 0.5
 
 
 def draw_paragraph(
-    rng: Teller, topic: str | None, sentences: int, opening: bool = False
+    rng: Sampler, topic: str | None, sentences: int, opening: bool = False
 ) -> list[Meaning]:
-    """Draw what a paragraph says.
+    """Draw the content of a paragraph.
 
     Args:
         rng: source of randomness; its scene stays.
         topic: noun or name that it is about, if any.
-        sentences: how many statements it makes at least.
-        opening: whether it begins with what the topic is.
+        sentences: least number of statements.
+        opening: whether it begins with a definition of the topic.
     """
-    told: list[Meaning] = []
+    meanings: list[Meaning] = []
 
-    def tell(meaning: Meaning) -> None:
+    def add(meaning: Meaning) -> None:
         if not is_held_out(meaning):
-            told.append(meaning)
+            meanings.append(meaning)
 
     if opening and topic in KIND:
         subject = Thing(topic, rng.choice(("definite", "indefinite")))
-        tell(Meaning(Clause(subject, KIND[topic])))
-    while len(told) < sentences:
+        add(Meaning(Clause(subject, KIND[topic])))
+    while len(meanings) < sentences:
         meaning = draw_meaning(rng, topic if rng.random() < _ABOUT_TOPIC else None)
-        tell(meaning)
-        if meaning.second is None and rng.random() < _TURNED:
-            turned = rng.choice(_TURNS)(rng, meaning.first)
-            if turned is not None:
-                tell(Meaning(turned))
-    return told
+        add(meaning)
+        if meaning.second is None and rng.random() < _FOLLOWED:
+            following = rng.choice(_FOLLOWING)(rng, meaning.first)
+            if following is not None:
+                add(Meaning(following))
+    return meanings
 
 
 def is_held_out(meaning: Meaning) -> bool:
-    """Say whether a sentence is for test sets; its English decides."""
+    """Return whether a sentence is for test sets; its English decides."""
     text = MINIATURE_LANGUAGES["en"].sentence(meaning).text
     return derive_seed(0, "held out", text) % 10 == 0
 
 
-def draw_story(rng: Teller) -> list[Meaning]:
-    """Draw a short paragraph of its own, in a scene of its own."""
+def draw_story(rng: Sampler) -> list[Meaning]:
+    """Draw a short paragraph in a random scene."""
     rng.scene = rng.choice(SCENES)
     return draw_paragraph(rng, None, rng.randint(1, 3))
 
@@ -67,13 +67,13 @@ def draw_story(rng: Teller) -> list[Meaning]:
 def foreign_words(
     rng: Random, language: Language, languages: Sequence[Language], rate: float
 ) -> Callable[[str], str | None]:
-    """Return what puts a concept into a foreign word now and then.
+    """Return what code-switches: it returns a foreign word for some concepts.
 
     Args:
         rng: source of randomness.
-        language: the language told in.
-        languages: all of the world, English first; of foreign words two thirds are English.
-        rate: share of nouns, verbs and adjectives.
+        language: the language of the text.
+        languages: languages of the foreign words, English first: two thirds are English.
+        rate: fraction of nouns, verbs and adjectives.
     """
     others = [other for other in languages if other is not language]
 

@@ -1,8 +1,8 @@
-"""Words of the little world: drawn once for a genus, changed by its languages, spelled in a script.
+"""Words of the synthetic languages: a root per genus, sound changes per language, a script.
 
-The root of a concept in a genus is a string over twenty Latin letters, the same for ever; the
-sounds of a language (``e>a o>u``) change it, so that relatives have cognates; a script spells it.
-The Germanic roots are the names of the concepts, so that the English of the little world can be
+The root of a concept in a genus is a fixed random string over twenty Latin letters; the sound
+changes of a language (``e>a o>u``) apply to it, so that related languages have cognates; a script
+spells it. The Germanic roots are the names of the concepts, so that the synthetic English can be
 read.
 """
 

@@ -82,6 +82,8 @@ def speed_class(job: JobInputs, volumes: Volumes) -> str:
         return f"{job.rule}.{volumes.config.static_vectors[job.wildcards['static']].method}"
     if job.rule.startswith(("read_corpus", "derive_dataset")):
         return f"{job.rule}.{volumes.config.datasets[job.wildcards['dataset']].corpus}"
+    if job.rule == "measure_large":
+        return volumes.plan.measurements[job.wildcards["measurement"]].resources
     return job.rule.removesuffix("_draw")  # draws of a search train as other runs do
 
 

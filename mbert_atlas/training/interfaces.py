@@ -1,4 +1,4 @@
-"""What the training loop asks of data and of losses, and what it tells."""
+"""What the training loop requires of data and losses, and its log."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Objective(Protocol):
     """A loss over micro-batches; the sum over the micro-batches of a step is the step's loss."""
 
     def weight(self, batch: Batch) -> float:
-        """Return what this micro-batch adds to the step's normaliser (examples, labelled words)."""
+        """Return the micro-batch's part of the step's normaliser (examples, labelled words)."""
         ...
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
-        """Return this micro-batch's share of the step's loss, a scalar with gradient.
+        """Return this micro-batch's part of the step's loss, a scalar with gradient.
 
         Args:
             model: the network in training mode.
@@ -57,18 +57,18 @@ class Objective(Protocol):
 
 @dataclass
 class TrainingLog:
-    """What happened in a training run, over all the processes that worked on it.
+    """What happened in a training run, over all processes and resumptions.
 
     Attributes:
         epoch_losses: mean loss of the steps of each finished epoch.
         steps: optimiser steps taken.
-        examples: examples seen, those of losses beside the objective left out.
-        tokens: tokens seen in them, padding left out.
+        examples: examples seen, without those of methods.
+        tokens: tokens seen in them, without padding.
         seconds: time in the loop.
-        resumptions: how often a saved state was continued.
-        scores: where an epoch is selected: the score by epoch, the first before training.
-        epoch: the epoch that was selected, from 1, or 0 for the model before training; none where
-            the last one is kept.
+        resumptions: how often a saved state was resumed.
+        scores: if an epoch is selected: the score by epoch, the first before training.
+        epoch: the epoch that was selected, from 1, or 0 for the model before training; none if the
+            last one is kept.
     """
 
     epoch_losses: list[float] = field(default_factory=list)

@@ -11,6 +11,9 @@ import torch
 from mbert_atlas.training.interfaces import Backward, TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 
+Values = Mapping[str, Any]
+Inputs = Mapping[str, Path]
+
 
 class Method:
     """What a run does besides learning its task; each hook does nothing unless it is overridden.
@@ -28,12 +31,7 @@ class Method:
     state: Any = None
 
     @classmethod
-    def of_run(
-        cls,
-        options: Mapping[str, Any],
-        specification: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-    ) -> Method:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Method:
         """Return the method of a run.
 
         Args:

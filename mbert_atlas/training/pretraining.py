@@ -1,4 +1,4 @@
-"""Masked-language-model pretraining of BERT and XLM-R, from scratch or from what is there."""
+"""Masked-language-model pretraining of BERT and XLM-R, from scratch or continued."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from transformers import (
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
+from mbert_atlas.encoding.parallel import inner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
@@ -51,13 +52,13 @@ def pretrain(
             tokenizer.
         output_dir: the encoder folder.
         seed: the run's seed.
-        state_dir: folder of the resumable state, removed by whoever has accepted the result.
+        state_dir: folder of the resumable state; the caller removes it once the result is accepted.
         start: what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote with this
-            tokenizer, as the word embeddings to begin with; pieces that are not in it keep theirs.
+            tokenizer, as initial word embeddings; subwords that are not in it keep theirs.
 
     Raises:
         DataError: if the store or the start was made with another tokenizer, its rows are too long,
-            or the start has vectors of another length than the encoder's.
+            or the start's vectors have another length than the encoder's.
     """
     tokenizer = load_tokenizer(tokenizer_dir)
     encoded = _open_store(store, tokenizer_dir, spec.positions)
@@ -86,16 +87,16 @@ def make_encoder(
     state: str,
     start: str | None,
 ) -> None:
-    """Pretrain an encoder as the config says, from scratch or from a changed one.
+    """Pretrain an encoder of the config, from scratch or from a changed one.
 
     Args:
         scratch: ``encoders.<name>.scratch`` of the config, or none.
         changed: ``encoders.<name>.changed`` of the config, or none.
-        tokenizer: folder of the tokenizer, or of the encoder to begin with.
+        tokenizer: folder of the tokenizer, or of the encoder to start from.
         tokens: the token store.
         output: the encoder folder to write.
-        state: folder of the resumable state, which stays.
-        start: word embeddings to begin with, see :func:`pretrain`.
+        state: folder of the resumable state, which is kept.
+        start: initial word embeddings, see :func:`pretrain`.
     """
     where: Any = (tokenizer, tokens, output)
     if scratch:
@@ -124,7 +125,7 @@ def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
         return BertForPreTraining(BertConfig(**sizes, max_position_embeddings=spec.positions))
     config = XLMRobertaConfig(
         **sizes,
-        # RoBERTa counts positions from behind the id of the padding.
+        # RoBERTa counts positions from after the id of the padding.
         max_position_embeddings=spec.positions + tokenizer.pad_token_id + 1,
         type_vocab_size=1,
         layer_norm_eps=1e-5,
@@ -135,8 +136,8 @@ def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
 
 
 def positions_of(config: Any) -> int:
-    """Return how many pieces an encoder can take."""
-    # RoBERTa counts positions from behind the id of the padding.
+    """Return the number of positions of an encoder."""
+    # RoBERTa counts positions from after the id of the padding.
     offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
     return int(config.max_position_embeddings) - offset
 
@@ -155,10 +156,10 @@ def continue_pretraining(
     seed: int,
     state_dir: Path | None = None,
 ) -> TrainingLog:
-    """Train an encoder that is there further as a masked language model (Wang et al. 2020).
+    """Continue to train an encoder as a masked language model (Wang et al. 2020).
 
-    The model's size, dropout and pooler are those of the folder, and so is its language-model
-    head; where it has none, one is drawn from the seed (its output embeddings are the input's).
+    The model's size, dropout and pooler are those of the folder, and so is its language-model head;
+    if it has none, one is initialised by the seed (its output embeddings are the input's).
 
     Args:
         spec: hyperparameters.
@@ -167,7 +168,7 @@ def continue_pretraining(
         store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with its tokenizer.
         output_dir: the encoder folder to write, with the head.
         seed: the run's seed.
-        state_dir: folder of the resumable state, removed by whoever has accepted the result.
+        state_dir: folder of the resumable state; the caller removes it once the result is accepted.
 
     Raises:
         DataError: if the folder is not a BERT's, the store was encoded by another tokenizer or its
@@ -183,49 +184,50 @@ def continue_pretraining(
 
 
 def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | str) -> None:
-    """Put the vectors of a start into the word embeddings."""
+    """Copy initial vectors into the word embeddings."""
     stored = load_arrays(start)
     vectors = stored.dense("vectors")
     is_other = stored.meta["tokenizer"] != tokenizer_digest(tokenizer_dir)
     if is_other or vectors.shape[1] != weight.shape[1]:
-        problem = f"not {weight.shape[1]} numbers a vector, or not made with {tokenizer_dir}"
-        raise DataError(start, "", problem, "delete the folder and remake it")
+        problem = f"vectors are not of length {weight.shape[1]} or not of {tokenizer_dir}"
+        raise DataError(start, "", problem, "delete the folder and start again")
     pieces = torch.from_numpy(stored.dense("pieces").astype(np.int64))
     with torch.no_grad():
         weight[pieces] = torch.from_numpy(np.array(vectors))
 
 
 def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float32]:
-    """Return the log of each piece's share of the pieces that can be predicted.
+    """Return the log of each subword's relative frequency among those that can be predicted.
 
     Args:
-        rows: token ids, each row with a special piece at both ends, which is never predicted.
-        vocabulary_size: pieces in all.
+        rows: token ids, each row with a special token at both ends, which is never predicted.
+        vocabulary_size: number of subwords.
 
     Returns:
         Float32, shape ``(vocabulary_size,)``; natural logarithms.
     """
-    # log((count + 1) / (all counts + pieces)), as no piece is impossible: counts of 0, 2 and 5 give
-    # shares of 1/10, 3/10 and 6/10.
-    inside = np.ones(len(rows.values), dtype=bool)
-    inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
-    counts = np.bincount(rows.values[inside], minlength=vocabulary_size) + 1
-    shares: npt.NDArray[np.float32] = np.log(counts / counts.sum()).astype(np.float32)
-    return shares
+    # log((count + 1) / (all counts + subwords)), as none is impossible: counts of 0, 2 and 5 give
+    # 1/10, 3/10 and 6/10.
+    counts = np.bincount(inner(rows).values, minlength=vocabulary_size) + 1
+    logs: npt.NDArray[np.float32] = np.log(counts / counts.sum()).astype(np.float32)
+    return logs
 
 
 def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:
     encoded = load_arrays(store)
     if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
         raise DataError(
-            store, "tokenizer", f"the texts were not encoded by {tokenizer_dir}", "encode them anew"
+            store,
+            "tokenizer",
+            f"the texts were not encoded by {tokenizer_dir}",
+            "encode them again",
         )
     if encoded.meta["max_length"] > positions:
         raise DataError(
             store,
             "max_length",
-            f"rows of {encoded.meta['max_length']} pieces exceed the {positions} positions",
-            "encode the texts anew or raise positions",
+            f"rows of {encoded.meta['max_length']} tokens exceed the {positions} positions",
+            "encode the texts again or raise positions",
         )
     return encoded
 
@@ -259,23 +261,23 @@ def _train(
 
 
 class MaskedExamples:
-    """Rows of a token store, with the number of pieces to predict in each.
+    """Rows of a token store, with the number of masked tokens of each.
 
-    As in BERT's own data preparation, a row of n pieces (specials left out) has
-    ``max(1, round(masking_probability * n))`` predicted ones; which, the objective draws.
+    As in BERT's data preparation, a row of n tokens (special ones left out) has
+    ``max(1, round(masking_probability * n))`` predicted ones; the objective samples which.
     """
 
     def __init__(self, store: TokenStore, masking_probability: float, pad_id: int) -> None:
         self.rows, self.pad_id = store.ragged("input_ids"), pad_id
         self.lengths = self.rows.lengths
-        share = np.rint(masking_probability * (self.lengths - 2))
-        self.predicted = np.maximum(1, share).astype(np.int64)
+        count = np.rint(masking_probability * (self.lengths - 2))
+        self.predicted = np.maximum(1, count).astype(np.int64)
 
     def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
-        """Return the padded rows and a slot for each piece to predict.
+        """Return the padded rows and a slot for each token to predict.
 
         ``input_ids`` (int64) and ``attention_mask`` (bool) are (b, l), ``lengths`` (b,); slot k
-        takes the piece of row ``slot_row[k]`` that comes ``slot_rank[k]``-th in a random order.
+        takes the token of row ``slot_row[k]`` that is ``slot_rank[k]``-th in a random order.
         """
         lengths, counts = self.lengths[indices], self.predicted[indices]
         input_ids = self.rows.padded(indices, self.pad_id)
@@ -291,21 +293,21 @@ class MaskedExamples:
 
 
 class MaskedLanguageModel:
-    """Cross-entropy at the masked pieces (Devlin et al. 2019, section 3.1).
+    """Cross-entropy at the masked tokens (Devlin et al. 2019, section 3.1).
 
-    Of the predicted pieces 80% become ``[MASK]``, 10% a random piece and 10% stay. The draws use
-    torch's generator, which the loop seeds by run and step.
+    Of the predicted tokens 80% become ``[MASK]``, 10% a random token and 10% are unchanged. Torch's
+    generator, which the loop seeds by run and step, decides.
     """
 
     def __init__(self, mask_id: int, vocabulary_size: int) -> None:
         self.mask_id, self.vocabulary_size = mask_id, vocabulary_size
 
     def weight(self, batch: Batch) -> float:
-        """Return the number of predicted pieces."""
+        """Return the number of predicted tokens."""
         return float(len(batch["slot_row"]))
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
-        """Return the summed cross-entropy over ``step_weight``; logits at predicted pieces only."""
+        """Return the summed cross-entropy over ``step_weight``; logits at predicted tokens only."""
         positions, inputs = self.mask(batch)
         states = model.base_model(inputs, attention_mask=batch["attention_mask"])
         logits = head_of(model)(states.last_hidden_state.flatten(0, 1)[positions])
@@ -313,12 +315,12 @@ class MaskedLanguageModel:
         return functional.cross_entropy(logits, targets, reduction="sum") / step_weight
 
     def mask(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Draw the predicted positions, as numbers into the flat batch (m,), and the inputs."""
+        """Sample the predicted positions, as numbers into the flat batch (m,), and the inputs."""
         input_ids = batch["input_ids"]
         width, device = input_ids.shape[1], input_ids.device
         columns = torch.arange(width, device=device)
         maskable = (columns > 0) & (columns < batch["lengths"][:, None] - 1)
-        # The pieces in random order, those that may be masked first; a row's slots take the first.
+        # The tokens in random order, those that may be masked first; a row's slots take the first.
         chances = torch.rand(input_ids.shape, device=device).masked_fill(~maskable, -1.0)
         order = chances.argsort(dim=1, descending=True)
         rows = batch["slot_row"]

@@ -1,8 +1,8 @@
-"""One job on several GPUs of a node: a process for each, which accelerate finds by environment.
+"""One job on several GPUs of a node: a process for each, configured by environment variables.
 
     in_processes(4, function, name="value")
 
-The function of a module is called in every process, with values that JSON can say.
+A function of a module is called in every process, with JSON values.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ import torch
 from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 
 _PATIENCE = 60.0
-"""Seconds that the others get to end once one process has failed."""
+"""Seconds until the other processes are killed once one has failed."""
 
 
 def in_processes(
     gpus: int, function: Callable[..., None], *, on_cpu: bool = False, **arguments: Any
 ) -> None:
-    """Call a function in as many processes as there are GPUs for, or in this one.
+    """Call a function in a process per GPU, or in this one.
 
     SIGTERM and SIGINT are passed on to all of them.
 
     Args:
-        gpus: how many were asked for; those that are not there are not counted.
-        function: one that a module has by its name.
-        on_cpu: count processes, whatever GPUs there are.
+        gpus: number of requested GPUs; those that do not exist are not counted.
+        function: a function of a module.
+        on_cpu: start as many processes, whatever GPUs exist.
         arguments: of the function.
 
     Raises:
         AtlasError: the first that a process raised.
-        TransientError: if one ended otherwise; StoppedError, if that was by such a signal.
+        TransientError: if one ended otherwise; StoppedError, if by such a signal.
     """
     count = gpus if on_cpu else min(gpus, torch.cuda.device_count())
     if count <= 1:
         function(**arguments)
         return
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     name = f"{function.__module__}:{function.__qualname__}"
     command = [sys.executable, "-m", __name__, name, json.dumps(arguments)]
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
@@ -62,16 +62,16 @@ def in_processes(
         subprocess.Popen(
             command,
             env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdin=subprocess.PIPE,  # its end tells that this process is gone
+            stdin=subprocess.PIPE,  # closes when this process is killed
             stderr=subprocess.PIPE,
             text=True,
         )
         for rank in range(count)
     ]
-    said: list[list[str]] = [[] for _ in running]
+    errors: list[list[str]] = [[] for _ in running]
     listeners = [
         threading.Thread(target=_listen, args=(process, lines))
-        for process, lines in zip(running, said, strict=True)
+        for process, lines in zip(running, errors, strict=True)
     ]
     with _passing_on_termination(running) as passed_on:
         for listener in listeners:
@@ -81,7 +81,7 @@ def in_processes(
             listener.join()
     failed = [rank for rank, process in enumerate(running) if process.returncode]
     if failed:
-        for line in (line for rank in failed for line in said[rank]):
+        for line in (line for rank in failed for line in errors[rank]):
             kind, _, sentence = line.partition(": ")
             if kind in _KINDS:
                 raise _KINDS[kind](sentence.strip())
@@ -93,19 +93,19 @@ _KINDS = {kind.__name__: kind for kind in (AtlasError, TransientError, StoppedEr
 
 def _end(running: list[subprocess.Popen[str]], rank: int) -> str:
     code = running[rank].returncode
-    how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
-    return f"process {rank} of {len(running)} {how}; look above for its reason, and start again."
+    how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
+    return f"process {rank} of {len(running)} {how}; see the log above, and start again."
 
 
 def _listen(process: subprocess.Popen[str], lines: list[str]) -> None:
-    """Pass on what a process says, and keep it."""
+    """Forward the standard error of a process, and keep it."""
     for line in process.stderr or ():
         sys.stderr.write(line)
         lines.append(line)
 
 
 def _wait(running: list[subprocess.Popen[str]]) -> None:
-    """Wait for all; once one has failed, the others cannot go on and are ended in the end."""
+    """Wait for all; once one has failed, the others cannot continue and are killed in the end."""
     deadline = None
     while any(process.poll() is None for process in running):
         if deadline is None and any(process.poll() for process in running):
@@ -138,7 +138,7 @@ def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[li
 
 
 def _end_with_parent() -> None:
-    os.read(0, 1)  # a parent that was killed closes the pipe
+    os.read(0, 1)  # returns when the parent was killed
     os._exit(1)
 
 

@@ -31,10 +31,10 @@ class WordPairs:
     Attributes:
         sentence: sentence of the pair.
         source_word: English word, counted from 0 in its sentence.
-        source_start: first piece of the English word in ``source_ids`` of the sentence.
-        source_end: one past its last piece.
-        target_start: first piece of the target word in ``target_ids``.
-        target_end: one past its last piece.
+        source_start: first subword of the English word in ``source_ids`` of the sentence.
+        source_end: one past its last subword.
+        target_start: first subword of the target word in ``target_ids``.
+        target_end: one past its last subword.
     """
 
     sentence: IntArray
@@ -56,7 +56,7 @@ class WordPairs:
 def open_pairs(path: Path | str) -> tuple[TokenStore, WordPairs]:
     """Open a bitext's token store and list its word pairs.
 
-    Pairs with a word that has no piece (cut off with the end of its sentence) are left out.
+    Pairs with a word that has no subword (cut off with the end of its sentence) are left out.
 
     Args:
         path: folder written by :func:`mbert_atlas.alignment.pairs.encode_word_pairs`.
@@ -68,20 +68,20 @@ def open_pairs(path: Path | str) -> tuple[TokenStore, WordPairs]:
         DataError: if arrays are missing or disagree, or if no pair is left.
     """
     store = load_arrays(path)
-    mend = "make the folder again from the word pairs"
+    fix = "encode the word pairs again"
     absent = [name for name in _ARRAYS if name not in store.arrays]
     if absent:
-        raise DataError(path, f"array {absent[0]}", "not a store of aligned word pairs", mend)
+        raise DataError(path, f"array {absent[0]}", "not a store of aligned word pairs", fix)
     source, target = store.ragged("source_pairs"), store.ragged("target_pairs")
     if not np.array_equal(source.offsets, target.offsets):
-        raise DataError(path, "array target_pairs", "not parallel to source_pairs", mend)
+        raise DataError(path, "array target_pairs", "not parallel to source_pairs", fix)
     sentence = np.repeat(np.arange(len(source)), source.lengths)
     spans = []
     for side, words in (("source", source.values), ("target", target.values)):
         starts = store.ragged(f"{side}_word_start")
         ends = store.ragged(f"{side}_word_end")
         if np.any(words < 0) or np.any(words >= starts.lengths[sentence]):
-            raise DataError(path, f"array {side}_pairs", "names a word that is not there", mend)
+            raise DataError(path, f"array {side}_pairs", "a word is out of range", fix)
         flat = starts.offsets[sentence] + words
         spans += [starts.values[flat].astype(np.int64), ends.values[flat].astype(np.int64)]
     pairs = WordPairs(sentence, np.asarray(source.values, dtype=np.int64), *spans)

@@ -94,7 +94,7 @@ class _Site(Workflow):
     def resumed(self) -> bool:
         """Whether an attempt at seed 1 went on from a checkpoint."""
         logs = (self.folder / "results/tiny/logs/finetune/nli").glob("seed1.log*")
-        return any(re.search(r"goes on after step [1-9]", log.read_text()) for log in logs)
+        return any(re.search(r"resumes after step [1-9]", log.read_text()) for log in logs)
 
 
 @pytest.fixture(scope="module")

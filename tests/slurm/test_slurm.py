@@ -65,7 +65,7 @@ def test_next_run_resumes_that_seed_only(workflow: Workflow, story: _Story) -> N
     assert [job.rule for job in workflow.jobs(story.printed_next)] == ["finetune"]
     done = re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", story.printed_next, re.MULTILINE)
     assert done == ["finetune", "measure_transfer"]
-    resumed = re.search(r"goes on after step (\d+)", story.log_next)
+    resumed = re.search(r"resumes after step (\d+)", story.log_next)
     assert resumed is not None, story.log_next
     assert int(resumed[1]) > 0
     assert (workflow.folder / TARGET).stat().st_size > 0

@@ -1,4 +1,4 @@
-"""Word embeddings that begin near those of their translations."""
+"""Initial word embeddings, close to those of translations."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def test_a_sentence_and_all_its_translations_are_one_unit(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def bilingual(tmp_path_factory):
     """Random sentences of 30 words in two bitexts, word for word, and their tokenizer."""
-    folder = tmp_path_factory.mktemp("world")
+    folder = tmp_path_factory.mktemp("bilingual")
     letters, random = "abcdefghij", np.random.default_rng(0)
     words = [one + two for one in "xyz" for two in letters]
     sentences = [random.choice(words, 6) for _ in range(200)]
@@ -66,8 +66,8 @@ def world(tmp_path_factory):
     return folder, words
 
 
-def test_translations_begin_beside_each_other(world, tmp_path):
-    folder, words = world
+def test_translations_start_close_to_each_other(bilingual, tmp_path):
+    folder, words = bilingual
     tokenizer, bitexts = folder / "tokenizer", [folder / "A", folder / "B"]
     for name in ("start", "again"):
         start_embeddings(bitexts, tokenizer, tmp_path / name, dims=20, deviation=0.1, seed=1)
@@ -84,8 +84,8 @@ def test_translations_begin_beside_each_other(world, tmp_path):
         assert np.mean((other @ english.T).argmax(1) == np.arange(len(words))) > 0.9
 
 
-def test_too_few_sentences_are_refused(world, tmp_path):
-    folder, _ = world
+def test_too_few_sentences_are_refused(bilingual, tmp_path):
+    folder, _ = bilingual
     with pytest.raises(DataError, match=r"in 10 English sentences .* do not give 20 dimensions"):
         start_embeddings(
             [folder / "A"],
@@ -99,8 +99,8 @@ def test_too_few_sentences_are_refused(world, tmp_path):
     assert not (tmp_path / "s").exists()
 
 
-def test_pretraining_begins_with_them(world, tmp_path, monkeypatch):
-    folder, _ = world
+def test_pretraining_starts_with_them(bilingual, tmp_path, monkeypatch):
+    folder, _ = bilingual
     tokenizer = folder / "tokenizer"
     start_embeddings([folder / "A"], tokenizer, tmp_path / "start", dims=16, deviation=0.1, seed=1)
     encode_texts({"en": ["xa yb"]}, tokenizer, tmp_path / "store", max_length=16)

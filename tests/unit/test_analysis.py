@@ -17,6 +17,7 @@ from sklearn import metrics
 from toy_representations import toy_encoder, toy_pairs
 
 from mbert_atlas.analysis.distances import (
+    Panel,
     derangement,
     sample_pairs,
     summarise,
@@ -324,22 +325,21 @@ def test_separation_and_shares_in_closed_form() -> None:
 
 def test_word_pair_distances_equal_a_loop(tmp_path: Path) -> None:
     store = toy_pairs(tmp_path / "store", sentences=30)
-    encoders = {f"seed {seed}": toy_encoder(tmp_path / f"e{seed}", seed=seed) for seed in (0, 1)}
-    arguments: dict[str, Any] = {"store": store, "pairs": 50, "seed": 5}
-    word_pair_distances(
-        encoders=encoders,
-        output=tmp_path / "distances.parquet",
-        summary=tmp_path / "summary.json",
-        **arguments,
-    )
+    panels = [
+        Panel(f"seed {seed}", ["published"], toy_encoder(tmp_path / f"e{seed}", seed=seed))
+        for seed in (0, 1)
+    ]
+    outputs = {"output": tmp_path / "distances.parquet", "summary": tmp_path / "summary.json"}
+    word_pair_distances(panels=panels, store=store, pairs=50, seed=5, **outputs)
     frame = read_parquet(tmp_path / "distances.parquet", WORD_DISTANCES).to_pandas()
     assert frame.groupby(["panel", "kind"]).size().tolist() == [50] * 4
     arrays, available = open_pairs(store)
     drawn = sample_pairs(available, 50, 5)
     other = derangement(drawn.sentence, 5)
-    summary = read_json(tmp_path / "summary.json")
-    for panel, folder in encoders.items():
-        model = load_encoder(folder).eval()
+    summaries = read_json(tmp_path / "summary.json")
+    for panel, summary in zip(panels, summaries, strict=True):
+        assert (summary["panel"], summary["protocols"]) == (panel.name, ["published"])
+        model = load_encoder(panel.folder).eval()
 
         def vector(side: str, pair: int, model: Any = model) -> torch.Tensor:
             ids = arrays.ragged(f"{side}_ids")[int(drawn.sentence[pair])].astype(np.int64)
@@ -356,16 +356,16 @@ def test_word_pair_distances_equal_a_loop(tmp_path: Path) -> None:
                 ],
             }
         for kind, values in expected.items():
-            found = frame[(frame["panel"] == panel) & (frame["kind"] == kind)]["distance"]
+            found = frame[(frame["panel"] == panel.name) & (frame["kind"] == kind)]["distance"]
             np.testing.assert_allclose(found, torch.stack(values), rtol=1e-4)
-            assert summary[panel][kind]["mean"] == pytest.approx(float(np.mean(values)), rel=1e-4)
+            assert summary[kind]["mean"] == pytest.approx(float(np.mean(values)), rel=1e-4)
 
 
 def test_pairs_of_one_sentence_cannot_be_unrelated(tmp_path: Path) -> None:
     store = toy_pairs(tmp_path / "store", sentences=1)
     assert len(load_arrays(store).ragged("source_ids")) == 1
     arguments: dict[str, Any] = {
-        "encoders": {"a": toy_encoder(tmp_path / "encoder")},
+        "panels": [Panel("a", ["published"], toy_encoder(tmp_path / "encoder"))],
         "output": tmp_path / "d.parquet",
         "summary": tmp_path / "s.json",
         "seed": 1,

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from configs import ROOT, refused, values
+from configs import FILES, ROOT, refused, values
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
@@ -81,78 +81,25 @@ def test_sections_of_papers_that_are_not_read_are_left_out(tmp_path):
 def test_every_job_with_resources_has_them_in_the_config():
     files = [*ROOT.glob("workflow/rules/*.smk"), *ROOT.glob("mbert_atlas/papers/*/artifacts.py")]
     requested = {
-        name
-        for path in files
-        for name in re.findall(r'resources(?:=|\()"(\w+)"', path.read_text())
+        name for path in files for name in re.findall(r'resources(?:=|\()"(\w+)"', path.read_text())
     }
     assert "finetune" in requested
     assert requested <= set(papers.load([], ROOT).resources)
 
 
+def test_entries_come_in_the_order_of_the_lowest_file(tmp_path):
+    """Snakemake lists first what a preset names."""
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("encodings: {z: {task: nli}, udpos: {max_length: 64}}\n")
+    merged = values(encodings={"z": {"task": "nli"}, "udpos": {"max_length": 64}})
+    mixed = {"encodings": dict(sorted(merged["encodings"].items(), reverse=True))}
+    found = papers.read_config({**mixed, **merged, **mixed}, [*FILES, mine])
+    assert list(found.encodings) == list(merged["encodings"])
+
+
 def test_merge_goes_mapping_by_mapping_and_replaces_lists():
     merged = merge({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"a": {"y": [3]}, "c": {"d": 2}})
     assert merged == {"a": {"x": 1, "y": [3]}, "b": 1, "c": {"d": 2}}
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "sentence"),
-    [
-        ("seed: [1]\n", "line 1, key seed", "there is no such key; did you mean 'seeds'?"),
-        ("run: x\nseeds: [1, 1]\n", "line 2, key seeds", "the same twice: 1"),
-        (
-            "run: x\npapers: [nonsense]\n",
-            "line 2, key papers",
-            "'nonsense' is not defined; known: ",
-        ),
-        ("run: ../elsewhere\n", "line 1, key run", "String should match pattern"),
-        ("datasets: {xnli: {languages: [en, xz]}}\n", "line 1", "'xz' is not defined"),
-        (
-            "datasets:\n  wikipedia: {limit: 9}\n",
-            "line 2, key datasets.wikipedia.limit",
-            "there is no such key; bitext, dictionary, language_identification, ner, nli, ",
-        ),
-        (
-            "datasets: {xnli: {minimum_characters: 9}}\n",
-            "key datasets.xnli.minimum_characters",
-            "wikipedia has it",
-        ),
-        (
-            "datasets: {xnli: {split: tset}}\n",
-            "key datasets.xnli.split",
-            "Input should be 'train', 'validation', 'dev' or 'test'",
-        ),
-        ("datasets: {xnli: {split: null}}\n", "key datasets.xnli", "nli needs `split`"),
-        (
-            "datasets: {xnli: {files: null}}\n",
-            "key datasets.xnli",
-            "give `files` or `files_by_language` or `made_from`",
-        ),
-        (
-            "datasets: {wikipedia: {files_by_language: {es: [{path: a}, {path: b}]}}}\n",
-            "line 1",
-            "wikipedia takes one file, not 2 (es)",
-        ),
-        (
-            "datasets: {xnli: {files_by_language: {es: [{path: a, limit: 9}]}}}\n",
-            "line 1",
-            "only a bitext has a `limit` per file (es)",
-        ),
-        (
-            "datasets:\n  words: {corpus: dictionary, languages: [en, de], files: a.txt}\n",
-            "line 2, key datasets.words",
-            "a dictionary translates from English: drop `en`",
-        ),
-        (
-            "encoders:\n  mbert: {folder: here}\n",
-            "line 2, key encoders.mbert",
-            "exactly one of hub, folder, scratch, changed (found hub, folder)",
-        ),
-    ],
-)
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, place, sentence):
-    message = refused(tmp_path, text)
-    assert place in message
-    assert sentence in message
 
 
 ENCODERS = """encoders:

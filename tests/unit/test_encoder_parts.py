@@ -1,4 +1,4 @@
-"""Parts of an encoder that a run's seed draws anew."""
+"""Parts of an encoder, re-initialised from a run's seed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def encoder(tmp_path):
     return model
 
 
-def drawn(encoder, names, seed=1):
+def changed_by(encoder, names, seed=1):
     """Names of the parameters that were changed, after changing them."""
     reinitialise(encoder, names, seed)
     return {name for name, value in encoder.named_parameters() if not (value == 0.7).all()}
@@ -38,9 +38,9 @@ def drawn(encoder, names, seed=1):
         (["embeddings", "2-2"], ("embeddings.", "encoder.layer.1.")),
     ],
 )
-def test_a_part_is_drawn_whole_and_the_rest_keeps_its_bits(encoder, names, prefixes):
+def test_a_part_is_reinitialised_and_the_rest_keeps_its_bits(encoder, names, prefixes):
     expected = {name for name, _ in encoder.named_parameters() if name.startswith(prefixes)}
-    assert drawn(encoder, names) == (expected if prefixes else set())
+    assert changed_by(encoder, names) == (expected if prefixes else set())
 
 
 def test_weights_biases_and_normalisations_are_those_of_an_untrained_layer(encoder):

@@ -269,7 +269,7 @@ def test_pretraining_learns_and_writes_an_encoder(tmp_path):
     assert load_tokenizer(tmp_path / "a").tokenize("cats") == ["cat", "##s"]
 
 
-def test_initial_weights_are_drawn_as_told_and_the_bias_is_the_log_frequency(tmp_path, monkeypatch):
+def test_initial_deviation_and_a_bias_of_log_frequencies(tmp_path, monkeypatch):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts(
         {"en": ["the cat the", "the dog [SEP] 🜁"]}, tokenizer_dir, tmp_path / "s", max_length=16
@@ -279,18 +279,18 @@ def test_initial_weights_are_drawn_as_told_and_the_bias_is_the_log_frequency(tmp
     for changes in ({}, {"initial_deviation": 0.2, "output_bias": "log_frequency"}):
         spec = Pretraining(hidden_size=16, layers=1, heads=2, **changes)
         pretrain(spec, tokenizer_dir, tmp_path / "s", tmp_path / "m", seed=3)
-    (plain, told) = (model.cls.predictions for model in started)
-    torch.testing.assert_close(told.decoder.weight[1:], 10 * plain.decoder.weight[1:])
+    (plain, changed) = (model.cls.predictions for model in started)
+    torch.testing.assert_close(changed.decoder.weight[1:], 10 * plain.decoder.weight[1:])
     assert not plain.bias.any()
     tokenizer = load_tokenizer(tokenizer_dir)
     counts = torch.ones(len(tokenizer))
     for piece, count in {"the": 3, "cat": 1, "dog": 1, "[SEP]": 1, "[UNK]": 1}.items():
         counts[tokenizer.convert_tokens_to_ids(piece)] += count
-    torch.testing.assert_close(told.bias.detach(), (counts / counts.sum()).log())
+    torch.testing.assert_close(changed.bias.detach(), (counts / counts.sum()).log())
     assert load_file(tmp_path / "m" / "model.safetensors")["cls.predictions.bias"].any()
 
 
-def test_pretraining_goes_on_after_a_stop(tmp_path, monkeypatch):
+def test_pretraining_resumes_after_a_stop(tmp_path, monkeypatch):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts({"en": ["the cat sees a dog"] * 40}, tokenizer_dir, tmp_path / "s", max_length=16)
     spec = Pretraining(

@@ -1,4 +1,4 @@
-"""Vocabulary extension, and pretraining that goes on from an encoder folder."""
+"""Vocabulary extension, and further pretraining of encoder folders."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_the_most_frequent_pieces_come_first(encoder: Path, tmp_path: Path) -> N
     assert names[1][OLD : OLD + 4] == ["घर", "है", "बिल्ली", "में"]
 
 
-def test_rows_are_drawn_from_the_seed_or_spelt(encoder: Path, tmp_path: Path) -> None:
+def test_rows_are_random_or_means_of_old_wordpieces(encoder: Path, tmp_path: Path) -> None:
     texts = ["unables dogs"] * 9
 
     def rows(name: str, seed: int, **changes: Any) -> tuple[Any, dict[str, int]]:
@@ -153,7 +153,7 @@ def test_spelling_is_wordpieces(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder alone", "masked", "published"])
-def test_pretraining_goes_on_from_any_checkpoint(tmp_path: Path, kind: str) -> None:
+def test_any_checkpoint_is_pretrained_further(tmp_path: Path, kind: str) -> None:
     torch.manual_seed(0)
     kinds = {"encoder alone": BertModel, "masked": BertForMaskedLM, "published": BertForPreTraining}
     save_encoder(kinds[kind](_config()), make_tokenizer(tmp_path), tmp_path / "encoder")

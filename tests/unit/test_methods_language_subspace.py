@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import NLI_LABELS, finetuned, nli_table, tagging_job
+from tiny_models import finetuned, tagging_job
 
 from mbert_atlas.arrays import save_arrays
 from mbert_atlas.config.methods.language_subspace import LanguageSubspace
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.encoding import encode
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun
 from mbert_atlas.training.methods.language_subspace import LanguagePreservation
 
@@ -113,6 +112,3 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     method = LanguagePreservation(settings(), directions(tmp_path, dims=8))
     with pytest.raises(DataError, match="3 layers of 8 dimensions do not fit"):
         finetuned(job, method)
-    encode("nli", nli_table(4), job["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
-    with pytest.raises(AtlasError, match="texts have none; tag words or drop"):
-        finetuned(job, method, task="nli", train=tmp_path / "pairs", evaluate={})

@@ -21,7 +21,8 @@ from mbert_atlas.config.training import Adjustment, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
-from mbert_atlas.training.adjustment import AlignedSentences, alignment_terms, sample_sentences
+from mbert_atlas.training.adjustment import alignment_terms, sample_sentences
+from mbert_atlas.training.aligned_sentences import AlignedSentences
 from mbert_atlas.training.methods.replay import AlignmentReplay
 from mbert_atlas.training.word_pairs import open_pairs
 
@@ -68,7 +69,7 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
     made = _by_hand(examples, adjustment, replay)
     seen = set()
     for step in range(8):
-        drawn = made.draw(step)
+        drawn = made.sample(step)
         first, second = (int((drawn == row).sum()) for row in (0, 1))
         assert first + second == 5
         seen.add(first)
@@ -93,7 +94,7 @@ def test_replay_does_not_swamp_the_task(tmp_path: Path) -> None:
     pulls = []
     for adjustment in (Adjustment(dropout_in_training=False), corrected_adjustment()):
         made = _prepared(tmp_path, adjustment, Replay(scope="both"))
-        terms = alignment_terms(model, made.collate(made.draw(0)), "mean")
+        terms = alignment_terms(model, made.collate(made.sample(0)), "mean")
         pulls.append(terms[0].item())
         for term in terms:
             assert 0.1 < term.item() / math.log(3) < 10
@@ -123,12 +124,12 @@ def test_draws_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     assert one.fingerprint == again.fingerprint != other.fingerprint
     counts = np.zeros(12)
     for step in range(300):
-        drawn = one.draw(step)
-        assert np.array_equal(drawn, again.draw(step))
+        drawn = one.sample(step)
+        assert np.array_equal(drawn, again.sample(step))
         assert len(drawn) == 16 > len(set(drawn.tolist()))
         counts += np.bincount(drawn, minlength=12)
-    assert any(not np.array_equal(one.draw(s), other.draw(s)) for s in range(3))
-    assert not np.array_equal(one.draw(0), one.draw(1))
+    assert any(not np.array_equal(one.sample(s), other.sample(s)) for s in range(3))
+    assert not np.array_equal(one.sample(0), one.sample(1))
     # 4800 draws from 12: 400 each, standard deviation 19
     assert np.abs(counts - 400).max() < 100
     # The sentences are those that the adjustment with this seed samples, in its order.
@@ -146,7 +147,7 @@ def test_reference_is_the_original_and_is_made_once(
     toy_pairs(tmp_path / "store", sentences=10)
     adjustment = corrected_adjustment()
     made = _prepared(tmp_path, adjustment)
-    batch = made.collate(made.draw(0))
+    batch = made.collate(made.sample(0))
     model = load_encoder(encoder).eval()
     assert alignment_terms(model, batch, "mean")[1].item() < 1e-4  # at the original: zero
     monkeypatch.delattr(AlignedSentences, "compute_reference")
@@ -295,7 +296,7 @@ def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
     tokenizer = folder / "encoder/tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace("xx39", "yy39"), "utf-8")
     encode("nli", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)
-    with pytest.raises(DataError, match="whose alignment is to be replayed"):
+    with pytest.raises(DataError, match="whose alignment is replayed"):
         _finetune(folder, "run", _replay(folder))
     tokenizer.write_text((folder / "original/tokenizer.json").read_text(), "utf-8")
     encode("nli", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)

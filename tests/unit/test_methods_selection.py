@@ -196,19 +196,6 @@ def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("metric", "task", "message"),
-    [
-        ("span_micro_f1", "nli", "inference: texts have no spans, so span_micro_f1"),
-        ("span_macro_f1", "nli", "inference: texts have no spans"),
-        ("macro_f1", "qa", "qa: there are no classes"),
-    ],
-)
-def test_tasks_without_the_metric_are_refused(metric, task, message):
-    with pytest.raises(AtlasError, match=message):
-        BestEpoch(Selection(metric=metric)).prepare(SimpleNamespace(task=tasks.get(task)))
-
-
-@pytest.mark.parametrize(
     ("metric", "score"),
     [("accuracy", "token_accuracy"), ("span_micro_f1", "span_micro_f1")],
 )

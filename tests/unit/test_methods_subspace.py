@@ -196,11 +196,10 @@ def test_a_saved_state_is_of_one_projection(tmp_path: Path) -> None:
 
 def test_the_run_makes_it_from_its_hyperparameters(tmp_path: Path) -> None:
     values = {"method": "densray", "first": 2, "layer": None}
-    hyperparameters = dict.fromkeys(("selection", "replay", "confusion", "language_subspace"))
     inputs = {"language_directions": directions(tmp_path)}
-    (own,) = methods_of({**hyperparameters, "subspace": values}, {}, inputs)
-    assert isinstance(own, Projection)
-    assert not methods_of({**hyperparameters, "subspace": None}, {}, inputs)
+    (method,) = methods_of({"subspace": values}, {}, inputs)
+    assert isinstance(method, Projection)
+    assert not methods_of({"trained_layers": "all"}, {}, inputs)
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:

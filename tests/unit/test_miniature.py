@@ -27,8 +27,8 @@ from reading import read_table
 from mbert_atlas.corpora import ner, qa
 from mbert_atlas.errors import DataError
 from mbert_atlas.miniature import DUMP_DATE, MINIATURE_LANGUAGES, MiniatureSizes, write_miniature
-from mbert_atlas.miniature.concepts import Teller
-from mbert_atlas.miniature.encyclopedia import draw_outlines, export, tell_pages
+from mbert_atlas.miniature.concepts import Sampler
+from mbert_atlas.miniature.encyclopedia import draw_outlines, export, write_pages
 
 LANGUAGES = ["en", "es", "bg", "hi", "ar", "zh"]
 SIZES = MiniatureSizes(
@@ -153,7 +153,7 @@ def test_an_older_miniature_is_replaced_and_nothing_else_is(world: Path, tmp_pat
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.tex").write_text("x")
-    with pytest.raises(DataError, match="holds files that are no miniature"):
+    with pytest.raises(DataError, match="holds files that are not synthetic data"):
         write_miniature(precious, ["en"], 1, small)
     assert (precious / "thesis.tex").read_text() == "x"
 
@@ -194,7 +194,7 @@ def test_the_dump_is_a_mediawiki_export(world: Path) -> None:
 
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> None:
-    pages = tell_pages(Random(5), MINIATURE_LANGUAGES[code], draw_outlines(Teller(5), 12))
+    pages = write_pages(Random(5), MINIATURE_LANGUAGES[code], draw_outlines(Sampler(5), 12))
     articles = [page for page in pages if page.namespace == 0 and page.redirect is None]
     assert sum("{|" in page.wikitext for page in articles) > 0
     assert sum("* [[" in page.wikitext for page in articles) > 0
@@ -218,9 +218,9 @@ def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> N
 
 
 def test_articles_have_short_and_long_paragraphs() -> None:
-    outlines = draw_outlines(Teller(6), 10)
+    outlines = draw_outlines(Sampler(6), 10)
     for language in MINIATURE_LANGUAGES.values():
-        pages = tell_pages(Random(6), language, outlines)
+        pages = write_pages(Random(6), language, outlines)
         lengths = [len(text) for page in pages for text in page.paragraphs]
         assert sum(length >= 100 for length in lengths) >= 2 * 10
         assert sum(length < 100 for length in lengths) >= 2

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mbert_atlas.miniature import MINIATURE_LANGUAGES
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NUMERALS, OPPOSITES, Teller
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NUMERALS, OPPOSITES, Sampler
 from mbert_atlas.miniature.inference import LABELS, draw_triple
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing
 
@@ -148,7 +148,7 @@ def test_the_prover_on_cases_decided_by_hand() -> None:
 
 
 def test_labels_are_proved() -> None:
-    rng = Teller(11)
+    rng = Sampler(11)
     english = MINIATURE_LANGUAGES["en"]
     for _ in range(2500):
         premise, hypotheses = draw_triple(rng)
@@ -160,7 +160,7 @@ def test_labels_are_proved() -> None:
 
 
 def test_denial_is_no_sure_sign_and_kinds_occur() -> None:
-    rng = Teller(12)
+    rng = Sampler(12)
     denied = dict.fromkeys(LABELS, 0)
     kinds = 0
     for _ in range(600):
@@ -176,7 +176,7 @@ def test_denial_is_no_sure_sign_and_kinds_occur() -> None:
 
 @pytest.mark.parametrize("code", list(MINIATURE_LANGUAGES))
 def test_hypotheses_differ_from_premises_in_words(code: str) -> None:
-    rng, language = Teller(13), MINIATURE_LANGUAGES[code]
+    rng, language = Sampler(13), MINIATURE_LANGUAGES[code]
     for _ in range(100):
         premise, hypotheses = draw_triple(rng)
         text = language.sentence(Meaning(premise)).text

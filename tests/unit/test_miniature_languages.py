@@ -14,11 +14,11 @@ import pytest
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.miniature import MINIATURE_LANGUAGES, miniature_language
-from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS, Teller
+from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS, Sampler
 from mbert_atlas.miniature.formats import conllu as as_conllu
 from mbert_atlas.miniature.formats import gold_row
-from mbert_atlas.miniature.language import Sentence, align
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing, draw_meaning
+from mbert_atlas.miniature.sentences import Sentence, align
 from mbert_atlas.miniature.stories import draw_story, foreign_words
 from mbert_atlas.miniature.words import changed
 
@@ -38,7 +38,7 @@ UNIVERSAL_TAGS = {
 
 @pytest.fixture(scope="module")
 def meanings() -> list[Meaning]:
-    rng = Teller(7)
+    rng = Sampler(7)
     return [draw_meaning(rng) for _ in range(250)]
 
 
@@ -284,7 +284,7 @@ def bits(pairs: list[tuple[str, str]]) -> float:
 
 def test_the_signal_in_the_texts() -> None:
     """A verb says something of its object and its place; siblings keep different company."""
-    rng = Teller(1)
+    rng = Sampler(1)
     clauses = [meaning.first for _ in range(9000) for meaning in draw_story(rng)]
     objects = [(c.predicate, c.object.noun) for c in clauses if c.object is not None]
     places = [(c.predicate, one.thing.noun) for c in clauses for one in c.circumstances]
@@ -297,8 +297,8 @@ def test_the_signal_in_the_texts() -> None:
 
 def test_foreign_words_come_at_their_rate() -> None:
     languages = [MINIATURE_LANGUAGES[code] for code in ("en", "ru", "hi")]
-    foreign = foreign_words(Teller(2), languages[1], languages, 0.2)
-    rng = Teller(3)
+    foreign = foreign_words(Sampler(2), languages[1], languages, 0.2)
+    rng = Sampler(3)
     meanings = [draw_meaning(rng) for _ in range(400)]
     own = [languages[1].sentence(meaning) for meaning in meanings]
     mixed = [languages[1].sentence(meaning, foreign) for meaning in meanings]

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from mbert_atlas.miniature import MINIATURE_LANGUAGES
-from mbert_atlas.miniature.concepts import Teller
+from mbert_atlas.miniature.concepts import Sampler
 from mbert_atlas.miniature.entities import draw_named_meaning, entities, tagged
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing
 from mbert_atlas.miniature.reading import Passage, Question, draw_passage, read_passage
@@ -47,7 +47,7 @@ def test_tags_by_hand() -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_every_entity_is_one_run_of_words_in_every_language(code: str) -> None:
-    rng, language = Teller(3), MINIATURE_LANGUAGES[code]
+    rng, language = Sampler(3), MINIATURE_LANGUAGES[code]
     kinds = Counter[str]()
     lengths = Counter[bool]()
     for _ in range(300):
@@ -89,7 +89,7 @@ def test_questions_by_hand() -> None:
 
 @pytest.mark.parametrize("code", CODES)
 def test_answers_are_spans_that_stand_once(code: str) -> None:
-    rng, language = Teller(4), MINIATURE_LANGUAGES[code]
+    rng, language = Sampler(4), MINIATURE_LANGUAGES[code]
     asked = Counter[str]()
     for _ in range(60):
         passage = draw_passage(rng, [language], 3)
@@ -114,7 +114,7 @@ def test_answers_are_spans_that_stand_once(code: str) -> None:
 
 
 def test_one_passage_in_all_languages() -> None:
-    rng, everyone = Teller(5), list(MINIATURE_LANGUAGES.values())
+    rng, everyone = Sampler(5), list(MINIATURE_LANGUAGES.values())
     for _ in range(10):
         passage = draw_passage(rng, everyone, 2)
         for language in everyone:
@@ -126,7 +126,7 @@ def test_a_question_of_the_wrong_kind_is_not_drawn() -> None:
     clause = Clause(
         Thing("dog", "three", True), "sleep", circumstances=(Circumstance("near", Thing("paris")),)
     )
-    rng = Teller(6)
+    rng = Sampler(6)
     for _ in range(30):
         passage = draw_passage(rng, [MINIATURE_LANGUAGES["en"]], 9)
         for question in passage.questions:

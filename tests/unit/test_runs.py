@@ -54,7 +54,7 @@ def test_one_family_per_encoder_in_its_languages():
     runs = table()
     assert runs.get("ner-adjusted-5k", "ru", "corrected").start == "adjusted-5k-ru.corrected"
     assert runs.get("ner-adjusted-embert", "hi", "published").base == "embert-hi"
-    with pytest.raises(AtlasError, match="'hi' is asked for but not listed"):
+    with pytest.raises(AtlasError, match="'hi' is requested but not listed"):
         runs.get("ner-adjusted-5k", "hi", "published")
 
 
@@ -66,12 +66,43 @@ def test_a_run_that_replays_an_adjustment_holds_its_specification():
     assert "replay" not in runs.get("nli-adjusted", "hi", "published").specification
 
 
+def plain(value):
+    """Every mapping within a value."""
+    if isinstance(value, dict):
+        yield value
+        for item in value.values():
+            yield from plain(item)
+
+
+def test_a_specification_holds_only_what_applies():
+    runs = table()
+    for run in runs:
+        for mapping in plain(run.specification):
+            assert None not in mapping.values(), run.id
+    tagging, parsing = runs["udpos.published"], runs["parsing-1-2-ar"]
+    assert set(tagging.specification["hyperparameters"]["head"]) <= {"dropout", "initial_stddev"}
+    assert parsing.specification["hyperparameters"]["head"]["arc_size"] == 500
+    assert "doc_stride" not in tagging.specification["encoding"]
+    assert "confusion" not in tagging.specification["hyperparameters"]
+    assert tagging.code == ("tasks:TASKS[tagging]", "training.methods:METHODS[selection]")
+    qa = runs.get("qa-translated", "hi", "published").specification
+    assert qa["encoding"]["doc_stride"] == 128
+
+
+def test_what_applies_only_with_another_value_is_left_out():
+    development = {"published": {"selection": {"development": "udpos-dev"}}}
+    held_out = {"metric", "fraction", "seed"}
+    for changes, expected in (({}, held_out), (development, {"metric", "development"})):
+        run = table(runs={"udpos": changes}).get("udpos", None, "published")
+        assert set(run.specification["hyperparameters"]["selection"]) == expected
+
+
 def test_families_with_the_same_content_are_one_run():
     family = {
         "kind": "finetuning",
         "paper": "other",
         "encoder": "mbert",
-        "encoding": "nli",
+        "encoding": "inference",
         "train": "multinli",
         "evaluate": {
             "xnli": ["en", "es", "ru", "vi", "hi"],
@@ -106,7 +137,7 @@ def test_two_runs_with_one_name_are_refused():
         "kind": "finetuning",
         "paper": "other",
         "encoder": "mbert",
-        "encoding": "nli",
+        "encoding": "inference",
         "train": "multinli",
         "evaluate": {"xnli": ["hi"]},
     }

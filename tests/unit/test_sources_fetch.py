@@ -272,7 +272,7 @@ def test_a_busy_server_is_asked_again(tmp_path, upstream):
 
 
 def test_a_missing_file_is_not_asked_for_again(tmp_path, upstream, register):
-    with pytest.raises(DataError, match=r"answered 404 Not Found, so data/gone\.zip is not there"):
+    with pytest.raises(DataError, match=r"answered 404 Not Found for data/gone\.zip"):
         fetch("data/gone.zip", tmp_path / "gone.zip", register=register)
     assert len(upstream.asked) == 1
     assert not [name for name in left_in(tmp_path) if "gone" in name]
@@ -283,7 +283,7 @@ def test_what_cannot_be_had_keeps_nothing_else_from_being_fetched(tmp_path, upst
     paths = ["data/gone.zip", "private/corpus.zip", "data/known.bin"]
     with pytest.raises(AtlasError, match="2 could not be fetched:") as caught:
         fetch_all(paths, [], tmp_path, register=register)
-    assert "404 Not Found, so data/gone.zip" in str(caught.value)
+    assert "404 Not Found for data/gone.zip" in str(caught.value)
     assert "private/corpus.zip" in str(caught.value)
     assert (tmp_path / "data/known.bin").read_bytes() == CONTENT
 
@@ -320,7 +320,7 @@ def test_an_xml_dump_is_not_taken_for_a_web_page(tmp_path, upstream, register):
 def test_compression_on_the_way_is_refused(tmp_path, upstream):
     upstream.files["/a.tsv"] = gzip.compress(b"a\tb\n")
     upstream.headers["Content-Encoding"] = "gzip"
-    with pytest.raises(DataError, match="compressed on the way"):
+    with pytest.raises(DataError, match="the server compresses the transfer"):
         download(upstream.url + "/a.tsv", tmp_path / "a.tsv", sha256=None, name="a.tsv")
 
 
@@ -549,7 +549,8 @@ def test_addresses_are_tried_in_order(tmp_path, register, upstream):
     upstream.files["/file.bin"] = CONTENT
     assert fetched(upstream.url + "/not-{path}", entry.url) == CONTENT
     (tmp_path / "file.bin").unlink()
-    with pytest.raises(DataError, match=r"data/file\.bin: none of .*not-file\.bin: .*404.*no-file"):
+    problem = r"data/file\.bin: no address worked .*not-file\.bin: .*404.*no-file"
+    with pytest.raises(DataError, match=problem):
         fetched(upstream.url + "/not-{path}", upstream.url + "/no-{path}")
     assert not (tmp_path / "file.bin").exists()
 
@@ -571,7 +572,7 @@ def test_all_missing_files_are_named_at_once(tmp_path, register):
     with pytest.raises(DataError) as caught:
         require_available(paths, **places)
     message = str(caught.value)
-    assert "1 needed file is missing, which a person has to get: private/corpus.zip" in message
+    assert "1 needed file is missing and must be downloaded manually: private/corpus.zip" in message
     assert "data/d" not in message
     require_available(["data/a", "data/c", "data/d"], **places)
     require_available(["data/a"], **places, offline=True)
@@ -656,13 +657,13 @@ def test_a_snapshot_is_fetched_without_pickles_and_code(tmp_path, hub):
 def test_a_snapshot_without_safetensors_is_refused(tmp_path, hub):
     files, _ = hub
     del files["model.safetensors"]
-    with pytest.raises(DataError, match=r"not a whole encoder, without model\.safetensors"):
+    with pytest.raises(DataError, match=r"not a complete encoder, without model\.safetensors"):
         fetch_snapshot("org/name", REVISION, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
 
 def test_an_unknown_repository_is_one_sentence(tmp_path, hub):
-    with pytest.raises(DataError, match=r"org/other, revision .*: the hub did not give it \("):
+    with pytest.raises(DataError, match=r"org/other, revision .*: the hub did not return it \("):
         fetch_snapshot("org/other", REVISION, tmp_path / "model")
 
 
@@ -710,7 +711,7 @@ def test_only_wanted_files_of_a_mirrors_snapshot_are_taken(tmp_path):
     made = fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=mirror)
     assert {file.name for file in made.iterdir()} == set(SNAPSHOT)
     (mirror / path / "model.safetensors").unlink()
-    whole = f"{mirror / path}: not a whole encoder, without model.safetensors"
+    whole = f"{mirror / path}: not a complete encoder, without model.safetensors"
     with pytest.raises(DataError, match=re.escape(whole)):
         fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=mirror)
     assert left_in(tmp_path) == ["m", "mirror"]

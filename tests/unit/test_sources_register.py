@@ -233,7 +233,7 @@ def test_a_wrong_entry_is_named_with_its_key(tmp_path, changes, message):
 
 
 def test_other_faults_of_a_register(tmp_path):
-    with pytest.raises(DataError, match="id thing: it is there twice"):
+    with pytest.raises(DataError, match="id thing: it is repeated"):
         Register.read(write(tmp_path, entry(), entry()))
     with pytest.raises(DataError, match=r"revision"):
         Register.read(write(tmp_path, hub(revision="main")))
@@ -245,7 +245,7 @@ def test_other_faults_of_a_register(tmp_path):
     with pytest.raises(DataError, match="sums, line 2: not `<sha256>  <path>`"):
         Register.read(write(tmp_path, entry(), checksums="sums"))
     (tmp_path / "sums").write_text(f"{'0' * 64}  things/a.txt\n" * 2)
-    with pytest.raises(DataError, match=r"line 2: things/a\.txt is there twice"):
+    with pytest.raises(DataError, match=r"line 2: things/a\.txt is repeated"):
         Register.read(write(tmp_path, entry(), checksums="sums"))
     (tmp_path / "bad.yaml").write_text("sources: [a\nb: c")
     with pytest.raises(DataError, match=r"bad\.yaml, line 2: not YAML"):

@@ -53,8 +53,8 @@ def all_rows(examples) -> np.ndarray:
 
 def test_tasks_by_name():
     assert tasks.get("tagging").unit == "token"
-    with pytest.raises(AtlasError, match="question_answering, tagging"):
-        tasks.get("parsing")
+    with pytest.raises(AtlasError, match="parsing, qa, tagging"):
+        tasks.get("parse")
 
 
 @pytest.mark.parametrize("segment_ids", [True, False])
@@ -286,7 +286,7 @@ def test_tagging_drops_sentences_with_unknown_pieces(tmp_path, tokenizer_dir):
 def test_non_continuation_needs_word_pieces(tmp_path):
     write_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the"], tmp_path / "t")
     table = sentence_table([["the"]], [["DET"]])
-    with pytest.raises(DataError, match="no piece begins with ##"):
+    with pytest.raises(DataError, match="no subword begins with ##"):
         encode(
             "tagging",
             table,
@@ -334,7 +334,7 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
         encode("tagging", uneven, tokenizer_dir, out, labels=TAGS)
     assert not out.exists()
     encode("nli", table, tokenizer_dir, out, labels=NLI_LABELS)
-    with pytest.raises(DataError, match="encoded for inference, not for tagging"):
+    with pytest.raises(DataError, match="encoded for nli, not for tagging"):
         open_store(out, "tagging")
 
 

@@ -331,7 +331,7 @@ def test_sigterm_saves_the_state_and_the_next_run_goes_on(tmp_path, caplog):
     assert signal.getsignal(signal.SIGTERM) is before
     assert states(tmp_path) == ["step-000000010"]
     log = run(resumed := line_model(0.5), epochs=3, state_dir=tmp_path)
-    assert "goes on after step 10" in caplog.text
+    assert "resumes after step 10" in caplog.text
     assert weights(resumed) == weights(whole)
     assert (log.steps, log.examples, log.resumptions, len(log.epoch_losses)) == (21, 150, 1, 3)
 
@@ -426,7 +426,7 @@ def test_a_damaged_state_costs_no_more_than_its_steps(tmp_path, two_states, dama
         log = run(again := line_model(0.5), epochs=3, state_dir=state_dir)
         assert weights(again) == expected
         assert caplog.text.count("drops a damaged state") == len(damaged)
-        assert (f"goes on after step {resumed} " in caplog.text) == (resumed > 0)
+        assert (f"resumes after step {resumed} " in caplog.text) == (resumed > 0)
         assert (log.steps, log.resumptions) == (21, int(resumed > 0))
         assert len(states(state_dir)) <= 2
 

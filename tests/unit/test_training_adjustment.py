@@ -22,13 +22,13 @@ from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import WORD_PAIRS
 from mbert_atlas.training.adjustment import (
     AdjustmentObjective,
-    AlignedSentences,
     adjust,
     alignment_terms,
     open_sample,
     sample_sentences,
     switch_off_dropout,
 )
+from mbert_atlas.training.aligned_sentences import AlignedSentences
 from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
@@ -407,7 +407,7 @@ def test_unusable_stores_are_refused(tmp_path: Path) -> None:
     pairs = good.ragged("source_pairs")
     broken["source_pairs"] = Ragged(pairs.values + 50, pairs.offsets)
     save_arrays(tmp_path / "outside", broken, {})
-    with pytest.raises(DataError, match="names a word that is not there"):
+    with pytest.raises(DataError, match="a word is out of range"):
         open_pairs(tmp_path / "outside")
     broken["source_pairs"] = Ragged.from_rows([[0]] * 4, np.int32)
     save_arrays(tmp_path / "uneven", broken, {})

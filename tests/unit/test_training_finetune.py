@@ -30,6 +30,7 @@ from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.finetuning import Finetuning
+from mbert_atlas.config.methods import METHODS as OPTIONS
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding import encode
@@ -123,7 +124,7 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
     found = read_parquet(tmp_path / "predictions.parquet", TAG_PREDICTIONS)
     assert found["gold"].to_pylist() == more["ner_tags"].to_pylist()
     assert "B-MISC" not in found["prediction"].to_pylist()[0]
-    with pytest.raises(DataError, match="encoded for named_entities, not for tagging"):
+    with pytest.raises(DataError, match="encoded for ner, not for tagging"):
         finetuned(small_run, train=tmp_path / "entities")
 
 
@@ -160,7 +161,7 @@ def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
     (foreign / "tokenizer.json").write_text(text + "\n", "utf-8")
     with pytest.raises(DataError, match="not encoded by the tokenizer"):
         finetuned(small_run, encoder=foreign)
-    with pytest.raises(DataError, match="encoded for tagging, not for inference"):
+    with pytest.raises(DataError, match="encoded for tagging, not for nli"):
         finetuned(small_run, task="nli")
     long = sentence_table([["the"] * 90], [["DET"] * 90])
     encode("tagging", long, tmp_path / "tokenizer", tmp_path / "long", labels=TAGS)
@@ -209,9 +210,7 @@ def finetune_pairs(folder: Path, name: str, losses: int | None = None):
 def test_after_kill_9_the_result_is_byte_identical(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     make_encoder(tmp_path, tokenizer)
-    encode(
-        "nli", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32
-    )
+    encode("nli", nli_table(30), tokenizer, tmp_path / "store", labels=NLI_LABELS, max_length=32)
     program = (
         "import sys; from pathlib import Path; from test_training_finetune import finetune_pairs;"
         "finetune_pairs(Path(sys.argv[1]), 'interrupted', 25)"
@@ -334,9 +333,8 @@ def test_ranges_beyond_the_encoder_are_refused(small_run, wrong):
 
 def test_every_optional_hyperparameter_of_the_config_is_a_method():
     optional = {name for name, field in Finetuning.model_fields.items() if field.default is None}
-    assert set(METHODS) == optional
-    hyperparameters = dict.fromkeys(optional) | {"confusion": {}, "selection": {"seed": 7}}
+    assert set(METHODS) == optional == set(OPTIONS)
     inputs = {"confusion_texts": Path("texts")}
-    made = methods_of(hyperparameters, {}, inputs)
+    made = methods_of({"confusion": {}, "selection": {"seed": 7}}, {}, inputs)
     assert [type(method) for method in made] == [BestEpoch, LanguageUnlearning]
     assert '"seed":7' in made[0].fingerprint

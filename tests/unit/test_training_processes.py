@@ -121,7 +121,7 @@ def test_a_stop_loses_nothing(texts: Path) -> None:
     parent.send_signal(signal.SIGTERM)
     said, _ = parent.communicate(timeout=60)
     assert "stopped: pretraining: stopped by SIGTERM after step" in said
-    assert "goes on from there" in said
+    assert "resumes from it" in said
     (state,) = (texts / "stopped-state").glob("step-*")
     assert 10 <= int(state.name.removeprefix("step-")) < 150
     in_processes(2, make_encoder, on_cpu=True, **long)

@@ -5,17 +5,17 @@ def main(snakemake):
     from mbert_atlas.training.pretraining import make_encoder
     from mbert_atlas.training.processes import in_processes
 
-    found = snakemake.input
+    inputs = snakemake.input
     in_processes(
         snakemake.resources.get("gpu", 0),
         make_encoder,
         scratch=snakemake.params.encoder["scratch"],
         changed=snakemake.params.encoder["changed"],
-        tokenizer=str(found.tokenizer),
-        tokens=str(found.tokens),
+        tokenizer=str(inputs.tokenizer),
+        tokens=str(inputs.tokens),
         output=str(snakemake.output[0]),
         state=snakemake.params.state,
-        start=str(found.start) if found.start else None,
+        start=str(inputs.start) if inputs.start else None,
     )
 
 

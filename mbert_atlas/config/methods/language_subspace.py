@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from mbert_atlas.config.method import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
-from mbert_atlas.config.tasks import TASKS
+from mbert_atlas.config.references import task_of
 
 
 class LanguageSubspace(MethodOptions):
@@ -38,9 +38,8 @@ class LanguageSubspace(MethodOptions):
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report a task without labelled subwords."""
-        task = config.encodings[config.runs[name].encoding].task
-        if TASKS[task].scored != "token":
-            problem = f"languages are preserved at labelled subwords, which {task} does not have"
+        if task_of(config, name).scored != "token":
+            problem = "languages are preserved at labelled subwords, which this task does not have"
             report(Mistake(place, problem, "tag words, or drop the method"))
 
     def passes(self, batch_size: int) -> float:

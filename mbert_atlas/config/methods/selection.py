@@ -13,9 +13,9 @@ from mbert_atlas.config.references import (
     check_encoding,
     check_language,
     check_no_test,
+    task_of,
     training_languages,
 )
-from mbert_atlas.config.tasks import TASKS
 
 
 class Selection(MethodOptions):
@@ -48,11 +48,9 @@ class Selection(MethodOptions):
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report a metric that the task lacks, and development data that do not fit."""
-        family = config.runs[name]
-        task = config.encodings[family.encoding].task
-        metrics = TASKS[task].selection
+        family, metrics = config.runs[name], task_of(config, name).selection
         if self.metric not in metrics:
-            problem = f"{self.metric} cannot select an epoch of {task}"
+            problem = f"{self.metric} cannot select an epoch of this task"
             fix = f"choose {' or '.join(metrics)}" if metrics else "leave out the selection"
             report(Mistake(f"{place}.metric", problem, fix))
         if self.development is None:

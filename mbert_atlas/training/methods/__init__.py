@@ -6,12 +6,8 @@ module of the same name in :mod:`mbert_atlas.config.methods`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from mbert_atlas.registry import Registry
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Inputs, Method, Values
 
 METHODS = Registry(
     "training method",
@@ -27,11 +23,7 @@ METHODS = Registry(
 """By the key of their options, in the order in which they are prepared and add gradients."""
 
 
-def methods_of(
-    hyperparameters: Mapping[str, Any],
-    specification: Mapping[str, Any],
-    inputs: Mapping[str, Path],
-) -> list[Method]:
+def methods_of(hyperparameters: Values, specification: Values, inputs: Inputs) -> list[Method]:
     """Return the methods of a run; arguments as of :meth:`Method.of_run`."""
     return [
         METHODS.load(key).of_run(hyperparameters[key], specification, inputs)

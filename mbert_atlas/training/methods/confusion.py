@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.gradients import accumulate_gradients
 from mbert_atlas.training.interfaces import Backward, Batch, Objective
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Inputs, Method, Values
 
 _logger = logging.getLogger(__name__)
 
@@ -67,12 +66,7 @@ class LanguageUnlearning(Method):
         self._pass: tuple[int, list[Indices]] = (-1, [])
 
     @classmethod
-    def of_run(
-        cls,
-        options: Mapping[str, Any],
-        specification: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-    ) -> LanguageUnlearning:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> LanguageUnlearning:
         """Return the method of a run."""
         return cls(LanguageConfusion(**options), inputs["confusion_texts"])
 

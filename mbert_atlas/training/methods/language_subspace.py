@@ -6,7 +6,7 @@ encoder in the first DensRay directions Q of each hidden layer, weighted by thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.interfaces import Batch, Objective
 from mbert_atlas.training.job import FinetuningRun
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Inputs, Method, Values
 
 
 class LanguagePreservation(Method):
@@ -46,12 +46,7 @@ class LanguagePreservation(Method):
         self._subspace, self._path = subspace, directions
 
     @classmethod
-    def of_run(
-        cls,
-        options: Mapping[str, Any],
-        specification: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-    ) -> LanguagePreservation:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> LanguagePreservation:
         """Return the method of a run."""
         return cls(LanguageSubspace(**options), inputs["language_directions"])
 

@@ -13,7 +13,7 @@ the adjusted encoder instead, English would move elsewhere than during the adjus
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -30,15 +30,11 @@ from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
 from mbert_atlas.tokenizer import tokenizer_digest
-from mbert_atlas.training.adjustment import (
-    AlignedSentences,
-    alignment_terms,
-    group_shares,
-    open_sample,
-)
+from mbert_atlas.training.adjustment import alignment_terms, open_sample
+from mbert_atlas.training.aligned_sentences import AlignedSentences, group_shares
 from mbert_atlas.training.interfaces import Backward, Batch, TrainingLog
 from mbert_atlas.training.job import FinetuningRun
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Inputs, Method, Values
 
 
 class AlignmentReplay(Method):
@@ -69,12 +65,7 @@ class AlignmentReplay(Method):
         self._precision: Precision = "auto"
 
     @classmethod
-    def of_run(
-        cls,
-        options: Mapping[str, Any],
-        specification: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-    ) -> AlignmentReplay:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> AlignmentReplay:
         """Return the method of a run."""
         adjustment = Adjustment(**specification["replay"]["hyperparameters"])
         files = inputs["replay_pairs"], inputs["replay_encoder"]

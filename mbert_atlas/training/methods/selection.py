@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors.torch import load_file, save_file
@@ -20,7 +19,7 @@ from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import atomic_path, read_json
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun, store_digest
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Inputs, Method, Values
 from mbert_atlas.training.prediction import predict
 from mbert_atlas.training.states import writing_weights
 
@@ -50,12 +49,7 @@ class BestEpoch(Method):
         self.fingerprint = f"selection {selection.model_dump_json()} {digest}"
 
     @classmethod
-    def of_run(
-        cls,
-        options: Mapping[str, Any],
-        specification: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-    ) -> BestEpoch:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> BestEpoch:
         """Return the method of a run."""
         return cls(Selection(**options), inputs.get("development"))
 

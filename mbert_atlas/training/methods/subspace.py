@@ -5,10 +5,8 @@ The classifier gets the columns [first:] of a projected space (Figure 4).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +18,7 @@ from mbert_atlas.encoders.hooks import Change, Hook, hooked, project_out
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.training.job import FinetuningRun
-from mbert_atlas.training.method import Method
+from mbert_atlas.training.method import Inputs, Method, Values
 
 
 class Projection(Method):
@@ -40,12 +38,7 @@ class Projection(Method):
         self._hooks = ExitStack()  # keeps them as long as this object
 
     @classmethod
-    def of_run(
-        cls,
-        options: Mapping[str, Any],
-        specification: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-    ) -> Projection:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Projection:
         """Return the method of a run."""
         return cls(Subspace(**options), inputs["language_directions"])
 

@@ -73,7 +73,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
         ),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, line, sentence):
+def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, line, sentence):
     message = refused(tmp_path, text)
     assert line in message
     assert sentence in message

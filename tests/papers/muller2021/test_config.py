@@ -44,11 +44,11 @@ PAPER = "muller2021:\n  "
         ("runs:\n  parsing-all: {like: parsing, variants: {a: {}}}\n", "has `*` in its name"),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, sentence):
+def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
     assert sentence in refused(tmp_path, text)
 
 
-def test_a_variant_is_a_family_whose_layers_are_drawn_anew():
+def test_a_variant_is_a_family_whose_layers_are_reinitialised():
     runs = RunTable(config())
     one, pair = runs.get("pos", "en", "published"), runs.get("pos-3-4", "en", "published")
     changed = {**one.specification["hyperparameters"], "reinitialised_layers": ["3-4"]}

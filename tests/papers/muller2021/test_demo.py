@@ -51,7 +51,7 @@ def test_every_table_and_figure_has_its_cells(demo):
     assert len(figures) == 8 * 2
 
 
-def test_translations_are_more_alike_in_the_middle_than_chance(demo):
+def test_translations_are_more_similar_than_chance(demo):
     frame = numbers(demo, "figure5")
     cka = frame[(frame.metric == "cka_percent") & (frame.protocol == "corrected")]
     assert cka["value"].between(0, 100).all()

@@ -7,8 +7,8 @@ the jobs that it starts: CPU seconds (user and system), the maximum number of th
 from start to exit, next to the wall time of the jobs' sleep alone. CPU seconds of its children, the
 jobs' shells and the solver, are a separate column.
 
-    python benchmarks/workflow.py                       # 3,000 jobs on 32 cores, about five minutes
-    python benchmarks/workflow.py --jobs 300 --cores 4  # few at a time: longer, fewer ready jobs
+    python benchmarks/scheduler.py                      # 3,000 jobs on 32 cores, about five minutes
+    python benchmarks/scheduler.py --jobs 300 --cores 4  # few at a time: longer, fewer ready jobs
 
 Linux only. The jobs sleep, so that more cores can be given than there are.
 """

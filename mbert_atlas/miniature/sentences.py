@@ -1,0 +1,64 @@
+"""Sentences: words with their tree, and for every word the part of the meaning it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, product
+from typing import NamedTuple
+
+
+@dataclass(slots=True, eq=False)
+class Word:
+    """One syntactic word under construction."""
+
+    concept: str  # what it expresses; like the sources empty for mere grammar
+    form: str
+    upos: str  # like the relation as in Universal Dependencies
+    relation: str
+    sources: tuple[str, ...] = ()
+    head: Word | None = None  # None for the root
+    # "glued" if the next word follows without a space, "fused" if both are written as one token.
+    joined: str = ""
+
+
+class Token(NamedTuple):
+    """An orthographic token: words ``start`` to ``stop - 1`` (0-based) of the sentence."""
+
+    form: str
+    start: int
+    stop: int
+    space_after: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its tree: all but the tokens and the text has an entry for each word."""
+
+    forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    heads: tuple[int, ...]  # counted from 1; 0 is the root
+    relations: tuple[str, ...]
+    sources: tuple[tuple[str, ...], ...]
+    tokens: tuple[Token, ...]
+    text: str
+    spaced: bool  # whether the script puts spaces between words
+
+    def aligned_units(self) -> list[tuple[str, set[str]]]:
+        """Return the units that word aligners see, each with its sources."""
+        return [
+            (unit, set(chain(*self.sources[token.start : token.stop])))
+            for token in self.tokens
+            for unit in self.units(token)
+        ]
+
+    def units(self, token: Token) -> list[str]:
+        """Return a token, or its characters where the script puts no spaces."""
+        return [token.form] if self.spaced else list(token.form)
+
+
+def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
+    """Return the true links between the units of two sentences of one meaning, sorted."""
+    ours, theirs = source.aligned_units(), target.aligned_units()
+    pairs = product(enumerate(ours), enumerate(theirs))
+    return [(i, j) for (i, (_, one)), (j, (_, other)) in pairs if one & other]
