@@ -215,13 +215,6 @@ def test_samples_are_laid_out() -> None:
     ]
 
 
-def test_named_functions_exist(plan: Plan) -> None:
-    for artifact in plan.papers["liu2020"].artifacts:
-        named = [item.measure for item in artifact.measurements]
-        named += [item.draw for item in artifact.figures if item.draw.startswith("papers.")]
-        assert all(callable(resolve(name)) for name in named)
-
-
 def test_every_reported_number_has_a_measurement(
     plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
