@@ -117,9 +117,8 @@ class _Planner:
     def tables(self) -> Iterator[Artifact]:
         """Yield Tables 1 to 3 and 5 to 8: scores, their means, chosen hyperparameters."""
         for name, table in self.section.tables.items():
-            scores = self.measurement(
-                name, "measure_layers", partial(layer_cells, self.plan, table)
-            )
+            cells = partial(layer_cells, self.plan, table)
+            scores = self.measurement(name, "measure_layers", cells)
             yield _table(replace(scores, resources="measure_layers"))
         if self.by_target:
             names = sorted(self.by_target)
@@ -141,8 +140,7 @@ class _Planner:
     def similarities(self) -> Iterator[Artifact]:
         """Yield the figures of similarity by layer that have any of their tasks."""
         every, one = list(self.similarity.runs), [self.similarity.figure1]
-        five = self.similarity.figure5
-        tuned = {FINE_TUNED: ""}
+        five, tuned = self.similarity.figure5, {FINE_TUNED: ""}
         changed = {**tuned, **self.changed}
         by_target = {"lines": "condition", "panels": "target"}
         # Conditions, tasks, target languages, and the columns that lines and panels show.
@@ -186,12 +184,9 @@ class _Planner:
         tasks: Sequence[str],
         transfer: Mapping[str, str] | None = None,
     ) -> list[Cell]:
-        """Return a cell per encoder, with the similarities of languages under it.
+        """Return a cell per encoder (re-initialised layers by condition) with its similarities.
 
-        Args:
-            conditions: re-initialised layers, or none, by condition.
-            tasks: fine-tuning tasks.
-            transfer: measurements of transfer by task, if they are compared.
+        ``transfer`` has the measurements of transfer by task, if they are compared.
         """
         similarity = self.similarity
         return [
