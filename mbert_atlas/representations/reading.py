@@ -77,22 +77,14 @@ class FeatureArrays:
         return replace(self.by_example, values=codes), np.array(self.label_names)
 
     def examples(self, split: str) -> npt.NDArray[np.int64]:
-        """Return the examples of a split, ascending.
-
-        Raises:
-            DataError: if it has none.
-        """
+        """Return the examples of a split, ascending; raise :class:`DataError` if none."""
         rows = np.flatnonzero(self.split == split) if self.split is not None else np.empty(0, int)
         if len(rows) == 0:
             raise DataError(self.path, f"split {split}", "it has no examples", "use data with some")
         return rows
 
     def rows(self, split: str) -> npt.NDArray[np.int64]:
-        """Return the vectors of a split, ascending.
-
-        Raises:
-            DataError: if it has no examples.
-        """
+        """Return the vectors of a split, ascending; raise :class:`DataError` if none."""
         inside = np.zeros(len(self.language), dtype=bool)
         inside[self.examples(split)] = True
         return np.flatnonzero(inside[self.example])

@@ -208,14 +208,14 @@ def _by_weight(paper: Section, name: str, title: str, metric: str) -> Artifact:
     direction = ("en", paper.translation.drawn)
     score = {"convert_rate": "Convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
     measurement = _translation(paper, name, "measure_by_weight", [direction], {"metric": metric})
-    draw = f"papers.{_PAPER}.figures:draw_{metric}"
+    draw, options = f"papers.{_PAPER}.figures:draw_by_weight", {"title": title, "metric": metric}
     return Artifact(
         name,
         title,
         f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
         "that is shifted and the weight of the shift, alpha.",
         measurements=[measurement],
-        figures=figures_by_protocol(name, draw, lambda: measured(_PAPER, name), {"title": title}),
+        figures=figures_by_protocol(name, draw, lambda: measured(_PAPER, name), options),
     )
 
 

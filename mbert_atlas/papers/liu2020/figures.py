@@ -16,33 +16,20 @@ _LINES = 6
 """Most lines in a panel."""
 
 
-def draw_convert_rate(cells: Sequence[Cell], *, title: str, protocol: str) -> Figure:
-    """Draw convert rates by alpha, a line per layer (Figure 7)."""
-    scores = _scores(cells, protocol)
-    return curve_plot(
-        curves(scores.assign(value=100 * scores["value"])),
-        title=f"{title}, {protocol}",
-        along_label="alpha",
-        value_label="convert rate (%)",
-        columns=1,
-    )
-
-
-def draw_bleu1(cells: Sequence[Cell], *, title: str, protocol: str) -> Figure:
-    """Draw BLEU-1 by alpha, a line per layer, and by layer, a line per alpha (Figure 8)."""
-    return curve_plot(
-        curves(_scores(cells, protocol), by_layer=True),
-        title=f"{title}, {protocol}",
-        along_label="",
-        value_label="BLEU-1",
-        columns=2,
-    )
-
-
-def _scores(cells: Sequence[Cell], protocol: str) -> pd.DataFrame:
+def draw_by_weight(cells: Sequence[Cell], *, title: str, protocol: str, metric: str) -> Figure:
+    """Draw convert rates or BLEU-1 by alpha, a line per layer; BLEU-1 also by layer."""
     (cell,) = cells
-    scores = read_measurements(cell.path)
-    return scores[scores["protocol"] == protocol]
+    scores, is_rate = read_measurements(cell.path), metric == "convert_rate"
+    scores = scores[scores["protocol"] == protocol]
+    if is_rate:
+        scores = scores.assign(value=100 * scores["value"])
+    return curve_plot(
+        curves(scores, by_layer=not is_rate),
+        title=f"{title}, {protocol}",
+        along_label="alpha" if is_rate else "",
+        value_label="convert rate (%)" if is_rate else "BLEU-1",
+        columns=1 if is_rate else 2,
+    )
 
 
 def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:

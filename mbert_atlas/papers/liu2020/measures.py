@@ -48,12 +48,7 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
-    """Yield rows, then their means over languages other than English.
-
-    Args:
-        rows: with ``target``, ``value`` and ``n``.
-        mean: target of the means.
-    """
+    """Yield rows, then their means over languages other than English, of the target ``mean``."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         yield row
@@ -111,10 +106,7 @@ def _drops(accuracies: Sequence[tuple[str, Row]]) -> Iterator[Row]:
 def by_protocol(table: pd.DataFrame, protocol: str) -> pd.DataFrame:
     """Return a direction's scores on the test set under a protocol.
 
-    Args:
-        table: columns of ``schemas.TOKEN_TRANSLATIONS``.
-        protocol: decides the means and the BLEU-1: ``published`` averages it over sentences,
-            ``corrected`` computes it over the corpus.
+    ``published`` averages BLEU-1 over sentences, ``corrected`` computes it over the corpus.
 
     Returns:
         Columns ``layer``, ``weight``, ``bleu1``, ``convert_rate`` (0 to 1), ``n``, and ``chosen``:
@@ -181,12 +173,7 @@ def _setting(condition: str, layers: str, metric: str, value: float, n: int) -> 
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
-    """Yield a score by layer and weight (Figures 7 and 8).
-
-    Args:
-        cells: files with the columns of ``schemas.TOKEN_TRANSLATIONS``.
-        metric: ``bleu1`` or ``convert_rate``.
-    """
+    """Yield ``bleu1`` or ``convert_rate`` by layer and weight (Figures 7 and 8)."""
     for place, scores in _translation_scores(cells):
         for row in scores:
             condition, layer = f"alpha={row['weight']:g}", str(row["layer"])
@@ -194,10 +181,9 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
 
 
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
-    """Yield the number of tokens of each language, and of those English has too (Table 3).
+    """Yield the tokens of each language, and those English has too (Table 3).
 
-    Args:
-        cells: one, with parallel sentences as :mod:`mbert_atlas.encoding.parallel` writes them.
+    The cell has parallel sentences as :mod:`mbert_atlas.encoding.parallel` writes them.
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)

@@ -20,14 +20,8 @@ def draw_by_layer(
 ) -> Figure:
     """Draw a metric of one protocol by layer.
 
-    Args:
-        cells: one cell with the measurements.
-        protocol: ``published`` or ``corrected``.
-        metric: what is drawn.
-        title: of the figure, without the protocol.
-        lines: see :func:`mbert_atlas.figures.curves.layer_plot`; ``line`` has a line per task
-            and one of the pretrained encoder.
-        options: of ``layer_plot``.
+    The options are those of :func:`mbert_atlas.figures.curves.layer_plot`; the lines ``line`` are
+    one per task and one of the pretrained encoder.
     """
     (cell,) = cells
     frame = read_measurements(cell.path)

@@ -94,14 +94,8 @@ def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int, dict[str, float]]:
     """Return the cross-lingual gap by seed and target (section 4.3), in points.
 
-    The gap is the score in the source language minus that in the target language. Divided by the
-    source's score it has the same ranks.
-
-    Args:
-        frame: measurements by target (Table 6, 7 or 8).
-        task: as in the table.
-        source: training language.
-        protocol: ``published`` or ``corrected``.
+    The gap is the score in the source language minus that in the target language, from the
+    measurements by target (Table 6, 7 or 8). Divided by the source's score it has the same ranks.
     """
     place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
     rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
@@ -198,5 +192,4 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
                 "spearman_signed": rho.rho,
                 "spearman_p_value": rho.p_value,
             }
-            for metric, value in metrics.items():
-                yield row | {"metric": metric, "value": value}
+            yield from (row | {"metric": name, "value": value} for name, value in metrics.items())
