@@ -10,11 +10,9 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from mbert_atlas.analysis.measurements import read_measurements, write_measurements
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.curves import layer_plot
 from mbert_atlas.figures.style import save_figure
-from mbert_atlas.papers.muller2021.figures import by_layer
 
 LAYERS = range(5)
 
@@ -90,20 +88,3 @@ def test_tables_that_cannot_be_drawn() -> None:
     ):
         with pytest.raises(AtlasError, match=match):
             plot(wrong)
-
-
-def test_reading_measurements(tmp_path: Path) -> None:
-    rows = measured(seeds=1).to_dict("records")
-    ends = [row | {"metric": "cka_low", "value": row["value"] - 0.1} for row in rows]
-    other = [{**rows[0], "layers": ""}, {**rows[0], "protocol": "published"}]
-    other.append({**rows[0], "metric": "f1", "layers": "1-2"})
-    write_measurements([*rows, *ends, *other], tmp_path / "m.csv")
-    frame = read_measurements(tmp_path / "m.csv")
-    frame = frame[frame["protocol"] == "corrected"]
-    found = by_layer(frame, "cka")
-    assert len(found) == len(rows)
-    np.testing.assert_allclose(found["value"] - found["low"], 0.1)
-    assert "high" not in found
-    assert panels(plot(found))
-    with pytest.raises(AtlasError, match="no rho by layer"):
-        by_layer(frame, "rho")

@@ -1,0 +1,30 @@
+"""Rows of a figure by layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mbert_atlas.analysis.measurements import read_measurements, write_measurements
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.papers.muller2021.figures import by_layer
+
+
+def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Path) -> None:
+    common = {"target": "ru", "condition": "c", "seed": 1, "protocol": "corrected"}
+    rows = [
+        common | {"layers": str(layer), "metric": metric, "value": value}
+        for layer in range(3)
+        for metric, value in (("cka", 0.5), ("cka_low", 0.4))
+    ]
+    other = [{**rows[0], "layers": ""}, {**rows[0], "metric": "f1", "layers": "1-2"}]
+    write_measurements([*rows, *other], tmp_path / "m.csv")
+    frame = read_measurements(tmp_path / "m.csv")
+    chosen = by_layer(frame, "cka")
+    assert chosen["layers"].tolist() == [0, 1, 2]
+    np.testing.assert_allclose(chosen["value"] - chosen["low"], 0.1)
+    assert "high" not in chosen
+    with pytest.raises(AtlasError, match="no rho by layer"):
+        by_layer(frame, "rho")
