@@ -1,4 +1,4 @@
-"""Tables 1 to 9, Figures 1 and 2, section 5.4: what is measured, and how it is shown."""
+"""Tables 1 to 9, Figures 1 and 2, section 5.4: measurements and plots."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
 def conditions_by_size(table: TransferTable, runs: RunTable) -> dict[str, str]:
     """Return the names of conditions that are named by a number of sentences: the config's number.
 
-    ``adjusted_30K`` is ``adjusted, 1,500 sentences (30K in the paper)`` where the config says so.
+    ``adjusted_30K`` is ``adjusted, 1,500 sentences (30K in the paper)`` if the config has 1,500.
     """
     names = {}
     for test in table.tests.values():

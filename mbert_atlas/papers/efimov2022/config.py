@@ -35,10 +35,10 @@ class Section(ConfigModel):
 
 
 def check(config: Any) -> None:
-    """Refuse what the artifacts need and the rest of the config lacks.
+    """Check that the rest of the config has what the artifacts need.
 
     Raises:
-        Mistake: at the first.
+        Mistake: the first one.
     """
     paper: Section = config.efimov2022
     check_name("efimov2022.model", paper.model, config.encoders)
@@ -52,32 +52,32 @@ def check(config: Any) -> None:
         check_name("efimov2022.figures", name, ("figure1", "figure2"), " as a figure")
         for code in figure.languages:
             check_language(config, f"{at}.languages", code, paper.bitext)
-        for panel, shown in figure.panels.items():
-            _check_panel(config, f"{at}.panels.{panel}", shown)
-            if panels.setdefault(panel, shown) != shown:
+        for panel, family in figure.panels.items():
+            _check_panel(config, f"{at}.panels.{panel}", family)
+            if panels.setdefault(panel, family) != family:
                 raise Mistake(
                     f"{at}.panels.{panel}",
                     "a panel has one name and one family in all figures",
                     "rename it",
                 )
             for code in figure.languages:
-                check_family_language(config, f"{at}.languages", shown, code)
+                check_family_language(config, f"{at}.languages", family, code)
     for name, table in paper.tables.items():
         declared = [(item.condition, item.baseline) for item in CONTRASTS if item.artifact == name]
         check_transfer_table(config, f"efimov2022.tables.{name}", table, declared)
 
 
-def _check_panel(config: Any, place: str, shown: str) -> None:
-    """Refuse a panel under another encoder's tokenizer: its pieces would mean other words."""
-    check_name(place, shown, [*config.encoders, *config.runs])
-    base, seen = shown, set[str]()
+def _check_panel(config: Any, place: str, family: str) -> None:
+    """Check that a panel has the tokenizer of the pairs: other subwords would be other words."""
+    check_name(place, family, [*config.encoders, *config.runs])
+    base, seen = family, set[str]()
     while base in config.runs and base not in seen:
         seen.add(base)
         base = config.runs[base].encoder
     if base in config.encoders and base != config.efimov2022.model:
         raise Mistake(
             place,
-            f"{shown!r} goes back to the encoder {base!r}, and efimov2022.model is "
+            f"{family!r} goes back to the encoder {base!r}, and efimov2022.model is "
             f"{config.efimov2022.model!r}",
             "make them the same",
         )

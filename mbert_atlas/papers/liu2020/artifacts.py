@@ -104,11 +104,11 @@ def _embeddings(paper: Section) -> Iterator[_Embedding]:
 
 
 def _compared(paper: Section, figure: str) -> Iterator[tuple[str, _Embedding]]:
-    shown = _COMPARISONS[figure].size
+    size = _COMPARISONS[figure].size
     for item in _embeddings(paper):
-        if shown and item.size == shown and item.window != SHORT_WINDOW:
+        if size and item.size == size and item.window != SHORT_WINDOW:
             yield item.kind, item
-        elif not shown and item.window:
+        elif not size and item.window:
             by_window = f"bert_{item.window}_{item.size}"
             yield item.size if figure == "figure6b" else by_window, item
 
@@ -177,7 +177,7 @@ def _token_translation(paper: Section) -> list[Artifact]:
     examples = [("en", code) for code in paper.translation.shown_sentences]
     directions = [pair for code in languages for pair in (("en", code), (code, "en"))]
     sentences = path("parallel_tokens", encoder=paper.embeddings.reference)
-    shown = _translation(paper, "table1", "measure_translation", examples, best)
+    chosen = _translation(paper, "table1", "measure_translation", examples, best)
     scores = _translation(paper, "table2", "measure_translation", directions, best)
     token_sets = Measurement(
         "table3",
@@ -191,7 +191,7 @@ def _token_translation(paper: Section) -> list[Artifact]:
         table_artifact(
             "table1",
             "Examples of token translation",
-            [shown],
+            [chosen],
             facts_from=f"<results>/samples/{_PAPER}/table1.json",
             highlight=True,
         ),

@@ -52,8 +52,8 @@ def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:
     ]
     if by_layer:
         lines = scores["condition"].str.replace("=", " = ")
-        shown = weight.isin(_some(weight[weight > 0].unique()))
-        panels.append(scores.assign(panel="by layer", line=lines, along=layer)[shown])
+        is_drawn = weight.isin(_some(weight[weight > 0].unique()))
+        panels.append(scores.assign(panel="by layer", line=lines, along=layer)[is_drawn])
     both = pd.concat(panels)[["panel", "line", "along", "value", "seed"]]
     return both.sort_values("along", kind="stable")
 

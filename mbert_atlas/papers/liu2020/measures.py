@@ -38,8 +38,8 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
     ranks = ranks[~ranks["centred"]]
     last = ranks["layer"].max()
     for protocol in PROTOCOLS:
-        shown = ranks[ranks["source"] == cell.language] if protocol == "published" else ranks
-        for layer, rows in shown.groupby("layer"):
+        scores = ranks[ranks["source"] == cell.language] if protocol == "published" else ranks
+        for layer, rows in scores.groupby("layer"):
             # Static vectors have one layer, which needs no number.
             value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
@@ -155,7 +155,7 @@ def measure_translation(
         settings = [at[layer, weight] for layer in range(1, layers + 1) for weight in best_of]
         best = max(settings, key=lambda row: row["chosen"])
         top = f"alpha={best_of[-1]:g}", str(score_layer), at[score_layer, best_of[-1]]
-        shown = [
+        values = [
             (*top, "bleu1", "bleu1"),
             ("best", "", best, "bleu1", "bleu1"),
             ("best", "", best, "best_layer", "layer"),
@@ -163,8 +163,8 @@ def measure_translation(
         ]
         for weight in best_of:
             setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
-            shown.append((*setting, "convert_rate", "convert_rate"))
-        for condition, layer, row, metric, column in shown:
+            values.append((*setting, "convert_rate", "convert_rate"))
+        for condition, layer, row, metric, column in values:
             yield place | _setting(condition, layer, metric, row[column], row["n"])
 
 
@@ -254,7 +254,7 @@ def measure_shifted(
 ) -> Iterator[Row]:
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
-    ``published`` takes for each language the weight that is best on its own development set,
+    ``published`` takes for each language the weight that is best on its development set,
     ``corrected`` one for all languages: the best on those of English and one other language.
 
     Args:

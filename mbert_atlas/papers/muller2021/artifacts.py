@@ -153,8 +153,8 @@ class _Planner:
             "figure7": (changed, ["pos"], five, by_target),
             "figure8": (changed, ["ner"], five, by_target),
         }
-        for name, (conditions, wanted, targets, layout) in figures.items():
-            if tasks := [task for task in wanted if task in every]:
+        for name, (conditions, names, targets, layout) in figures.items():
+            if tasks := [task for task in names if task in every]:
                 cells = partial(self.encoder_cells, conditions, tasks)
                 measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
                 options = {"metric": CKA, "value_label": "CKA (%)", **layout}
@@ -226,8 +226,8 @@ class _Planner:
             partial(measured, PAPER, name),
             {**options, "title": title, "names": names, "order": order},
         )
-        shown = name in _HIGHLIGHTS
-        return Artifact(name, title, caption, [measurement], figures, highlight=shown)
+        is_highlight = name in _HIGHLIGHTS
+        return Artifact(name, title, caption, [measurement], figures, highlight=is_highlight)
 
 
 def layer_cells(plan: Plan, table: LayerTable) -> list[Cell]:

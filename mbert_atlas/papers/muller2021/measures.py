@@ -133,7 +133,7 @@ def measure_similarities(
     """Yield the measurements of Figures 1, 2 and 4 to 8: similarity by layer, 0 the embeddings.
 
     ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
-    other kernels have their own names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
+    other kernels have separate names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
     the first, the last or the largest value; ``cka_percent_maximum`` is the largest, in its layer.
 
     Args:
@@ -141,16 +141,16 @@ def measure_similarities(
         targets: languages that the figure shows.
     """
     frame = read_similarities(cells)
-    shown = frame[frame.target.isin(targets)]
-    for row in shown.to_dict("records"):
+    frame = frame[frame.target.isin(targets)]
+    for row in frame.to_dict("records"):
         place = {key: row[key] for key in _SIMILARITY_KEYS} | {"layers": str(row["layer"])}
         is_headline = row["measure"] == _HEADLINE[str(row["protocol"])]
         metric = CKA if is_headline else f"{row['measure']}_percent"
         yield place | {"metric": metric, "value": row["value"]}
         for end in ("low", "high") if is_headline else ():
             yield place | {"metric": f"{CKA}_{end}", "value": row[end]}
-    shown = shown[shown.measure == shown.protocol.map(_HEADLINE)].sort_values("layer")
-    for key, rows in shown.groupby([*_SIMILARITY_KEYS], sort=False):
+    frame = frame[frame.measure == frame.protocol.map(_HEADLINE)].sort_values("layer")
+    for key, rows in frame.groupby([*_SIMILARITY_KEYS], sort=False):
         place = dict(zip(_SIMILARITY_KEYS, key, strict=True))
         values = rows.value.to_numpy()
         depths = {"bottom": values[0], "top": values[-1], "maximum": values.max()}

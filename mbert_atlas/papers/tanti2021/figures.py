@@ -155,7 +155,7 @@ def map_grid(
     """Draw a column of three panels per condition: target labels, target and Wikipedia languages.
 
     Colour and marker of a language follow from ``genera`` alone, so they are the same in every
-    panel and in every figure that is given the same genera.
+    panel and in every figure with the same genera.
 
     Args:
         conditions: columns, from left to right.
