@@ -701,7 +701,7 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
     assert "fewer than 100 examples: {'is': 1}" in caplog.text
 
 
-def test_less_than_was_asked_for_is_said_in_the_card(tmp_path: Path, caplog: Any) -> None:
+def test_the_card_notes_fewer_items_than_requested(tmp_path: Path, caplog: Any) -> None:
     dictionary("a b\nc d\n", limit=3)(tmp_path)
     note = "2 pairs although 3 were asked for: there are no more"
     assert card_of(tmp_path)["notes"] == [note]

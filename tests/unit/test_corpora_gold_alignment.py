@@ -28,7 +28,7 @@ def test_xlwa_counts_from_zero(tmp_path: Path) -> None:
     assert second.possible == set()
 
 
-def test_awesome_counts_from_one_and_knows_possible_links(tmp_path: Path) -> None:
+def test_awesome_counts_from_one_and_has_possible_links(tmp_path: Path) -> None:
     texts = write(tmp_path / "x.src-tgt", "a b ||| u v w\n")
     links = write(tmp_path / "x.gold", "1-1 2p3 1p2\n")
     (sentence,) = read_gold([texts, links], "awesome")
@@ -40,7 +40,7 @@ IDEOGRAPHIC_SPACE, NO_BREAK_SPACE = "\u3000", "\u00a0"
 
 
 def test_blanks_of_other_scripts_are_words_or_parts_of_words(tmp_path: Path) -> None:
-    """Japanese gold has U+3000 as a token of its own; words after it keep their places."""
+    """Japanese gold has U+3000 as a token; words after it keep their positions."""
     japanese = ["\u732b", IDEOGRAPHIC_SPACE, "\u3060", f"\u7530{NO_BREAK_SPACE}\u4e2d"]
     text = " ".join(japanese)
     xlwa = write(tmp_path / "dev.tsv", f"a cat\t{text}\t0-3 1-0\n")
