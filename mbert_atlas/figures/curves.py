@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_columns
 from mbert_atlas.labels import label, places
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
@@ -59,7 +59,7 @@ def curve_plot(
     table = frame.groupby(_KEYS, as_index=False)["value"].agg(["mean", "min", "max"])
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
-    with house_style():
+    with figure_style():
         height = 1.0 + rows * (3.2 if columns == 1 else 2.2)
         figure = Figure(figsize=(FULL_WIDTH, height), layout="constrained")
         grid = figure.subplots(rows, columns, sharex="col", sharey="col", squeeze=False).ravel()
@@ -154,7 +154,7 @@ def layer_plot(
     columns = next(n for n in range(1, 5) if n == 4 or n * n >= len(groups))
     rows = math.ceil(len(groups) / columns)
     height = {1: 3.2, 2: 2.3}.get(columns, 1.55)
-    with house_style():
+    with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.9 + rows * height), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
         for axes, group in zip(grid, groups, strict=False):

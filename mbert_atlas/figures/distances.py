@@ -5,10 +5,9 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,18 +16,14 @@ from matplotlib.lines import Line2D
 from mbert_atlas.analysis.separation import Floats, separation
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import (
-    BLUE,
-    FULL_WIDTH,
-    VERMILION,
-    house_style,
-    require_columns,
-)
+from mbert_atlas.figures.style import BLUE, FULL_WIDTH, VERMILION, figure_style, require_columns
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import WORD_DISTANCES
 
 _NAME = "histogram of distances"
 _KINDS = {"related": (BLUE, "-"), "unrelated": (VERMILION, "--")}
+_Samples = list[tuple[Floats, Floats]]
+"""Distances of related and of unrelated pairs, by seed."""
 
 
 def read_distances(cells: Iterable[Cell], protocol: str) -> pd.DataFrame:
@@ -50,73 +45,49 @@ def read_distances(cells: Iterable[Cell], protocol: str) -> pd.DataFrame:
     return pd.concat(frames)
 
 
-def panel_titles(panels: Iterable[str]) -> dict[str, str]:
-    """Return readable titles: ``adjusted_continual-nli`` is ``adjusted, then continual NLI``."""
-    tasks = {"nli": "NLI", "ner": "NER", "qa": "QA"}
-    return {
-        panel: ", then ".join(
-            " ".join(tasks.get(word, word) for word in part.split("-")) for part in panel.split("_")
-        )
-        for panel in panels
-    }
+def distance_histograms(frame: pd.DataFrame, *, title: str, panels: Mapping[str, str]) -> Figure:
+    """Draw one histogram per panel, two in a row, all on the same bins and axes (Figure 1).
 
-
-def distance_histograms(
-    frame: pd.DataFrame,
-    *,
-    title: str,
-    panels: Sequence[str] | None = None,
-    columns: int = 2,
-    bins: int | None = None,
-) -> Figure:
-    """Draw one histogram per panel, all on the same bins and axes.
-
-    Each line is the mean over seeds of the share of pairs per bin, each band runs from the
+    Each line is the mean over seeds of the percentage of pairs per bin, each band runs from the
     lowest to the highest seed, each dotted line marks the mean distance. The numbers in a panel
     are the separation AUC and the ratio of mean distances: mean over seeds, then their range.
 
     Args:
-        frame: columns ``panel`` (str), ``seed``, ``kind`` (``related`` or ``unrelated``) and
+        frame: columns ``panel``, ``seed``, ``kind`` (``related`` or ``unrelated``) and
             ``distance`` (float, L2); one row per word pair.
-        title: goes above the figure; language, layer and protocol belong here.
-        panels: which panels, in which order; by default all, in the order of the rows.
-        columns: panels per row.
-        bins: number of bins between the smallest and the largest distance of all panels; by
-            default three times the cube root of the smallest sample, at most 80.
+        title: goes above the figure.
+        panels: name in ``frame`` and title of the panels, in their order.
 
     Raises:
         AtlasError: if columns or panels are missing, a distance is negative or not finite, or a
             panel lacks related or unrelated pairs for one of its seeds.
     """
     require_columns(frame, ("panel", "seed", "kind", "distance"), _NAME)
-    samples = _samples(frame, panels)
+    samples = _samples(frame, list(panels))
     pooled = [values for seeds in samples.values() for pair in seeds for values in pair]
-    low = min(float(values.min()) for values in pooled)
-    high = max(float(values.max()) for values in pooled)
-    if bins is None:
-        bins = min(80, round(3 * min(map(len, pooled)) ** (1 / 3)))
+    low, high = min(values.min() for values in pooled), max(values.max() for values in pooled)
+    bins = min(80, round(3 * min(map(len, pooled)) ** (1 / 3)))
     width = (high - low) / bins or 1.0
     # A further bin at both ends, empty, shows that nothing is cut off.
     edges = np.linspace(low - width, high + width, bins + 3)
-    columns = min(columns, len(samples))
-    rows = -(-len(samples) // columns)
-    with house_style():
+    columns = min(2, len(panels))
+    rows = -(-len(panels) // columns)
+    with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.75 + 2.2 * rows), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        for index, (axes, (panel, seeds)) in enumerate(
-            zip(grid.flat, samples.items(), strict=False)
-        ):
-            _draw_panel(axes, seeds, edges)
-            axes.set_title(f"({string.ascii_lowercase[index]}) {panel}")
-        for axes in grid.flat[len(samples) :]:
+        shown = list(grid.flat)[: len(panels)]
+        for letter, axes, (panel, text) in zip(string.ascii_lowercase, shown, panels.items()):  # noqa: B905
+            _draw_panel(axes, samples[panel], edges)
+            axes.set_title(f"({letter}) {text}")
+        for axes in list(grid.flat)[len(panels) :]:
             axes.set_axis_off()
-        for axes in grid.flat[max(0, len(samples) - columns) : len(samples)]:
+        for axes in shown[-columns:]:
             axes.set_xlabel("L2 distance")
             axes.tick_params(labelbottom=True)
         for axes in grid[:, 0]:
-            axes.set_ylabel("share of pairs (%)")
-        grid.flat[0].set_ylim(0, grid.flat[0].get_ylim()[1] * 1.28)  # room for the numbers
-        _explain(figure, title, grid.flat[0])
+            axes.set_ylabel("word pairs (%)")
+        _make_room(shown[0], 1.28)
+        _finish(figure, title, shown[0])
     return figure
 
 
@@ -138,7 +109,7 @@ def distance_grid(
         frame: as for :func:`distance_histograms`, with a column ``language`` (code).
         title: goes above the figure.
         languages: code and name of the columns, in their order.
-        panels: name in ``frame`` and text of the rows, in their order.
+        panels: name in ``frame`` and title of the rows, in their order.
         bins: number of bins between the smallest and the largest distance.
 
     Raises:
@@ -148,72 +119,61 @@ def distance_grid(
     samples = {code: _samples(frame[frame["language"] == code], list(panels)) for code in languages}
     low, high = float(frame["distance"].min()), float(frame["distance"].max())
     edges = np.linspace(low, high, bins + 1)
-    with house_style():
+    with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 1.1 + 1.05 * len(panels)), layout="constrained")
         grid = figure.subplots(
             len(panels), len(languages), sharex=True, sharey="row", squeeze=False
         )
         for row, (panel, text) in zip(grid, panels.items(), strict=True):
             for axes, code in zip(row, languages, strict=True):
-                _draw_panel(axes, samples[code][panel], edges, ranges=False)
+                _draw_panel(axes, samples[code][panel], edges, small=True)
                 axes.set_yticks([])
             row[0].set_ylabel(text, rotation=0, ha="right", va="center", fontsize=8)
-            row[0].set_ylim(0, row[0].get_ylim()[1] * 1.45)  # room for the numbers
+            _make_room(row[0], 1.45)
         for axes, name in zip(grid[0], languages.values(), strict=True):
             axes.set_title(name)
         for axes in grid[-1]:
             axes.set_xlabel("L2 distance")
-        _explain(figure, title, grid.flat[0])
+        _finish(figure, title, grid[0, 0])
     return figure
 
 
-def _samples(
-    frame: pd.DataFrame, panels: Sequence[str] | None
-) -> dict[str, list[tuple[Floats, Floats]]]:
-    """Return for each panel one pair (related, unrelated) of arrays per seed."""
+def _samples(frame: pd.DataFrame, panels: Sequence[str]) -> dict[str, _Samples]:
+    """Return the distances of each panel."""
     distances = frame["distance"].to_numpy(dtype=np.float64)
-    if not np.isfinite(distances).all() or (distances < 0).any():
+    usable = np.isfinite(distances) & (distances >= 0)
+    if not usable.all():
         raise AtlasError(
-            f"{_NAME}: {int((~(distances >= 0) | np.isinf(distances)).sum())} distances are "
-            "negative or not finite; check the vectors that they come from."
+            f"{_NAME}: {int((~usable).sum())} distances are negative or not finite; check the "
+            "vectors that they come from."
         )
-    strange = sorted(set(frame["kind"].unique()) - set(_KINDS))
-    if strange:
+    groups: dict[Any, Any] = dict(frame.groupby(["panel", "seed", "kind"], sort=False).indices)
+    if unknown := {kind for *_, kind in groups} - set(_KINDS):
         raise AtlasError(
-            f"{_NAME}: unknown kind {', '.join(map(str, strange))}; use related or unrelated."
+            f"{_NAME}: unknown kind {', '.join(sorted(unknown))}; use related or unrelated."
         )
-    groups = cast(
-        dict[tuple[Any, Any, str], npt.NDArray[np.intp]],
-        frame.groupby(["panel", "seed", "kind"], sort=False, dropna=False).indices,
-    )
-    found = list(dict.fromkeys(str(panel) for panel, _, _ in groups))
-    absent = [panel for panel in panels or () if panel not in found]
-    if absent:
+    existing = {str(panel) for panel, *_ in groups}
+    if absent := [panel for panel in panels if panel not in existing]:
         raise AtlasError(
-            f"{_NAME}: no distances for panel {', '.join(absent)} (found {', '.join(found)}); "
-            "make them first or leave the panel out."
+            f"{_NAME}: no distances for panel {', '.join(absent)} (there are "
+            f"{', '.join(sorted(existing))}); measure them first or leave the panel out."
         )
-    samples: dict[str, list[tuple[Floats, Floats]]] = {}
-    for panel in panels or found:
-        seeds = dict.fromkeys(seed for name, seed, _ in groups if str(name) == panel)
-        samples[panel] = []
-        for seed in seeds:
-            pair = []
-            for kind in _KINDS:
-                rows = groups.get((panel, seed, kind))
-                if rows is None:
-                    raise AtlasError(
-                        f"{_NAME}: panel {panel}, seed {seed} has no {kind} pairs; "
-                        "sample both kinds for every model."
-                    )
-                pair.append(distances[rows])
-            samples[panel].append((pair[0], pair[1]))
+    samples: dict[str, _Samples] = {panel: [] for panel in panels}
+    for panel, seed in dict.fromkeys(key[:2] for key in groups):
+        if panel not in samples:
+            continue
+        for kind in _KINDS:
+            if (panel, seed, kind) not in groups:
+                raise AtlasError(
+                    f"{_NAME}: panel {panel}, seed {seed} has no {kind} pairs; "
+                    "sample both kinds for every model."
+                )
+        related, unrelated = (distances[groups[panel, seed, kind]] for kind in _KINDS)
+        samples[panel].append((related, unrelated))
     return samples
 
 
-def _draw_panel(
-    axes: Axes, seeds: list[tuple[Floats, Floats]], edges: Floats, *, ranges: bool = True
-) -> None:
+def _draw_panel(axes: Axes, seeds: _Samples, edges: Floats, *, small: bool = False) -> None:
     for index, (kind, (colour, line)) in enumerate(_KINDS.items()):
         shares = np.stack(
             [100 * np.histogram(pair[index], edges)[0] / len(pair[index]) for pair in seeds]
@@ -222,45 +182,33 @@ def _draw_panel(
         axes.stairs(mean, edges, color=colour, fill=True, alpha=0.15)
         axes.stairs(mean, edges, color=colour, linestyle=line, linewidth=1.3, label=kind)
         if len(seeds) > 1:
-            axes.stairs(
-                shares.max(axis=0),
-                edges,
-                baseline=shares.min(axis=0),
-                fill=True,
-                color=colour,
-                alpha=0.35,
-                label=f"{kind}, range of {len(seeds)} seeds",
-            )
+            band = {"baseline": shares.min(axis=0), "fill": True, "color": colour, "alpha": 0.35}
+            text = f"{kind}, range of {len(seeds)} seeds"
+            axes.stairs(shares.max(axis=0), edges, label=text, **band)
         average = float(np.mean([pair[index].mean() for pair in seeds]))
         axes.axvline(average, ymax=0.78, color=colour, linestyle=":", linewidth=1.1)
     numbers = [separation(*pair) for pair in seeds]
-    texts = [
-        _with_range(name, [getattr(number, field) for number in numbers], ranges)
-        for name, field in (("AUC", "auc"), ("mean ratio" if ranges else "ratio", "ratio"))
-    ]
-    axes.text(
-        0.98,
-        0.96,
-        "\n".join(texts),
-        transform=axes.transAxes,
-        ha="right",
-        va="top",
-        fontsize=8 if ranges else 7,
-    )
+    lines = []
+    for name, values in (
+        ("AUC", [number.auc for number in numbers]),
+        ("ratio" if small else "mean ratio", [number.ratio for number in numbers]),
+    ):
+        spread = "" if small or len(seeds) == 1 else f" ({min(values):.3f}–{max(values):.3f})"
+        lines.append(f"{name} {np.mean(values):.3f}{spread}")
+    corner = axes.text(0.98, 0.96, "\n".join(lines), transform=axes.transAxes, ha="right", va="top")
+    corner.set_fontsize(7 if small else 8)
     axes.margins(x=0)
 
 
-def _explain(figure: Figure, title: str, axes: Axes) -> None:
+def _make_room(axes: Axes, factor: float) -> None:
+    """Extend the vertical axis, so that the numbers fit above the histogram."""
+    axes.set_ylim(0, axes.get_ylim()[1] * factor)
+
+
+def _finish(figure: Figure, title: str, axes: Axes) -> None:
     """Add the title and a legend of what ``axes`` shows."""
     figure.suptitle(title, x=0.01, ha="left")
     handles, labels = axes.get_legend_handles_labels()
     handles.append(Line2D([], [], color="#444444", linestyle=":", linewidth=1.1))
     labels.append("mean")
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-
-
-def _with_range(name: str, values: list[float], ranges: bool) -> str:
-    text = f"{name} {np.mean(values):.3f}"
-    return (
-        text if len(values) == 1 or not ranges else f"{text} ({min(values):.3f}–{max(values):.3f})"
-    )

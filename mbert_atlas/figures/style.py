@@ -1,4 +1,4 @@
-"""The look that all figures share, and how they reach the disk."""
+"""The style that all figures share, and how they are saved."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from PIL import Image
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
 
-# Okabe and Ito's eight colours, which readers with any common colour blindness can tell apart.
-# Yellow is left out of the group colours, being too pale for points on white; three dark ones
-# are added, which differ from the rest in lightness too.
+# The palette of Okabe and Ito, safe for readers with colour blindness, without yellow, which is too
+# pale for points on white; and three dark colours that differ from the others in lightness, too.
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#6B6B6B"
 GROUP_COLOURS = (
@@ -27,7 +26,7 @@ GROUP_COLOURS = (
 )
 
 FULL_WIDTH = 7.2  # inches; the text width of a two-column paper, so fonts keep their size in print
-_DOTS_PER_INCH = 130  # 936 pixels wide: the report holds some sixty of them
+_DOTS_PER_INCH = 130  # 936 pixels wide
 _SETTINGS = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same glyphs on every machine
     "font.size": 9.0,
@@ -46,8 +45,8 @@ _SETTINGS = {
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Draw inside this block with the shared look; the caller's settings come back after it."""
+def figure_style() -> Iterator[None]:
+    """Use the shared style inside this block, and the caller's settings after it."""
     with mpl.rc_context():
         sns.set_theme(context="paper", style="whitegrid", palette=GROUP_COLOURS, rc=_SETTINGS)
         yield
@@ -65,39 +64,34 @@ def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
         AtlasError: if the disk is full.
     """
     svg, png = Path(f"{stem}.svg"), Path(f"{stem}.png")
-    with house_style():
+    metadata = {"Date": None, "Creator": None}
+    with figure_style():
         with atomic_path(svg) as temporary:
-            figure.savefig(
-                temporary,
-                format="svg",
-                dpi=_DOTS_PER_INCH,
-                metadata={"Date": None, "Creator": None},
-            )
+            figure.savefig(temporary, format="svg", dpi=_DOTS_PER_INCH, metadata=metadata)
         with atomic_path(png) as temporary:
-            drawn = BytesIO()
-            figure.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
-            # 64 colours are enough for a drawing, and a quarter of the bytes
-            image = Image.open(drawn).convert("RGB").quantize(64, Image.Quantize.MEDIANCUT)
+            pixels = BytesIO()
+            figure.savefig(pixels, format="png", dpi=_DOTS_PER_INCH)
+            # 64 colours are enough for a plot, at a quarter of the bytes
+            image = Image.open(pixels).convert("RGB").quantize(64, Image.Quantize.MEDIANCUT)
             image.save(temporary, format="png", optimize=True)
     return svg, png
 
 
 def require_columns(frame: pd.DataFrame, columns: tuple[str, ...], figure: str) -> None:
-    """Refuse a table that cannot be drawn.
+    """Check a table of tidy data.
 
     Args:
-        frame: tidy data.
-        columns: names that must be there.
+        frame: the table.
+        columns: names that it must have.
         figure: what is to be drawn, for the message.
 
     Raises:
         AtlasError: if a column is missing or the table has no rows.
     """
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
+    if missing := [column for column in columns if column not in frame.columns]:
         raise AtlasError(
             f"{figure}: the table has no column {', '.join(missing)} "
-            f"(found {', '.join(map(str, frame.columns))}); pass tidy data with these columns."
+            f"(columns: {', '.join(map(str, frame.columns))}); pass tidy data with these columns."
         )
     if frame.empty:
-        raise AtlasError(f"{figure}: the table has no rows; make the data behind it first.")
+        raise AtlasError(f"{figure}: the table has no rows; run what it shows first.")

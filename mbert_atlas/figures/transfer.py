@@ -12,11 +12,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_columns
 from mbert_atlas.labels import label, language, places
 
 _NAME = "plot of transfer"
@@ -27,7 +26,12 @@ _AXES = {
     GAIN: "gain (points)",
 }
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
-_SEED, _REPORTED = "one seed", "reported by the paper"
+_SEED, _MEAN, _REPORTED = "single seed", "mean", "reported"
+_MARKER_STYLES: dict[str, dict[str, Any]] = {
+    _SEED: {"markersize": 3.5, "alpha": 0.45, "markeredgewidth": 0},
+    _MEAN: {"markersize": 7.5, "markeredgecolor": "white"},
+    _REPORTED: {"markersize": 8.5, "markerfacecolor": "none", "markeredgewidth": 1.2},
+}
 _ROW_HEIGHT = 0.8  # of the unit that each language gets on the vertical axis
 
 
@@ -49,11 +53,9 @@ def draw_transfer(
 
 
 def read_scores(
-    measurements: Path | str,
-    reported: Path | str | None,
-    names: Mapping[str, str] | None = None,
+    measurements: Path | str, reported: Path | str | None, names: Mapping[str, str]
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, str]:
-    """Read what a plot of transfer shows: gains where there are some, else the headline metrics.
+    """Read what a plot of transfer shows: gains if there are any, else each task's first metric.
 
     Args:
         measurements: CSV file of one artifact.
@@ -63,50 +65,43 @@ def read_scores(
     Returns:
         Two tables for :func:`transfer_plot` and the label of its axis. Protocols that agree in all
         values are shown as one, ``both``. Several tasks become tests, or the rows where gains are
-        shown; several languages of training become tests too. Rows of single layers are left out
+        shown; several training languages become tests, too. Rows of single layers are left out
         where others have none.
     """
     measured = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
-    gains = measured["metric"] == GAIN
-    headlines = {SCORINGS.load(task).metrics[0] for task in SCORINGS} | _AXES.keys()
-    shown = gains if gains.any() else measured["metric"].isin(headlines)
-    measured = measured[shown & (measured["target"] != "")]
-    if (whole := measured["layers"] == "").any():
-        measured = measured[whole]
+    measured = measured[measured["target"] != ""]
+    is_gain = measured["metric"] == GAIN
+    if is_gain.any():
+        measured = measured[is_gain]
+    else:
+        headline = measured.groupby("task")["metric"].transform("first")
+        measured = measured[measured["metric"] == headline]
+    if (all_layers := measured["layers"] == "").any():
+        measured = measured[all_layers]
     values = measured.groupby("protocol")["value"].apply(tuple)
-    if values.nunique() == 1:  # one panel says it all
+    if values.nunique() == 1:
         measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
-    beside = None
+    measured = measured.astype({"seed": int, "value": float})
+
+    columns = {"task": "language"} if is_gain.any() else {"target": "language"}
+    by_source = measured["source"].nunique() > 1
+    if by_source or measured["task"].nunique() > 1:
+        columns = {"task": "test", **columns}
+
+    def labelled(table: pd.DataFrame) -> pd.DataFrame:
+        tasks = table["task"].map(label)
+        if by_source:
+            tasks += ", trained on " + table["source"].map(lambda codes: language(codes, names))
+        return table.assign(task=tasks).rename(columns=columns)
+
+    printed = None
     if reported is not None:
         keys = ["artifact", "task", "metric"]
-        beside = pd.read_csv(reported, keep_default_na=False)
-        beside = beside.merge(measured[keys].drop_duplicates(), on=keys)
-    columns = {"target": "language"}
-    if gains.any():
-        columns = {"task": "language"}
-    elif measured["task"].nunique() > 1:
-        columns["task"] = "test"
-    metrics = set(measured["metric"])
-    label = _AXES.get(metrics.pop(), "F1 (%)") if len(metrics) == 1 else "accuracy, F1 (%)"
-    measured = measured.astype({"seed": int, "value": float})
-    tables = [
-        None
-        if table is None
-        else _labelled(table, columns, measured["source"].nunique() > 1, names or {})
-        for table in (measured, beside)
-    ]
-    assert tables[0] is not None
-    return tables[0], tables[1], label
-
-
-def _labelled(
-    table: pd.DataFrame, columns: Mapping[str, str], by_source: bool, names: Mapping[str, str]
-) -> pd.DataFrame:
-    """Name tasks and, where there are several, languages of training in words."""
-    named = table.assign(task=table["task"].map(label))
-    if by_source:
-        named["task"] += ", trained on " + named["source"].map(lambda codes: language(codes, names))
-    return named.rename(columns={"task": "test"} | dict(columns) if by_source else dict(columns))
+        printed = pd.read_csv(reported, keep_default_na=False)
+        printed = labelled(printed.merge(measured[keys].drop_duplicates(), on=keys))
+    metrics = measured["metric"].unique()
+    value_label = _AXES.get(metrics[0], "F1 (%)") if len(metrics) == 1 else "accuracy, F1 (%)"
+    return labelled(measured), printed, value_label
 
 
 def transfer_plot(
@@ -116,48 +111,43 @@ def transfer_plot(
     title: str,
     value_label: str,
     names: Mapping[str, str] | None = None,
-    conditions: Sequence[str] | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """Draw each seed as a small dot, their mean as a large marker, the paper's value hollow.
+    """Draw each seed as a small dot, their mean as a large marker, the reported value hollow.
 
     Args:
         measured: columns ``language`` (code), ``condition``, ``protocol``, ``seed`` and ``value``
             (percent); one row per seed. One column of panels per protocol. Optional ``test``: name
-            of the test set, which then has a row of panels of its own.
-        reported: columns ``language``, ``condition``, ``value`` (and ``test``): what the paper
-            gives; drawn under every protocol. Leave it out where numbers are not comparable.
+            of the test set; each has a row of panels.
+        reported: columns ``language``, ``condition``, ``value`` (and ``test``): the paper's
+            values, drawn under every protocol; none where numbers are not comparable.
         title: goes above the figure.
         value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
-        names: what languages and conditions are called, if not by their usual label.
-        conditions: which conditions, in which order; by default those measured.
+        names: names of languages and conditions that differ from their usual label.
         order: conditions of all figures that belong together, so that each has one colour and one
             marker in all of them.
 
     Raises:
-        AtlasError: if columns are missing, a value is not finite, or a condition is unknown.
+        AtlasError: if columns are missing, a value is not finite, or there are too many conditions.
     """
-    conditions = _checked(measured, reported, conditions)
+    _check(measured, reported)
     if "test" not in measured.columns:
         measured = measured.assign(test="")
         reported = None if reported is None else reported.assign(test="")
-    # In the order of the test set that has most of them.
-    languages = list(dict.fromkeys([*_longest(measured), *measured["language"]]))
-    protocols = list(dict.fromkeys(measured["protocol"]))
-    tests = list(dict.fromkeys(measured["test"]))
-    tested = {test: set(own["language"]) for test, own in measured.groupby("test")}
-    rows = {test: [code for code in languages if code in tested[test]] for test in tests}
-    labels = {name: label(name, names) for name in [*conditions, *languages]}
-    found = places(conditions, order or conditions)
-    looks = {
+    rows = _languages_by_test(measured)
+    tests, protocols = list(rows), list(measured["protocol"].unique())
+    conditions = list(measured["condition"].unique())
+    ranks = places(conditions, order or conditions)
+    styles = {
         name: {
-            "color": GROUP_COLOURS[found[name] % len(GROUP_COLOURS)],
-            "marker": _MARKERS[found[name] % len(_MARKERS)],
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
         }
         for name in conditions
     }
-    with house_style():
-        heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
+    heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
+    with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
         grid = figure.subplots(
             len(tests),
@@ -166,114 +156,80 @@ def transfer_plot(
             sharey="row",
             squeeze=False,
             height_ratios=heights,
-        ).ravel()
-        panels = [(test, protocol) for test in tests for protocol in protocols]
-        for axes, (test, protocol) in zip(grid, panels, strict=True):
-            shown = measured[(measured["protocol"] == protocol) & (measured["test"] == test)]
-            beside = None if reported is None else reported[reported["test"] == test]
-            _draw_panel(axes, shown, beside, looks, rows[test], labels)
-            titles = [f"protocol: {protocol}"] if test == tests[0] else []
-            if len(tests) > 1 and test:
-                titles.append(test if protocol == protocols[0] else "")
-            axes.set_title("\n".join(titles))
-            _finish_panel(axes, [labels[code] for code in rows[test]])
-            axes.set_ylim(len(rows[test]) - 0.5, -0.5)
-        for axes in grid[-len(protocols) :]:
+        )
+        for test, panels in zip(tests, grid, strict=True):
+            printed = None if reported is None else reported[reported["test"] == test]
+            for protocol, axes in zip(protocols, panels, strict=True):
+                of_panel = (measured["protocol"] == protocol) & (measured["test"] == test)
+                _draw_panel(axes, measured[of_panel], printed, styles, rows[test])
+                titles = [f"protocol: {protocol}"] if test == tests[0] else []
+                if len(tests) > 1 and test:
+                    titles.append(test if protocol == protocols[0] else "")
+                axes.set_title("\n".join(titles))
+                _label_rows(axes, [label(code, names) for code in rows[test]])
+        for axes in grid[-1]:
             axes.set_xlabel(value_label)
         figure.suptitle(title, x=0.01, ha="left")
-        _write_legend(figure, grid, [labels[name] for name in conditions])
+        _write_legend(figure, grid.flat, [style["label"] for style in styles.values()])
     return figure
 
 
-def _checked(
-    measured: pd.DataFrame, reported: pd.DataFrame | None, conditions: Sequence[str] | None
-) -> list[str]:
-    """Return the conditions to draw, or refuse the tables."""
+def _check(measured: pd.DataFrame, reported: pd.DataFrame | None) -> None:
     require_columns(measured, ("language", "condition", "protocol", "seed", "value"), _NAME)
     if reported is not None:
         require_columns(reported, ("language", "condition", "value"), _NAME)
     if not np.isfinite(measured["value"].to_numpy(dtype=np.float64)).all():
         raise AtlasError(f"{_NAME}: a value is not a finite number; check the scores behind it.")
-    found = list(dict.fromkeys(measured["condition"]))
-    chosen = list(conditions or found)
-    absent = [condition for condition in chosen if condition not in found]
-    if absent:
+    if (count := measured["condition"].nunique()) > len(_MARKERS):
         raise AtlasError(
-            f"{_NAME}: nothing measured for condition {', '.join(absent)} "
-            f"(found {', '.join(found)}); run it or leave it out."
+            f"{_NAME}: {count} conditions are too many to tell apart; show at most {len(_MARKERS)}."
         )
-    if len(chosen) > len(_MARKERS):
-        raise AtlasError(
-            f"{_NAME}: {len(chosen)} conditions are too many to tell apart; "
-            f"choose at most {len(_MARKERS)}."
-        )
-    return chosen
+
+
+def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:
+    """Return the languages of each test set, in the order of the one that has most of them."""
+    tests = {test: list(rows.unique()) for test, rows in measured.groupby("test")["language"]}
+    order = dict.fromkeys([*max(tests.values(), key=len), *measured["language"]])
+    return {
+        test: [code for code in order if code in tests[test]] for test in measured["test"].unique()
+    }
 
 
 def _draw_panel(
     axes: Axes,
-    shown: pd.DataFrame,
+    measured: pd.DataFrame,
     reported: pd.DataFrame | None,
-    looks: Mapping[str, Mapping[str, Any]],
+    styles: Mapping[str, dict[str, Any]],
     languages: list[str],
-    labels: Mapping[str, str],
 ) -> None:
-    for place, (condition, look) in enumerate(looks.items()):
+    for place, (condition, style) in enumerate(styles.items()):
         # the first condition on top, as in the tables
-        shift = _ROW_HEIGHT * ((place + 0.5) / len(looks) - 0.5)
-        style: dict[str, Any] = {"linestyle": "none", **look}
-        cells = shown[shown["condition"] == condition]
-        if cells.empty:
-            continue
-        by_language = cells.groupby("language", sort=False)["value"]
-        spread = cells[by_language.transform("size") > 1]
-        axes.plot(
-            spread["value"],
-            _heights(spread["language"], languages, shift),
-            markersize=3.5,
-            alpha=0.45,
-            markeredgewidth=0,
-            label=_SEED if len(spread) else None,
-            **style,
-        )
-        means = by_language.mean()
-        axes.plot(
-            means,
-            _heights(means.index, languages, shift),
-            markersize=7.5,
-            markeredgecolor="white",
-            label=labels[condition],
-            **style,
-        )
-        if reported is None:
-            continue
-        cells = reported[
-            (reported["condition"] == condition) & reported["language"].isin(means.index)
-        ]
-        if len(cells):
-            axes.plot(
-                cells["value"],
-                _heights(cells["language"], languages, shift),
-                markersize=8.5,
-                markerfacecolor="none",
-                markeredgewidth=1.2,
-                label=_REPORTED,
-                **style,
-            )
+        shift = _ROW_HEIGHT * ((place + 0.5) / len(styles) - 0.5)
+        scores = _scores_of(measured, condition)
+        by_language = scores.groupby(level=0, sort=False)
+        shown = {_SEED: scores[by_language.transform("size") > 1], _MEAN: by_language.mean()}
+        if reported is not None:
+            printed = _scores_of(reported, condition)
+            shown[_REPORTED] = printed[printed.index.isin(scores.index)]
+        for kind, values in shown.items():
+            if len(values):
+                heights = [languages.index(code) + shift for code in values.index]
+                options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})
+                axes.plot(values, heights, linestyle="none", **options)
 
 
-def _finish_panel(axes: Axes, languages: Sequence[str]) -> None:
+def _scores_of(table: pd.DataFrame, condition: str) -> pd.Series[float]:
+    return table[table["condition"] == condition].set_index("language")["value"]
+
+
+def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
     axes.set_yticks(range(len(languages)))
     axes.set_yticklabels(languages)
-    axes.hlines(
-        np.arange(len(languages) - 1) + 0.5,
-        0,
-        1,
-        transform=axes.get_yaxis_transform(),
-        color="#BBBBBB",
-        linewidth=0.6,
-    )
+    borders = np.arange(len(languages) - 1) + 0.5
+    across = axes.get_yaxis_transform()
+    axes.hlines(borders, 0, 1, transform=across, color="#BBBBBB", linewidth=0.6)
     axes.grid(visible=False, axis="y")
+    axes.set_ylim(len(languages) - 0.5, -0.5)
 
 
 def _write_legend(figure: Figure, grid: Iterable[Axes], conditions: Sequence[str]) -> None:
@@ -281,20 +237,12 @@ def _write_legend(figure: Figure, grid: Iterable[Axes], conditions: Sequence[str
     handles: dict[str, Any] = {}
     for axes in grid:
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    looks = {_SEED: (3.5, GROUP_COLOURS[0], 0.45), _REPORTED: (8.5, "none", 1.0)}
-    for kind, (size, face, alpha) in looks.items():
+    for kind, face, edge in ((_SEED, GROUP_COLOURS[0], "none"), (_REPORTED, "none", "#444444")):
         if kind in handles:
-            handles[kind] = Line2D(
-                [],
-                [],
-                marker="o",
-                markersize=size,
-                markerfacecolor=face,
-                markeredgecolor="#444444" if face == "none" else "none",
-                alpha=alpha,
-                linestyle="none",
-            )
-    labels = [name for name in (*conditions, *looks) if name in handles]
+            style = {**_MARKER_STYLES[kind], "markerfacecolor": face, "markeredgecolor": edge}
+            style.pop("markeredgewidth")
+            handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
+    labels = [name for name in (*conditions, _SEED, _REPORTED) if name in handles]
     figure.legend(
         [handles[name] for name in labels],
         labels,
@@ -302,12 +250,3 @@ def _write_legend(figure: Figure, grid: Iterable[Axes], conditions: Sequence[str
         ncols=4,
         frameon=False,
     )
-
-
-def _longest(measured: pd.DataFrame) -> list[str]:
-    found = [list(dict.fromkeys(rows["language"])) for _, rows in measured.groupby("test")]
-    return max(found, key=len)
-
-
-def _heights(codes: Iterable[str], languages: list[str], shift: float) -> list[float]:
-    return [languages.index(code) + shift for code in codes]

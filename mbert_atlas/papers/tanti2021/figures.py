@@ -32,7 +32,7 @@ from mbert_atlas.figures.style import (
     PURPLE,
     SKY,
     VERMILION,
-    house_style,
+    figure_style,
 )
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.labels import label
@@ -173,7 +173,7 @@ def map_grid(
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
     height = _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT
     panels = [(row, condition) for row in _ROWS for condition in conditions]
-    with house_style():
+    with figure_style():
         figure = Figure(figsize=(width, height))
         figure.suptitle(title, x=_GAP / width, y=1 - 0.1 / height, ha="left", va="top")
         figure.text(_GAP / width, 0.1 / height, note, ha="left", va="bottom", fontsize=8)
