@@ -73,6 +73,8 @@ def planned():
         program, *words = shlex.split(re.sub(r"\s+", " ", command))
         if program != "snakemake" or not words or words[0] == "..." or "*" in command:
             continue
+        if "config/topics.yaml" in words:  # with the code of the page: test_plugins.py runs it
+            continue
         _, options = parse_args([replaced(word) for word in words])
         key = json.dumps([list(map(str, options.configfile or [])), options.config or []])
         targets = options.targets or ["all"]
