@@ -28,6 +28,8 @@ PLACEHOLDERS = {
     "SCRIPT": "workflow/scripts/finetune.py",
     "TARGET": "all",
     "DIR": "{mirror}",
+    "FILE": "config/demo.yaml",
+    "RATES": "{mirror}/rates.csv",
     "/data/mirror": "{mirror}",
     "my-mirror": "{mirror}",
     "config/mine.yaml": "{mine}",
@@ -35,7 +37,9 @@ PLACEHOLDERS = {
     "resources/downloads": "{mirror}",
 }
 DEFAULT = json.dumps([[], []])
-COMMANDS = sorted({command for page in PAGES for command in commands_in(page)})
+COMMANDS = sorted(
+    {command for page in PAGES if page != "CHANGELOG.md" for command in commands_in(page)}
+)
 
 
 def anchors(page):
@@ -125,8 +129,6 @@ def test_snakemake_commands_plan(repository, here, group):
     "command", [command for command in COMMANDS if re.match(r"python (-|workflow/pre)", command)]
 )
 def test_python_commands_run(repository, here, command):
-    if re.search(r"FILE|RATES", command):
-        pytest.skip("needs results")
     _, *words = shlex.split(replaced(command).format(**here))
     done = subprocess.run(
         [sys.executable, *words],
