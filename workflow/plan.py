@@ -28,7 +28,6 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan import datasets
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.runs import Run
 from mbert_atlas.scorecard.claims import read_claims
@@ -79,7 +78,6 @@ class WorkflowPlan(Plan):
     ) -> None:
         super().__init__(config, languages, shipped, home)
         self.not_run = f"{self.results}/not_run.csv"
-        self.upstream_files = datasets.upstream_files(config, languages)
         self.draws = {run for search in self.runs.searches() for run in self.runs.draws(search)}
         self._fingerprints = Fingerprints(home.resolve(), Path(".snakemake/fingerprints.json"))
 

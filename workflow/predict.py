@@ -133,6 +133,8 @@ def check(jobs: Sequence[Job]) -> str:
     for job in (job for job in jobs if job.seconds):
         count[job.rule] = count.get(job.rule, 0) + 1
         (asked if count[job.rule] % 2 == 0 else known).append(replace(job, todo=False, needs=()))
+    if not asked:
+        return "No rule of this run has two measured jobs."
     lines = [f"{'stage':18}{'jobs':>6}{'measured h':>12}{'estimated h':>13}{'ratio':>8}"]
     for stage in [*sorted({job.stage for job in asked}), "total"]:
         chosen = [job for job in asked if stage in (job.stage, "total")]

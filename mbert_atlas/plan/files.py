@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -51,15 +52,18 @@ class Files:
             return f"miniature_texts_{Path(name).name.partition('.')[0]}"
         return "miniature"
 
+    @cached_property
+    def upstream_files(self) -> list[str]:
+        """The upstream paths of all datasets, sorted."""
+        return datasets.upstream_files(self.config, self.languages)
+
     def worlds(self) -> list[str]:
         """Return the rules that write upstream files of the miniature."""
-        names = datasets.upstream_files(self.config, self.languages)
-        return sorted({self.world(name) for name in names})
+        return sorted({self.world(name) for name in self.upstream_files})
 
     def written_by(self, world: str) -> list[str]:
         """Return the upstream files that one of these rules writes."""
-        names = datasets.upstream_files(self.config, self.languages)
-        return [self.upstream(name) for name in names if self.world(name) == world]
+        return [self.upstream(name) for name in self.upstream_files if self.world(name) == world]
 
     def gold(self, dataset: str, language: str) -> list[str]:
         """Return the files with gold links of a bitext, if the language has some."""

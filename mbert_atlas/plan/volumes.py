@@ -143,8 +143,9 @@ class Volumes:
                 rows = min(texts.examples, words * options["contexts"])
                 length = min(self._assumed(options["texts"]).subwords, options["max_length"])
                 return Volume(rows, rows * length)
-        tables = [self.parse(table) for table in self._tables_of.get(path, ())]
-        volumes = [self.dataset(found[1]["dataset"]) for found in tables if found]
+        inputs = [self.parse(name) for name in self._tables_of.get(path, ())]
+        tables = [item[1] for item in inputs if item and item[0].endswith("table")]
+        volumes = [self.dataset(parts["dataset"]) for parts in tables]
         return sum(volumes, Volume(0, 0)) * 0.5  # one side of pairs
 
     def shape(self, name: str) -> Shape:

@@ -28,6 +28,8 @@ PLACEHOLDERS = {
     "SCRIPT": "workflow/scripts/finetune.py",
     "TARGET": "all",
     "DIR": "{mirror}",
+    "FILE": "config/demo.yaml",
+    "RATES": "{mirror}/rates.csv",
     "/data/mirror": "{mirror}",
     "my-mirror": "{mirror}",
     "config/mine.yaml": "{mine}",
@@ -35,7 +37,9 @@ PLACEHOLDERS = {
     "resources/downloads": "{mirror}",
 }
 DEFAULT = json.dumps([[], []])
-COMMANDS = sorted({command for page in PAGES for command in commands_in(page)})
+COMMANDS = sorted(
+    {command for page in PAGES if page != "CHANGELOG.md" for command in commands_in(page)}
+)
 
 
 def anchors(page):
@@ -72,6 +76,8 @@ def planned():
     for command in COMMANDS:
         program, *words = shlex.split(re.sub(r"\s+", " ", command))
         if program != "snakemake" or not words or words[0] == "..." or "*" in command:
+            continue
+        if "config/topics.yaml" in words:  # with the code of the page: test_plugins.py runs it
             continue
         _, options = parse_args([replaced(word) for word in words])
         key = json.dumps([list(map(str, options.configfile or [])), options.config or []])
@@ -123,8 +129,6 @@ def test_snakemake_commands_plan(repository, here, group):
     "command", [command for command in COMMANDS if re.match(r"python (-|workflow/pre)", command)]
 )
 def test_python_commands_run(repository, here, command):
-    if re.search(r"FILE|RATES", command):
-        pytest.skip("needs results")
     _, *words = shlex.split(replaced(command).format(**here))
     done = subprocess.run(
         [sys.executable, *words],
