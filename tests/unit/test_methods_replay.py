@@ -242,7 +242,7 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
             raise KeyboardInterrupt
         return draw(self, step)
 
-    monkeypatch.setattr(AlignmentReplay, "draw", dies)
+    monkeypatch.setattr(AlignmentReplay, "sample", dies)
     with pytest.raises(KeyboardInterrupt):
         _finetune(folder, "resumed", _replay(folder))
     assert list((folder / "resumed/state").glob("reference-*.npy"))
@@ -265,7 +265,7 @@ def test_a_state_of_another_replay_is_not_continued(
 
     for change in ([_replay(folder, Replay(sentences=4, alpha=0.5))], []):
         with monkeypatch.context() as patch:
-            patch.setattr(AlignmentReplay, "draw", dies)
+            patch.setattr(AlignmentReplay, "sample", dies)
             with pytest.raises(KeyboardInterrupt):
                 _finetune(folder, "run", _replay(folder))
         assert _finetune(folder, "run", *change).resumptions == 0
