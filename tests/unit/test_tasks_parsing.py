@@ -302,5 +302,3 @@ def test_the_best_epoch_is_that_of_the_highest_las(tmp_path, english):
     scores = prediction_scores(job["output_predictions"], "tree", "published").set_index("metric")
     assert scores["value"]["las"].iloc[0] == pytest.approx(100 * counts[:, 0].sum() / len(seen))
     assert set(scores["n"]) == {len(seen)}
-    with pytest.raises(AtlasError, match="no classes whose F1"):
-        finetuned(job, BestEpoch(Selection(metric="macro_f1")))
