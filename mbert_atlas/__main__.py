@@ -72,9 +72,10 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
         files += [("output", "", file) for file in job["output"]]
         print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}")
         print(aligned(files))
+    entries = run.code if run.kind == "finetuning" else ()
     roots = (
         f"workflow/scripts/{jobs[0]['rule'].removesuffix('_draw')}.py",
-        *(run.code if run.kind == "finetuning" else ()),
+        *(f"mbert_atlas.{root}" for root in entries),
     )
     labels = Fingerprints().explain(*roots)
     print(f"\ncode: {' '.join(roots)}")

@@ -15,6 +15,7 @@ from snakemake.io import directory, temp
 from snakemake.logging import logger
 
 from mbert_atlas import papers
+from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.cells import as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
@@ -128,6 +129,12 @@ class WorkflowPlan(Plan):
             *(f"mbert_atlas.{n}" if ":" in n else f"workflow/scripts/{n}.py" for n in names)
         )
 
+    def measure_code(self, key: str) -> str:
+        """Return the fingerprint of a measurement: of its function, and of its tasks' scoring."""
+        item = self.measurements[key]
+        tasks = sorted({cell.kind for cell in item.cells()} & SCORINGS.keys())
+        return self.code("measure", item.measure, f"analysis:SCORINGS[{','.join(tasks)}]")
+
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:
         """Return a regular expression for any of these names; of none it matches nothing."""
@@ -231,6 +238,14 @@ class WorkflowPlan(Plan):
     def ship_specifications(self) -> dict[str, dict[str, Any]]:
         """Return what each of these encoders is made from."""
         return {name: shipping.specification(self.config, name) for name in self.to_ship()}
+
+    def ship_code(self) -> dict[str, str]:
+        """Return the fingerprints of the code that makes these encoders, by name."""
+        scripts = ["train_tokenizer", "start_embeddings", "encode_pretraining_texts", "pretrain"]
+        names = {name for item in self.ship_specifications().values() for name in item["datasets"]}
+        readers = [self.config.datasets[name].function for name in names]
+        synthetic = ["miniature"] if self.config.miniature else []
+        return {name: self.code(name) for name in sorted({*synthetic, *readers, *scripts})}
 
     # What a run costs
 

@@ -33,7 +33,7 @@ from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.representations.reading import Features, read_features
+from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 _logger = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ def probe_features(
     write_json(facts, report)
 
 
-def fit_probe(features: Features, specification: Probe, seed: int) -> LinearProbe:
+def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> LinearProbe:
     """Train a linear classifier of languages; ties on validation data go to the first candidate.
 
     Args:
@@ -175,7 +175,7 @@ def fit_probe(features: Features, specification: Probe, seed: int) -> LinearProb
 
 
 def predict(
-    probe: LinearProbe, features: Features, examples: Rows, dataset: str
+    probe: LinearProbe, features: FeatureArrays, examples: Rows, dataset: str
 ) -> tuple[pa.Table, dict[str, float]]:
     """Predict the languages of some examples' vectors.
 
@@ -236,7 +236,7 @@ class _Training:
         scale: divisor of the vectors, shape ``(dims,)``.
     """
 
-    features: Features
+    features: FeatureArrays
     examples: Rows
     names: npt.NDArray[np.str_]
     trained: Rows
@@ -245,7 +245,7 @@ class _Training:
     scale: Floats | None = None
 
     @classmethod
-    def of(cls, features: Features, standardise: bool) -> _Training:
+    def of(cls, features: FeatureArrays, standardise: bool) -> _Training:
         examples = features.examples("train")
         codes, names = features.classes("language")
         trained = np.unique(codes.take(examples).values)
@@ -340,7 +340,7 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
         yield f"{inverse:g}", weights.astype(np.float32), bias.astype(np.float32)
 
 
-def _blocks(features: Features, examples: Rows, description: str = "") -> Iterator[Floats]:
+def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> Iterator[Floats]:
     """Yield the vectors of some examples, float32, some examples at a time."""
     starts: Any = range(0, len(examples), _EXAMPLES_AT_A_TIME)
     for start in track(starts, description) if description else starts:
@@ -352,7 +352,7 @@ def _as_float32(part: Ragged) -> torch.Tensor:
     return torch.from_numpy(part.values).float()  # several times faster than NumPy from float16
 
 
-def _require_alike(training: Features, other: Features) -> None:
+def _require_alike(training: FeatureArrays, other: FeatureArrays) -> None:
     unit, dims = training.unit, training.vectors.shape[1]
     if (other.unit, other.vectors.shape[1]) != (unit, dims):
         raise DataError(

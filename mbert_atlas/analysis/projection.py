@@ -17,7 +17,7 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, write_json, write_parquet
 from mbert_atlas.randomness import generator
-from mbert_atlas.representations.reading import Features, read_features
+from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import PROJECTION
 
 _EXACT_UP_TO = 20_000
@@ -138,7 +138,7 @@ def _vectors(store: TokenStore) -> npt.NDArray[np.float32]:
 
 
 def sample_points(
-    target: Features, wikipedia: Features, *, per_cell: int, per_language: int, seed: int
+    target: FeatureArrays, wikipedia: FeatureArrays, *, per_cell: int, per_language: int, seed: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Draw the vectors of maps and clusters; the draw does not depend on their values.
 

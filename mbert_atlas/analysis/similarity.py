@@ -34,7 +34,7 @@ from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.progress import track
-from mbert_atlas.representations.reading import Features, Vectors, read_features
+from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_features
 from mbert_atlas.schemas import SIMILARITIES
 
 Floats = npt.NDArray[np.float64]
@@ -227,7 +227,7 @@ _PROTOCOLS: dict[Protocol, tuple[Callable[[Vectors], Any], Callable[..., dict[st
 }
 
 
-def parallel_sentences(features: Features) -> dict[str, npt.NDArray[np.int64]]:
+def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int64]]:
     """Return the rows of each language's sentences in one order.
 
     The ids of parallel sentences are the same after the first dash, as in parallel treebanks

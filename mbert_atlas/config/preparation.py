@@ -1,6 +1,7 @@
-"""What happens to a config before it is validated: replaced languages, completed and removed runs.
+"""What happens to a merged config before it is validated.
 
-Entries that are null are removed, together with what depends on them.
+Languages are replaced, families completed, and entries that are null removed, together with what
+depends on them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _NEEDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "language_data.encoding": ("encodings",),
     },
 }
-"""The keys of an entry that name what it cannot do without, and the sections that define it."""
+"""The keys of an entry that name what it depends on, and the sections that define it."""
 NAMED = tuple(_NEEDS)
 """Sections whose entries other parts of the config name."""
 _NO_LANGUAGES = {
@@ -36,30 +37,24 @@ def prepared(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a merged config as it is validated.
 
     Raises:
-        Mistake: a language that is to be replaced is named nowhere, or families are like each other
-            in a circle.
+        Mistake: no list has a language that is to be replaced, or families are like each other in a
+            circle.
     """
     values = _with_languages_instead(values)
     return _without_removed({**values, "runs": completed(values.get("runs") or {})})
 
 
 def _with_languages_instead(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a config with other languages in place of some.
-
-    A list that would name a language twice names it once; of two entries of a mapping, the one that
-    was written for the language stays.
-    """
+    """Return a config with other languages in place of some, each once in a list or mapping."""
     instead = values.get("languages_instead")
     if not isinstance(instead, Mapping):
         return values
     seen = set[str]()
 
     def other(text: Any) -> Any:
-        if not isinstance(text, str):
-            return text
         # Some values name a dataset or a family and, after a slash, its language.
-        name, slash, language = text.rpartition("/")
-        if language not in instead:
+        name, slash, language = text.rpartition("/") if isinstance(text, str) else ("", "", text)
+        if not isinstance(language, str) or language not in instead:
             return text
         seen.add(language)
         return f"{name}{slash}{instead[language]}"
@@ -86,28 +81,18 @@ def _with_languages_instead(values: Mapping[str, Any]) -> Mapping[str, Any]:
 def _without_removed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a config without the entries that are null and what depends on them.
 
-    Of what a family predicts, only the dataset goes. What the sections of papers name stays, for
-    their checks to report.
-
-    Args:
-        values: as read, families completed.
+    Of what a family predicts, only the dataset is removed. What the sections of papers name stays,
+    for their checks to report.
     """
-    kept: dict[str, dict[str, Any]] = {
-        section: dict(values[section])
-        for section in NAMED
-        if isinstance(values.get(section), Mapping)
-    }
-    removed: dict[str, set[str]] = {section: set() for section in NAMED}
-    is_complete = False
-    while not is_complete:
-        is_complete = True
+    given = {name: values[name] for name in NAMED if isinstance(values.get(name), Mapping)}
+    kept: dict[str, Any] = {name: dict(entries) for name, entries in given.items()}
+    removed: dict[str, set[str]] = {name: set() for name in NAMED}
+    before = -1
+    while before < (before := sum(map(len, removed.values()))):
         for section, entries in kept.items():
-            for name in list(entries):
-                entries[name] = _remaining(entries[name], _NEEDS[section], removed)
-                if entries[name] is None:
-                    del entries[name]
-                    removed[section].add(name)
-                    is_complete = False
+            entries |= {n: _remaining(it, _NEEDS[section], removed) for n, it in entries.items()}
+            removed[section] |= {name for name, entry in entries.items() if entry is None}
+            kept[section] = {name: it for name, it in entries.items() if it is not None}
     alignment, gone = values.get("alignment"), removed["datasets"]
     if isinstance(alignment, Mapping) and isinstance(gold := alignment.get("gold"), Mapping):
         gold = {bitext: name for bitext, name in gold.items() if gone.isdisjoint((bitext, name))}
@@ -118,11 +103,14 @@ def _without_removed(values: Mapping[str, Any]) -> dict[str, Any]:
 def _remaining(
     entry: Any, needs: Mapping[str, tuple[str, ...]], removed: Mapping[str, set[str]]
 ) -> Any:
-    """Return an entry without the removed names in it; none: it cannot do without one of them."""
+    """Return an entry without the removed names in it; none: it depends on one of them."""
     if not isinstance(entry, Mapping):
         return entry
-    for key, sections in needs.items():
-        if any(_name_at(entry, key) in removed[section] for section in sections):
+    for path, sections in needs.items():
+        name: Any = entry
+        for key in path.split("."):
+            name = name.get(key) if isinstance(name, Mapping) else None
+        if isinstance(name, str) and any(name in removed[section] for section in sections):
             return None
     entry = dict(entry)
     lists = {"encoders": removed["encoders"] | removed["runs"], "evaluate": removed["datasets"]}
@@ -137,9 +125,3 @@ def _remaining(
     if "search" in entry:
         entry["search"] = _remaining(entry["search"], {}, removed)
     return entry
-
-
-def _name_at(entry: Any, path: str) -> str | None:
-    for key in path.split("."):
-        entry = entry.get(key) if isinstance(entry, Mapping) else None
-    return entry if isinstance(entry, str) else None

@@ -1,1 +1,1 @@
-"""Upstream formats to tidy Parquet, each with a dataset card beside it."""
+"""Upstream formats to tidy Parquet, each with a dataset card."""

@@ -132,10 +132,10 @@ def _in_script(
 ) -> Iterator[tuple[_Pair, list[str], list[str]]]:
     """Yield all pairs if the first of them are in the scripts of their languages."""
     first = list(islice(pairs, TEXTS))
-    mend = "are the sides exchanged? correct the source's path, format or language"
-    require_script((pair.english for pair, *_ in first), "Latn", file.path, ENGLISH, mend)
+    fix = "are the sides exchanged? correct the source's path, format or language"
+    require_script((pair.english for pair, *_ in first), "Latn", file.path, ENGLISH, fix)
     others = (pair.other for pair, *_ in first)
-    require_script(others, language.script, file.paths[-1], language.code, mend)
+    require_script(others, language.script, file.paths[-1], language.code, fix)
     return chain(first, pairs)
 
 
@@ -170,8 +170,8 @@ def _raw_pairs(file: CorpusFile, language: str, card: Card) -> Generator[_Pair, 
         for number, (english, other, *_) in manythings(path, bad):
             yield _Pair(number, english, other)
     elif not file.partners:
-        mend = "name the file of the other language"
-        raise DataError(path, "key partners", "is missing", mend)
+        fix = "name the file of the other language"
+        raise DataError(path, "key partners", "is missing", fix)
     else:
         yield from _lines(path, file.partners[0], card)
 
@@ -196,8 +196,8 @@ def _margin(text: str, path: Path, number: int) -> float:
         margin = math.nan
     if not math.isfinite(margin):
         problem = f"margin {text!r} is not a number"
-        mend = "check that the file is in the format wikimatrix"
-        raise DataError(path, f"line {number}", problem, mend)
+        fix = "check that the file is in the format wikimatrix"
+        raise DataError(path, f"line {number}", problem, fix)
     return margin
 
 

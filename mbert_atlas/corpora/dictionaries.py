@@ -38,8 +38,8 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
             words = ascii_words(line)
             if len(words) != 2:
                 problem = f"{len(words)} words, not two"
-                mend = "check that the file is a dictionary of MUSE"
-                raise DataError(path, f"line {number}", problem, mend)
+                fix = "check that the file is a dictionary of MUSE"
+                raise DataError(path, f"line {number}", problem, fix)
             pairs.append((words[0], words[1]))
     bad.require_few(len(pairs))
     return pairs, bad
@@ -60,9 +60,9 @@ def read(job: ReadingJob) -> None:
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     (file,), language, limit = upstream.files, upstream.language, options["limit"]
     pairs, bad = read_pairs(file.path)
-    mend = "are the columns exchanged? correct the source's path or language"
-    require_script((word for word, _ in pairs), "Latn", file.path, "en", mend)
-    require_script((word for _, word in pairs), language.script, file.path, language.code, mend)
+    fix = "are the columns exchanged? correct the source's path or language"
+    require_script((word for word, _ in pairs), "Latn", file.path, "en", fix)
+    require_script((word for _, word in pairs), language.script, file.path, language.code, fix)
     card = Card("dictionary", f"en-{language.code}", bad=bad)
     card.dropped["beyond the limit"] = len(pairs) - len(pairs[:limit])
     pairs = pairs[:limit]

@@ -7,9 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import get_args
 
-from mbert_atlas.config.corpora.gold_alignment import Format
 from mbert_atlas.corpora.lines import (
     ascii_words,
     numbered_lines,
@@ -22,6 +20,7 @@ _logger = logging.getLogger(__name__)
 
 Link = tuple[int, int]
 _FILES = {"xlwa": 1, "naacl": 3, "awesome": 2}
+"""How many files a format has."""
 _LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NUMBERED = re.compile(r"\s*<s snum=\"?([0-9]+)\"?>(.*?)</s>\s*")
 
@@ -41,19 +40,19 @@ class GoldSentence:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """A link as written in a file."""
+class _Link:
+    """A link as written in a file: words counted from 0, and whether it is sure."""
 
     line: int
     text: str
-    link: Link
-    sure: bool
+    words: Link
+    is_sure: bool
 
 
-def read_gold(
-    paths: Path | str | Sequence[Path | str],
-    format: Format,
-) -> list[GoldSentence]:
+_Pairs = Iterator[tuple[GoldSentence, list[_Link]]]
+
+
+def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
     """Read gold alignments.
 
     The English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl``
@@ -64,116 +63,91 @@ def read_gold(
         format: ``xlwa``: one file, English words, other words and Pharaoh links from 0 in three
             tab-separated columns; ``naacl``: source sentences and target sentences as
             ``<s snum=1> ... </s>``, then links ``snum source target [S|P]`` from 1, where 0 is the
-            empty word and is passed over; ``awesome``: ``source ||| target``, then links from 1,
+            empty word and is ignored; ``awesome``: ``source ||| target``, then links from 1,
             possible ones with ``p`` for the dash.
 
     Raises:
         DataError: for a link outside its sentence, a malformed line, or files of unequal length;
             names file and line.
     """
-    files = [Path(paths)] if isinstance(paths, (str, Path)) else [Path(path) for path in paths]
-    if format not in get_args(Format) or len(files) != _FILES[format]:
-        raise DataError(
-            ", ".join(map(str, files)),
-            f"format {format}",
-            f"{len(files)} files do not make a gold alignment of this format",
-            "give " + ", ".join(f"{number} for {name}" for name, number in _FILES.items()),
-        )
-    readers: dict[str, Callable[..., Iterator[tuple[GoldSentence, list[_Found]]]]] = {
-        "xlwa": _xlwa,
-        "naacl": _naacl,
-        "awesome": _awesome,
-    }
+    paths = [paths] if isinstance(paths, Path) else paths
+    if format not in _FILES or len(paths) != _FILES[format]:
+        problem = f"{len(paths)} files do not make a gold alignment of this format"
+        fix = "give " + ", ".join(f"{number} for {name}" for name, number in _FILES.items())
+        raise DataError(", ".join(map(str, paths)), f"format {format}", problem, fix)
+    readers: dict[str, Callable[..., _Pairs]]
+    readers = {"xlwa": _xlwa, "naacl": _naacl, "awesome": _awesome}
     sentences, outside, links = [], list[DataError](), 0
-    for sentence, found in readers[format](*files):
-        links += len(found)
+    for sentence, found in readers[format](*paths):
+        sizes = len(sentence.source_tokens), len(sentence.target_tokens)
         for link in found:
-            if _is_inside(sentence, link):
-                sentence.possible.add(link.link)
-                if link.sure:
-                    sentence.sure.add(link.link)
+            links += 1
+            if all(0 <= word < size for word, size in zip(link.words, sizes, strict=True)):
+                sentence.possible.add(link.words)
+                if link.is_sure:
+                    sentence.sure.add(link.words)
             else:
-                outside.append(_outside(sentence, link, files[-1]))
+                problem = "link {} lies outside its sentence of {} and {} words"
+                fix = "check that the files belong together, and whether links count from 0 or 1"
+                place = f"line {link.line}"
+                outside.append(DataError(paths[-1], place, problem.format(link.text, *sizes), fix))
         sentences.append(sentence)
     if outside and (format != "naacl" or len(outside) * 100 >= links):
         raise outside[0]
     for error in outside:
         _logger.warning("%s The link is dropped.", error)
     if not sentences:
-        raise DataError(files[0], "", "no sentence in it", "fetch the file again")
+        raise DataError(paths[0], "", "no sentence in it", "fetch the file again")
     return sentences
 
 
-def _is_inside(sentence: GoldSentence, found: _Found) -> bool:
-    source, target = found.link
-    return 0 <= source < len(sentence.source_tokens) and 0 <= target < len(sentence.target_tokens)
-
-
-def _outside(sentence: GoldSentence, found: _Found, path: Path) -> DataError:
-    return DataError(
-        path,
-        f"line {found.line}",
-        f"link {found.text} lies outside its sentence of {len(sentence.source_tokens)} and "
-        f"{len(sentence.target_tokens)} words",
-        "check that the files belong together and count links as their format says (from 0 or 1)",
-    )
-
-
-def _links(text: str, first: int, path: Path, number: int) -> list[_Found]:
-    found = []
+def _links(text: str, first: int, path: Path, number: int) -> list[_Link]:
+    links = []
     for item in ascii_words(text):
         match = _LINK.fullmatch(item)
         if match is None:
-            raise DataError(
-                path, f"line {number}", f"{item!r} is not a link", "write links as 3-4 or 3p4"
-            )
-        link = (int(match[1]) - first, int(match[3]) - first)
-        found.append(_Found(number, item, link, match[2] == "-"))
-    return found
+            problem = f"{item!r} is not a link"
+            raise DataError(path, f"line {number}", problem, "write links as 3-4 or 3p4")
+        words = int(match[1]) - first, int(match[3]) - first
+        links.append(_Link(number, item, words, match[2] == "-"))
+    return links
 
 
-def _xlwa(path: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
+def _xlwa(path: Path) -> _Pairs:
     for number, line in numbered_lines(path):
         english, other, links = split_columns(line, 3, path, number)
         yield GoldSentence(ascii_words(english), ascii_words(other)), _links(links, 0, path, number)
 
 
-def _awesome(texts: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
-    for number, text, found in parallel_lines((texts, None), (links, None)):
+def _awesome(texts: Path, links: Path) -> _Pairs:
+    for number, text, line in parallel_lines((texts, None), (links, None)):
         sides = text.split("|||")
         if len(sides) != 2:
-            raise DataError(
-                texts, f"line {number}", "not of the form source ||| target", "correct the line"
-            )
+            problem = "not of the form source ||| target"
+            raise DataError(texts, f"line {number}", problem, "correct the line")
         source, target = map(ascii_words, sides)
-        yield GoldSentence(source, target), _links(found, 1, links, number)
+        yield GoldSentence(source, target), _links(line, 1, links, number)
 
 
-def _naacl(source: Path, target: Path, links: Path) -> Iterator[tuple[GoldSentence, list[_Found]]]:
+def _naacl(source: Path, target: Path, links: Path) -> _Pairs:
     sources, targets = _numbered_sentences(source), _numbered_sentences(target)
     if sources.keys() != targets.keys():
-        raise DataError(
-            target,
-            f"snum {min(sources.keys() ^ targets.keys())}",
-            f"is not in both this file and {source}",
-            "use files that belong together",
-        )
-    found: dict[int, list[_Found]] = {snum: [] for snum in sources}
+        place = f"snum {min(sources.keys() ^ targets.keys())}"
+        problem = f"is not in both this file and {source}"
+        raise DataError(target, place, problem, "use files that belong together")
+    found: dict[int, list[_Link]] = {snum: [] for snum in sources}
     for number, line in numbered_lines(links):
         fields = ascii_words(line)
         kind = fields[3] if len(fields) > 3 else "S"
         is_link = len(fields) in (3, 4, 5) and all(map(str.isdecimal, fields[:3]))
         if not is_link or kind not in ("S", "P") or int(fields[0]) not in found:
-            raise DataError(
-                links,
-                f"line {number}",
-                f"{line!r} is not a link of a sentence of {source.name}",
-                "write 'snum source target' and perhaps S or P",
-            )
+            problem = f"{line!r} is not a link of a sentence of {source.name}"
+            fix = "write 'snum source target' and perhaps S or P"
+            raise DataError(links, f"line {number}", problem, fix)
         snum, first, second = map(int, fields[:3])
         if first and second:  # 0 stands for the empty word
             text, link = f"{first} {second}", (first - 1, second - 1)
-            found[snum].append(_Found(number, text, link, kind == "S"))
+            found[snum].append(_Link(number, text, link, kind == "S"))
     for snum, words in sources.items():
         yield GoldSentence(words, targets[snum]), found[snum]
 
@@ -185,11 +159,7 @@ def _numbered_sentences(path: Path) -> dict[int, list[str]]:
             continue
         match = _NUMBERED.fullmatch(line)
         if match is None or int(match[1]) in sentences:
-            raise DataError(
-                path,
-                f"line {number}",
-                "not a sentence <s snum=N> ... </s> with a number of its own",
-                "correct the line",
-            )
+            problem = "not a sentence <s snum=N> ... </s> with a unique number"
+            raise DataError(path, f"line {number}", problem, "correct the line")
         sentences[int(match[1])] = ascii_words(match[2])
     return sentences

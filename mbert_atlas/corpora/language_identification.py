@@ -70,12 +70,12 @@ def read(job: ReadingJob) -> None:
     card.bad.require_few(len(rows))
     if not is_marked:
         problem = "no token begins with ##, so that words cannot be joined again"
-        mend = "sample Wikipedia instead: give `paragraphs` and `encoder`, no `files`"
-        raise DataError(archive, "column tokens", problem, mend)
+        fix = "sample Wikipedia instead: give `paragraphs` and `encoder`, no `files`"
+        raise DataError(archive, "column tokens", problem, fix)
     for language in languages:
         if not any(card.counts[f"{language}: {split}"] for split in SPLITS):
-            mend = "drop it from the dataset's languages"
-            raise DataError(archive, f"language {language}", "there are no examples", mend)
+            fix = "drop it from the dataset's languages"
+            raise DataError(archive, f"language {language}", "there are no examples", fix)
     write_parquet(table_of(rows, LID_EXAMPLES), job.output)
     card.write(job.card, [archive], origins)
 
@@ -86,21 +86,21 @@ def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, st
     with open_zip_member(archive, member) as (name, content):
         name = name.removeprefix(f"{archive}:")
         reader = csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline=""))
-        mend = "take the archive of the authors' repository"
+        fix = "take the archive of the authors' repository"
         try:
             missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
             if missing:
                 problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
-                raise DataError(archive, f"{name}, line 1", problem, mend)
+                raise DataError(archive, f"{name}, line 1", problem, fix)
             for row in reader:
                 if row["tokens"] is None or row["language"] is None:
                     place = f"{name}, line {reader.line_num}"
-                    bad.drop(DataError(archive, place, "the line is cut short", mend))
+                    bad.drop(DataError(archive, place, "the line is cut short", fix))
                     continue
                 yield reader.line_num, row["tokens"], row["language"]
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{name}, after line {reader.line_num}"
-            raise DataError(archive, place, f"it cannot be read ({error})", mend) from error
+            raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
 
 
 # A sample
@@ -132,8 +132,8 @@ def derive(job: DerivingJob) -> None:
         if len(chosen) < options["minimum_per_language"]:
             problem = f"{len(chosen)} of {len(reader)} paragraphs pass"
             problem += f", {options['minimum_per_language']} needed"
-            mend = "take a larger dump, leave the language out, or lower minimum_per_language"
-            raise DataError(path, f"language {language}", problem, mend)
+            fix = "take a larger dump, leave the language out, or lower minimum_per_language"
+            raise DataError(path, f"language {language}", problem, fix)
         tables.append(_with_splits(chosen, language, options["fractions"]))
         counts = {
             "paragraphs": len(reader),
@@ -217,8 +217,8 @@ class _Paragraphs:
             raise DataError(path, "", problem, "delete it, so that it is made again") from error
         if not self._file.schema_arrow.equals(PARAGRAPHS, check_metadata=False):
             problem = f"found {self._file.schema_arrow.names}, expected {PARAGRAPHS.names}"
-            mend = "delete the file so that the workflow makes it again"
-            raise DataError(path, "columns", problem, mend)
+            fix = "delete the file so that the workflow makes it again"
+            raise DataError(path, "columns", problem, fix)
         metadata = self._file.metadata
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         self._starts = np.cumsum([0, *sizes])

@@ -26,8 +26,8 @@ def decoded_lines(
 
     Only ``\n`` ends a line: corpora hold U+2028, form feeds and the like inside sentences.
 
-    With ``strict`` off, bytes that are not UTF-8 stay in the line as lone surrogates, so that
-    :func:`require_text` can refuse that line and no other.
+    Unless it is ``strict``, bytes that are not UTF-8 stay in the line as lone surrogates, which
+    :func:`require_text` finds.
 
     Raises:
         DataError: if a line is not UTF-8; names the line.
@@ -42,7 +42,7 @@ def decoded_lines(
 
 
 def require_text(line: str, path: Path | str, number: int) -> None:
-    """Refuse a line of :func:`decoded_lines` that is not UTF-8.
+    """Check that a line of :func:`decoded_lines` is UTF-8.
 
     Raises:
         DataError: names the line.
@@ -52,12 +52,9 @@ def require_text(line: str, path: Path | str, number: int) -> None:
     try:
         line.encode()
     except UnicodeEncodeError as error:
-        raise DataError(
-            path,
-            f"line {number}",
-            f"not UTF-8 (byte 0x{ord(line[error.start]) & 0xFF:02x})",
-            f"convert it to UTF-8, or {AGAIN}",
-        ) from None
+        problem = f"not UTF-8 (byte 0x{ord(line[error.start]) & 0xFF:02x})"
+        fix = f"convert it to UTF-8, or {AGAIN}"
+        raise DataError(path, f"line {number}", problem, fix) from None
 
 
 def ascii_words(text: str) -> list[str]:
@@ -74,8 +71,8 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
     """Open a file, or the member of a zip or of a gzipped tar whose path matches ``pattern``.
 
     Args:
-        path: the file; ``.zip``, ``.tar.gz`` and ``.tgz`` are archives, others are plain or
-            compressed as :func:`open_bytes` knows them.
+        path: the file; ``.zip``, ``.tar.gz`` and ``.tgz`` are archives, for others see
+            :func:`open_bytes`.
         pattern: regular expression for the end of the member's path (matched from a ``/`` or from
             the start).
 
@@ -101,7 +98,7 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
 def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
     """Open the one member of a zip whose path matches ``pattern``; see :func:`open_member`.
 
-    Resource forks that macOS adds are never considered.
+    Resource forks that macOS adds are ignored.
 
     Raises:
         DataError: if the archive is missing or damaged, or does not hold exactly one such member.
@@ -116,12 +113,7 @@ def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO
         ]
         found = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
         if len(found) != 1:
-            raise DataError(
-                archive,
-                "member " + pattern.replace("\\", ""),
-                f"found {len(found)} such members among {_short_list(names)}",
-                "fetch the archive again or correct the source's format and language",
-            )
+            raise _no_member(archive, pattern, f"{len(found)} such members", names)
         with opened.open(found[0]) as stream:
             content = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
             yield f"{archive}:{found[0]}", content
@@ -134,7 +126,7 @@ def open_tar_member(
     """Open the first file of a tar whose path matches ``pattern``; see :func:`open_member`.
 
     Args:
-        archive: the tar, decompressed already: the tarfile module takes a compressed archive that
+        archive: the tar, already decompressed: the tarfile module takes a compressed archive that
             is cut short for a shorter one.
         place: what to call the archive in errors.
         pattern: see :func:`open_member`. What follows the member in the archive is not read, so
@@ -151,12 +143,13 @@ def open_tar_member(
                 yield f"{place}:{member.name}", content
                 return
             names.append(member.name)
-    raise DataError(
-        place,
-        "member " + pattern.replace("\\", ""),
-        f"found no such member among {_short_list(names)}",
-        "fetch the archive again or correct the source's format and language",
-    )
+    raise _no_member(place, pattern, "no such member", names)
+
+
+def _no_member(place: Path | str, pattern: str, found: str, names: list[str]) -> DataError:
+    member, problem = pattern.replace("\\", ""), f"found {found} among {_short_list(names)}"
+    fix = "fetch the archive again or correct the source's format and language"
+    return DataError(place, f"member {member}", problem, fix)
 
 
 def require_format(format: str, known: Sequence[str], path: Path) -> None:
@@ -232,12 +225,9 @@ def split_columns(line: str, width: int, path: Path | str, number: int) -> list[
     require_text(line, path, number)
     columns = line.split("\t")
     if len(columns) != width:
-        raise DataError(
-            path,
-            f"line {number}",
-            f"{len(columns)} tab-separated columns where {width} were expected",
-            "correct the line, or fetch the file again if it was cut short",
-        )
+        problem = f"{len(columns)} tab-separated columns where {width} were expected"
+        fix = "correct the line, or fetch the file again if it was cut short"
+        raise DataError(path, f"line {number}", problem, fix)
     return columns
 
 
@@ -294,12 +284,9 @@ def header_columns(
     names = line.split("\t")
     missing = [name for name in wanted.values() if name not in names]
     if missing:
-        raise DataError(
-            path,
-            "line 1",
-            f"the header lacks {', '.join(missing)} (it has {_short_list(names)})",
-            "check that the file is in the format that the config says",
-        )
+        problem = f"the header lacks {', '.join(missing)} (it has {_short_list(names)})"
+        fix = "check that the file is in the format that the config names"
+        raise DataError(path, "line 1", problem, fix)
     return len(names), {ours: names.index(theirs) for ours, theirs in wanted.items()}
 
 
@@ -309,12 +296,9 @@ def _unequal(
     long_name, short_name = (
         f"{path}:{member}" if member else str(path) for path, member in (longer, shorter)
     )
-    return DataError(
-        long_name,
-        f"line {number}",
-        f"has no counterpart: {short_name} ends at line {number - 1}",
-        "fetch both files again; line-parallel files must have equally many lines",
-    )
+    problem = f"has no counterpart: {short_name} ends at line {number - 1}"
+    fix = "fetch both files again; line-parallel files must have equally many lines"
+    return DataError(long_name, f"line {number}", problem, fix)
 
 
 def _short_list(names: list[str], most: int = 8) -> str:

@@ -132,8 +132,8 @@ def _sentences(
         sentences = list(parse_tagged(numbered_lines(path, strict=False), path, bad=bad))
     bad.require_few(len(sentences))
     if not sentences:
-        mend = f"correct the format, or {AGAIN}"
-        raise DataError(path, "", "there is no sentence in it", mend)
+        fix = f"correct the format, or {AGAIN}"
+        raise DataError(path, "", "there is no sentence in it", fix)
     return sentences
 
 
@@ -203,8 +203,8 @@ def _after_prefix(language: str, line: str, path: Path | str, number: int) -> tu
     prefix, colon, word = word.partition(":")
     if not colon or prefix != language:
         problem = f"{line!r} does not begin with {language}:"
-        mend = "correct the source's format or language"
-        raise DataError(path, f"line {number}", problem, mend)
+        fix = "correct the source's format or language"
+        raise DataError(path, f"line {number}", problem, fix)
     return word, tag
 
 

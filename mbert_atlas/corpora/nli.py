@@ -81,8 +81,8 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     card.bad.require_few(len(rows) + card.dropped.total())
     if not rows:
         problem = f"no pair left of {card.counts['pairs read']}"
-        mend = "correct the language or the format"
-        raise DataError(file.path, f"language {code}", problem, mend)
+        fix = "correct the language or the format"
+        raise DataError(file.path, f"language {code}", problem, fix)
     texts = (f"{row[3]} {row[4]}" for row in rows)
     require_script(texts, upstream.language.script, file.path, code)
     card.counts["pairs"] = len(rows)
@@ -115,8 +115,8 @@ def _labelled(pairs: Iterator[_Pair], path: Path, card: Card) -> Iterator[_Pair]
 def _bad_label(path: Path, pair: _Pair) -> DataError:
     place = f"line {pair.line}"
     if not pair.label:
-        mend = "name a parallel file with labels in `partners`"
-        return DataError(path, place, "the label is missing", mend)
+        fix = "name a parallel file with labels in `partners`"
+        return DataError(path, place, "the label is missing", fix)
     problem = f"{pair.label!r} is not one of {', '.join(LABELS)} or {NO_CONSENSUS}"
     return DataError(path, place, problem, "correct the label")
 
@@ -217,8 +217,8 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows)
             problem = (
                 f"is labelled {pair.label}, but line {other.line} of {labels} is {other.label}"
             )
-            mend = "use a file whose rows are parallel"
-            raise DataError(path, f"line {pair.line}", problem, mend)
+            fix = "use a file whose rows are parallel"
+            raise DataError(path, f"line {pair.line}", problem, fix)
         yield replace(pair, label=other.label)
     if last > read:
         problem = f"has no counterpart in {path}"
@@ -244,8 +244,8 @@ def derive(job: DerivingJob) -> None:
     languages = [code for code in job.options["languages"] if code != ENGLISH]
     for code in (ENGLISH, *languages):
         if code not in present:
-            mend = "add it to the dataset's languages"
-            raise DataError(path, f"language {code}", "no pair in it", mend)
+            fix = "add it to the dataset's languages"
+            raise DataError(path, f"language {code}", "no pair in it", fix)
     if not languages:
         raise DataError(path, "", "it holds English only", "add a language to mix it with")
     card = Card("mixed-language XNLI", " ".join(languages))
@@ -253,8 +253,8 @@ def derive(job: DerivingJob) -> None:
     mixed = list(_mixed(rows, languages, seed, path, card))
     for code in languages:
         if not any(row["language"] == code for row in mixed):
-            problem, mend = "no pair has an English one of its id", "drop it from the languages"
-            raise DataError(path, f"language {code}", problem, mend)
+            problem, fix = "no pair has an English one of its id", "drop it from the languages"
+            raise DataError(path, f"language {code}", problem, fix)
     card.counts["pairs"] = len(mixed)
     write_parquet(pa.Table.from_pylist(mixed, NLI_PAIRS), job.output)
     card.write(job.card, [path])
@@ -281,8 +281,8 @@ def _mixed(
             problem = (
                 f"is labelled {row['label']} in {row['language']}, but {other['label']} in English"
             )
-            mend = "use a dataset whose ids tell which pairs are translations"
-            raise DataError(path, f"pair {row['id']}", problem, mend)
+            fix = "use a dataset whose ids tell which pairs are translations"
+            raise DataError(path, f"pair {row['id']}", problem, fix)
         side = english_side(seed, row["id"])
         card.counts[f"{row['language']}: {side} in English"] += 1
         yield {**row, side: other[side]}

@@ -144,16 +144,16 @@ def _usable(
         number = card.counts["questions read"]
         identifier = f"{one.id}-{number}" if format == "tydiqa-xtreme" else one.id
         question, answers = one.question.strip(), [a for a in one.answers if _stands(a, context)]
-        problem, mend = "", "fetch the file again"
+        problem, fix = "", "fetch the file again"
         if identifier in seen:
-            problem, mend = "repeated id", "remove one of the questions"
+            problem, fix = "repeated id", "remove one of the questions"
         elif not one.answers:
             problem = "no answer"
-            mend = "use a copy with answers (XTREME's preparation deletes some)"
+            fix = "use a copy with answers (XTREME's preparation deletes some)"
         elif not answers or (len(answers) < len(one.answers) and not lenient):
             problem = "answer not at its place in the context"
         if problem and not lenient:
-            card.bad.drop(DataError(place, f"question {one.id}", problem, mend))
+            card.bad.drop(DataError(place, f"question {one.id}", problem, fix))
             continue
         if problem or not question:
             card.dropped[problem or "empty question"] += 1
@@ -166,8 +166,8 @@ def _usable(
     if not seen:
         left_out = f" ({dict(card.dropped)})" if card.dropped else ""
         problem = f"no question left of {card.counts['questions read']}{left_out}"
-        mend = "correct the language or the format"
-        raise DataError(place, f"language {language}", problem, mend)
+        fix = "correct the language or the format"
+        raise DataError(place, f"language {language}", problem, fix)
 
 
 def _columns(answers: Sequence[_Answer]) -> tuple[list[str], list[int]]:
@@ -195,8 +195,8 @@ def _stands(answer: _Answer, context: str) -> bool:
 
 def _tydiqa_prefix(place: str, language: str) -> str:
     if language not in TYDIQA_LANGUAGES:
-        problem, mend = "TyDi QA does not have it", f"choose from {' '.join(TYDIQA_LANGUAGES)}"
-        raise DataError(place, f"language {language}", problem, mend)
+        problem, fix = "TyDi QA does not have it", f"choose from {' '.join(TYDIQA_LANGUAGES)}"
+        raise DataError(place, f"language {language}", problem, fix)
     return TYDIQA_LANGUAGES[language] + "-"
 
 
@@ -206,8 +206,8 @@ def _member(file: CorpusFile, language: str, asked_in: str, split: str) -> str:
     require_format(format, get_args(Format), path)
     if asked_in != language and format != "mlqa":
         problem = f"files of format {format} are in one language"
-        mend = "use mlqa, or derive the dataset from XQuAD by `made_from`"
-        raise DataError(path, f"questions in {asked_in}", problem, mend)
+        fix = "use mlqa, or derive the dataset from XQuAD by `made_from`"
+        raise DataError(path, f"questions in {asked_in}", problem, fix)
     in_name = re.search(r"-context-([\w-]+?)-question-([a-z]+)\.json", path.name)
     if format == "mlqa" and in_name and in_name.groups() != (language, asked_in):
         problem = (
@@ -243,8 +243,8 @@ def _other_layout(error: ValidationError, place: str, *keys: str | int) -> DataE
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(map(str, [*keys, *first["loc"]]))
     problem = f"not in the layout of SQuAD 1.1 ({first['msg']})"
-    mend = "fetch the file again or correct the format"
-    return DataError(place, f"key {where}" if where else "", problem, mend)
+    fix = "fetch the file again or correct the format"
+    return DataError(place, f"key {where}" if where else "", problem, fix)
 
 
 def derive(job: DerivingJob) -> None:
@@ -278,8 +278,8 @@ def _cross(path: Path, language: str, asked_in: str) -> tuple[pa.Table, Card]:
         joined = joined.set_column(place, name, questions[name].take(match.drop_null()))
     if not joined.num_rows:
         problem = f"has no question in common with {asked_in}"
-        mend = "use two languages of one parallel dataset"
-        raise DataError(path, f"language {language}", problem, mend)
+        fix = "use two languages of one parallel dataset"
+        raise DataError(path, f"language {language}", problem, fix)
     card = Card("cross-lingual question answering", f"{language} {asked_in}", _sizes(joined))
     card.dropped[f"only in {language}"] = contexts.num_rows - joined.num_rows
     card.dropped[f"only in {asked_in}"] = questions.num_rows - joined.num_rows

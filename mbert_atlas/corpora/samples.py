@@ -1,4 +1,4 @@
-"""The part of a dataset that a config asks for."""
+"""The part of a dataset that a config selects."""
 
 from __future__ import annotations
 
@@ -39,32 +39,31 @@ def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -
 
 
 def sample_note(limit: int | None, seed: int | None) -> str:
-    """Return what a card says of a table that :func:`limited` has shortened."""
+    """Return the note of a card on a table that :func:`limited` has shortened."""
     return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
 
 
-def shortfall(wanted: int | None, found: int, what: str) -> list[str]:
-    """Return the note of a card, and warn, if there is less of something than was asked for.
+def shortfall(requested: int | None, found: int, what: str) -> list[str]:
+    """Return the note of a card, and warn, if there is less of something than requested.
 
-    A limit is the most that is taken, so fewer is no mistake; but who asked for more must see it.
+    A limit is a maximum, so that fewer is no error; but whoever requested more must see it.
     """
-    if wanted is None or found >= wanted:
+    if requested is None or found >= requested:
         return []
-    note = f"{found:,} {what} although {wanted:,} were asked for: there are no more"
+    note = f"{found:,} {what} although {requested:,} were asked for: there are no more"
     _logger.warning("%s", note)
     return [note]
 
 
 def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
-    """Mark a random share of the rows, the same share of every stratum.
+    """Mark a random fraction of the rows, the same in every stratum.
 
-    Each stratum is split by itself, its share rounded down (Tanti et al. 2021, appendix A). Which
-    of its rows are drawn depends on the seed and on their number, not on what other strata there
-    are.
+    Each stratum is split separately, its part rounded down (Tanti et al. 2021, appendix A). Which
+    of its rows are drawn depends on the seed and on their number, not on other strata.
 
     Args:
         strata: stratum of each row, such as its language, shape ``(n,)``.
-        fraction: share of the rows to mark, 0 to 1.
+        fraction: fraction of the rows to mark, 0 to 1.
         seed: seed of the split.
 
     Returns:

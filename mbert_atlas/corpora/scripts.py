@@ -1,4 +1,4 @@
-"""Whether texts are written in the script of their language: a file of another one is refused."""
+"""Whether texts are in the script of their language; a file in another one is an error."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 from mbert_atlas.errors import DataError
 
 TEXTS = 1000
-"""How many texts are looked at; the first, so that it takes no time."""
+"""How many texts are examined: the first, so that it takes no time."""
 LEAST_SHARE = 0.2
-"""Share of letters in the script below which a text is of another language.
+"""Fraction of letters in the script below which a text is of another language.
 
 Generous: of WikiANN, Tatoeba, MUSE and Universal Dependencies in 34 languages the least has 84%
-(Chinese entities), but a corpus of another script has next to none of the wanted one.
+(Chinese entities), but a corpus in another script has almost none of these letters.
 """
-_FEWEST_LETTERS = 100  # fewer say nothing
+_FEWEST_LETTERS = 100  # fewer are no evidence
 _NAMES = {
     "Arab": {"ARABIC"},
     "Armn": {"ARMENIAN"},
@@ -65,17 +65,17 @@ def require_script(
     scripts: str,
     path: Path | str,
     language: str,
-    mend: str = "correct the source's path or language",
+    fix: str = "correct the source's path or language",
 ) -> None:
-    """Refuse texts that are in another script than their language.
+    """Check that texts are in the script of their language.
 
     Args:
-        texts: the first ``TEXTS`` of them are looked at.
+        texts: the first ``TEXTS`` of them are examined.
         scripts: those that the language is written in (ISO 15924), blanks between; with none, or
-            one that is not known here, nothing is checked.
+            an unknown one, nothing is checked.
         path: the file that they come from, for the error.
         language: what they should be in, for the error.
-        mend: what may be wrong.
+        fix: what may be wrong.
 
     Raises:
         DataError: if less than ``LEAST_SHARE`` of the letters are in the script; names the script
@@ -98,4 +98,4 @@ def require_script(
             f"{share:.1%} of the letters are in the script of the language ({scripts}), "
             f"{found[other] / found.total():.0%} are {other.lower()}"
         )
-        raise DataError(path, f"language {language}", problem, mend)
+        raise DataError(path, f"language {language}", problem, fix)

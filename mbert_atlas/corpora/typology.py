@@ -49,8 +49,8 @@ def read(job: ReadingJob) -> None:
         with card.bad:
             if row["Code_ID"] not in names:
                 problem = f"the value {row['Code_ID']!r} is in no table of codes"
-                mend = "fetch all tables of one release"
-                raise DataError(tables["values"], f"line {line}", problem, mend)
+                fix = "fetch all tables of one release"
+                raise DataError(tables["values"], f"line {line}", problem, fix)
             value = names[row["Code_ID"]]
             found += [(c, row["Parameter_ID"], value) for c in codes.get(row["Language_ID"], [])]
     card.bad.require_few(len(rows["values"]) - card.bad.reasons.total())
@@ -75,10 +75,10 @@ def _codes_by_id(
     for language in languages:
         if not language.wals_code:
             continue
-        mend = "correct wals_code in the table of languages"
+        fix = "correct wals_code in the table of languages"
         if language.wals_code not in by_id:
             problem = f"there is no id {language.wals_code!r}"
-            raise DataError(path, f"language {language.code}", problem, mend)
+            raise DataError(path, f"language {language.code}", problem, fix)
         number, row = by_id[language.wals_code]
         ours = (language.iso639_3, language.name.lower(), language.genus)
         theirs = (row["ISO639P3code"], row["Name"].lower(), row["Genus"])
@@ -87,7 +87,7 @@ def _codes_by_id(
                 f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not {language.name} "
                 f"({language.iso639_3}, {language.genus})"
             )
-            raise DataError(path, f"line {number}", problem, mend)
+            raise DataError(path, f"line {number}", problem, fix)
         codes.setdefault(language.wals_code, []).append(language.code)
     return codes
 

@@ -10,9 +10,8 @@ import re
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -45,18 +44,6 @@ RELATIONS = (
 _WITHHELD = "_"
 _MULTIWORD = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
 _EMPTY_NODE = re.compile(r"([0-9]+)\.([1-9][0-9]*)")
-_FILE_NAME = re.compile(r"(?P<treebank>[a-z]+(?:_\w+)?)-ud-(?P<part>[a-z0-9-]+)\.conllu")
-
-
-@dataclass(frozen=True)
-class ArchiveMember:
-    """A treebank file inside a release archive (``ud-treebanks-v2.7.tgz``)."""
-
-    archive: Path
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.archive}:{self.name}"
 
 
 @dataclass
@@ -89,63 +76,6 @@ class Sentence:
         return all(form == _WITHHELD for form in self.forms)
 
 
-def treebanks_in_archive(
-    archive: Path | str, language_code: str, split: str
-) -> list[ArchiveMember]:
-    """Return the files of all treebanks of a language in a release, as XTREME takes them.
-
-    Args:
-        archive: the release, ``.tgz``.
-        language_code: the code before the underscore of the file names, such as ``en``.
-        split: ``train``, ``dev`` or ``test``; a split in parts (``train-a``) counts as a whole.
-
-    Raises:
-        DataError: if the archive is damaged or has no such file.
-    """
-    archive = Path(archive)
-    state = archive.stat() if archive.exists() else None
-    listed = _names(archive, (state.st_size, state.st_mtime_ns) if state else None)
-    names = [name for name in listed if _is_of(name, language_code, split)]
-    if not names:
-        raise _no_treebank(archive, language_code, split)
-    return [ArchiveMember(archive, name) for name in sorted(names)]
-
-
-@lru_cache(maxsize=1)
-def _names(archive: Path, state: tuple[int, int] | None) -> list[str]:
-    """List an archive once, not for every language; ``state`` notices that it has changed."""
-    return [name for name, _ in _members(archive)]
-
-
-def _is_of(name: str, language_code: str, split: str) -> bool:
-    pattern = (
-        rf"(?:^|/){re.escape(language_code)}_\w+-ud-{re.escape(split)}(?:-[a-z0-9-]+)?\.conllu$"
-    )
-    return re.search(pattern, name) is not None
-
-
-def _no_treebank(place: Path, language_code: str, split: str) -> DataError:
-    return DataError(
-        place,
-        f"{language_code}_*-ud-{split}.conllu",
-        "there is no such file",
-        "correct the language's UD code or choose another split",
-    )
-
-
-def _members(archive: Path) -> Iterator[tuple[str, IO[bytes]]]:
-    """Yield (name, content) of the files of a tar in one pass; read each before the next."""
-    # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
-    with damage_in_one_sentence(archive), open_bytes(archive) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as opened:
-            for member in opened:
-                content = opened.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    yield member.name, content
-        while stream.read(1 << 20):
-            pass  # the checksum is at the very end
-
-
 def read(job: ReadingJob) -> None:
     """Read the treebanks of all languages of a split, with the columns of ``schemas.SENTENCES``.
 
@@ -165,33 +95,27 @@ def read(job: ReadingJob) -> None:
 
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     language, split = upstream.language, options["split"]
-    files: list[Path | ArchiveMember] = []
-    for file in upstream.files:
-        if file.path.suffix == ".tgz":
-            files += treebanks_in_archive(file.path, language.ud_code, split)
-        else:
-            files.append(file.path)
     card = Card("Universal Dependencies", language.code, bad=BadRows("sentences"))
     card.notes.append("multiword tokens and empty nodes are skipped")
-    rows = list(_rows(files, language.code, split, card))
+    rows = list(_rows(upstream, split, card))
     withheld = card.dropped.total()
     card.bad.require_few(card.counts["sentences"] + withheld)
+    paths = ", ".join(str(file.path) for file in upstream.files)
     if not rows:
         read = card.counts["sentences read"]
         problem = f"no sentence left of {read} (text withheld: {withheld})"
-        raise DataError(", ".join(map(str, files)), "", problem, "choose another treebank")
-    require_script((row[4] for row in rows), language.script, str(files[0]), language.code)
+        raise DataError(paths, "", problem, "choose another treebank")
+    require_script((row[4] for row in rows), language.script, paths, language.code)
     return table_of(rows, SENTENCES), card
 
 
-def _rows(
-    files: Sequence[Path | ArchiveMember], language: str, split: str, card: Card
-) -> Iterator[tuple[Any, ...]]:
+def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...]]:
+    code, counts = upstream.language.code, card.counts
     seen: set[str] = set()
-    counts = card.counts
-    for place, sentences in _parsed(files, card.bad):
-        treebank = _treebank(place)
-        for sentence in sentences:
+    for place, lines in _treebanks(upstream, split):
+        name = place.rpartition("/")[2].removesuffix(".xz").removesuffix(".conllu")
+        treebank = re.sub(r"^([a-z]+(_\w+)?)-ud-[a-z0-9-]+$", r"\1", name)
+        for sentence in parse_conllu(lines, place, card.bad):
             counts["sentences read"] += 1
             if sentence.is_withheld:
                 card.dropped["text withheld from the release"] += 1
@@ -199,44 +123,52 @@ def _rows(
             identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
-                mend = "give each treebank file once, with unique sent_id"
-                card.bad.drop(DataError(str(place), f"line {sentence.line}", problem, mend))
+                fix = "give each treebank file once, with unique sent_id"
+                card.bad.drop(DataError(place, f"line {sentence.line}", problem, fix))
                 continue
             seen.add(identifier)
             counts[f"{treebank}: sentences"] += 1
             counts["sentences"] += 1
             counts["words"] += len(sentence.forms)
             yield (
-                *(identifier, language, treebank, split, sentence.text),
+                *(identifier, code, treebank, split, sentence.text),
                 *(sentence.forms, sentence.upos, sentence.heads, sentence.deprels),
             )
 
 
-def _parsed(
-    files: Sequence[Path | ArchiveMember], bad: BadRows
-) -> Iterator[tuple[Path | ArchiveMember, list[Sentence]]]:
-    """Yield the sentences of each file; an archive is passed through once."""
-    for file in track(files, "treebank files"):
-        if isinstance(file, Path):
-            yield file, list(parse_conllu(numbered_lines(file, strict=False), file, bad))
-    for archive in dict.fromkeys(f.archive for f in files if isinstance(f, ArchiveMember)):
-        wanted = {f.name for f in files if isinstance(f, ArchiveMember) and f.archive == archive}
-        for name, content in _members(archive):
-            if name in wanted:
-                wanted.remove(name)
-                member = ArchiveMember(archive, name)
-                lines = decoded_lines(content, str(member), strict=False)
-                yield member, list(parse_conllu(lines, str(member), bad))
-        if wanted:
-            raise DataError(
-                archive, min(wanted), "no such member", "list the members of this release first"
-            )
+def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
+    """Yield the name and the numbered lines of each treebank of a language; read each at once."""
+    for path in upstream.paths:
+        if path.suffix == ".tgz":
+            yield from _of_release(path, upstream.language.ud_code, split)
+        else:
+            yield str(path), numbered_lines(path, strict=False)
 
 
-def _treebank(place: Path | ArchiveMember) -> str:
-    name = place.name.rpartition("/")[2].removesuffix(".xz")
-    match = _FILE_NAME.fullmatch(name)
-    return match["treebank"] if match else name.removesuffix(".conllu")
+def _of_release(
+    archive: Path, code: str, split: str
+) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
+    """Yield all treebanks of a language and split in a release, as XTREME takes them.
+
+    A split in parts (``train-a``) counts as a whole.
+    """
+    pattern = rf"(?:^|/){re.escape(code)}_\w+-ud-{re.escape(split)}(?:-[a-z0-9-]+)?\.conllu$"
+    is_found = False
+    # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
+    with damage_in_one_sentence(archive), open_bytes(archive) as stream:
+        with tarfile.open(fileobj=stream, mode="r|") as opened:
+            for member in track(opened, f"members of {archive.name}"):
+                content = opened.extractfile(member) if member.isfile() else None
+                if content is not None and re.search(pattern, member.name):
+                    is_found = True
+                    place = f"{archive}:{member.name}"
+                    yield place, decoded_lines(content, place, strict=False)
+        while stream.read(1 << 20):
+            pass  # the checksum is at the very end
+    if not is_found:
+        fix = "correct the language's UD code or choose another split"
+        where = f"{code}_*-ud-{split}.conllu"
+        raise DataError(archive, where, "there is no such file", fix)
 
 
 def parse_conllu(
@@ -265,12 +197,9 @@ def parse_conllu(
                 yield _sentence(rows, path)
             rows = []
     if rows:
-        raise _error(
-            path,
-            rows[-1][0],
-            "the file ends inside a sentence (no blank line after it)",
-            "fetch the file again; it may have been cut short",
-        )
+        problem = "the file ends inside a sentence (no blank line after it)"
+        fix = "fetch the file again; it may have been cut short"
+        raise _error(path, rows[-1][0], problem, fix)
 
 
 def _sentence(rows: Sequence[tuple[int, str]], path: Path | str) -> Sentence:
@@ -345,24 +274,17 @@ def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: in
             return last
     elif (match := _EMPTY_NODE.fullmatch(word_id)) and int(match[1]) == words:
         return upto
-    raise _error(
-        path,
-        number,
-        f"id {word_id!r} where word {words + 1} was due",
-        "number the words from 1 without gaps",
-    )
+    problem = f"id {word_id!r} where word {words + 1} was due"
+    raise _error(path, number, problem, "number the words from 1 without gaps")
 
 
 def _unknown_tag(path: Path | str, number: int, tag: str) -> DataError:
     if tag == "CONJ":
-        return _error(
-            path,
-            number,
-            "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2",
-            "use the treebank of a release from 2.0 on, or leave it out",
-        )
+        problem = "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2"
+        fix = "use the treebank of a release from 2.0 on, or leave it out"
+        return _error(path, number, problem, fix)
     return _error(path, number, f"{tag!r} is not one of the 17 UPOS tags", "correct the line")
 
 
-def _error(path: Path | str, number: int, problem: str, mend: str) -> DataError:
-    return DataError(path, f"line {number}", problem, mend)
+def _error(path: Path | str, number: int, problem: str, fix: str) -> DataError:
+    return DataError(path, f"line {number}", problem, fix)

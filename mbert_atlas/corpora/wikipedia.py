@@ -151,7 +151,7 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
     """Yield the markup of the articles of a dump: main namespace, no redirects, not empty.
 
     Args:
-        dump: ``pages-articles.xml``, plain or compressed, in any encoding that XML knows.
+        dump: ``pages-articles.xml``, plain or compressed, in any encoding of XML.
         pages: counts ``articles``, ``redirects``, ``other namespaces`` and ``empty`` as they pass.
 
     Raises:

@@ -12,7 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from mbert_atlas.analysis.transfer import GAIN, KINDS
+from mbert_atlas.analysis import SCORINGS
+from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, house_style, require_columns
@@ -67,7 +68,7 @@ def read_scores(
     """
     measured = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
     gains = measured["metric"] == GAIN
-    headlines = {kind.headline for kind in KINDS.values()} | _AXES.keys()
+    headlines = {SCORINGS.load(task).metrics[0] for task in SCORINGS} | _AXES.keys()
     shown = gains if gains.any() else measured["metric"].isin(headlines)
     measured = measured[shown & (measured["target"] != "")]
     if (whole := measured["layers"] == "").any():

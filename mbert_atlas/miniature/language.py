@@ -353,5 +353,5 @@ def miniature_language(code: str) -> Language:
     """
     if code in MINIATURE_LANGUAGES:
         return MINIATURE_LANGUAGES[code]
-    mend = f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}"
-    raise DataError("the miniature", f"language {code}", "there is no row of it", mend)
+    fix = f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}"
+    raise DataError("the miniature", f"language {code}", "there is no row of it", fix)

@@ -52,13 +52,10 @@ def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path
         config: with ``papers`` and ``preset``, where they are given; unknown papers have no files.
         root: folder of the repository.
     """
-    endings = ["yaml", *([f"{config['preset']}.yaml"] if config.get("preset") else [])]
-    files = [
-        root / f"config/papers/{paper}.{ending}"
-        for paper in _selected(config)
-        for ending in endings
-    ]
-    return [path for path in files if path.is_file()]
+    preset = config.get("preset")
+    stems = [stem for paper in _selected(config) for stem in (paper, f"{paper}.{preset}")]
+    paths = [root / f"config/papers/{stem}.yaml" for stem in stems]
+    return [path for path in paths if path.is_file()]
 
 
 def read_config(
@@ -100,8 +97,10 @@ def read_config(
         values["papers"] = papers
     miniature = import_module("mbert_atlas.miniature.language") if values.get("miniature") else None
     written = miniature.MINIATURE_LANGUAGES if miniature else ()
-    checks = [import_module(f"{__name__}.{paper}.config").check for paper in papers]
-    checks.insert(0, lambda config: check_config(config, languages, rules, written))
+    checks = [
+        lambda config: check_config(config, languages, rules, written),
+        *(import_module(f"{__name__}.{paper}.config").check for paper in papers),
+    ]
     return validate(config_model(papers), values, files, typed, checks)
 
 

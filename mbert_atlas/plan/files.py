@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -289,6 +289,15 @@ class Files:
 
     # Cells
 
+    def seeded_runs(
+        self, family: str, language: str | None = None
+    ) -> Iterator[tuple[Protocol, Run, int]]:
+        """Yield protocol, run and seed of everything that a family trains for a language."""
+        for protocol in PROTOCOLS:
+            run = self.runs.get(family, language, protocol)
+            for seed in run.seeds:
+                yield protocol, run, seed
+
     def cells(self, run: Run, languages: Sequence[str], **columns: Any) -> list[Cell]:
         """Return a cell per seed and language of a fine-tuning run, in this order.
 
@@ -297,9 +306,10 @@ class Files:
             languages: target languages.
             columns: more attributes of the cells; ``kind`` and ``path`` are filled in.
         """
-        kind = run.specification["encoding"]["task"]
         return [
-            Cell(kind=kind, language=code, seed=seed, path=self.predictions(run, seed), **columns)
+            Cell(
+                kind=run.task, language=code, seed=seed, path=self.predictions(run, seed), **columns
+            )
             for seed in run.seeds
             for code in languages
         ]
@@ -309,7 +319,7 @@ class Files:
         return [
             Cell(
                 task=task,
-                kind=run.specification["encoding"]["task"],
+                kind=run.task,
                 dataset=test.dataset,
                 source=source,
                 language=language,
@@ -326,7 +336,5 @@ class Files:
             for family, _, fixed in [shown.partition("/")]
             for language in test.languages or table.languages
             if language in dataset.languages
-            for protocol in PROTOCOLS
-            for run in [self.runs.get(family, fixed or language, protocol)]
-            for seed in run.seeds
+            for protocol, run, seed in self.seeded_runs(family, fixed or language)
         ]

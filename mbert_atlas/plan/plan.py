@@ -27,6 +27,7 @@ from mbert_atlas.plan.records import (
     PaperPlan,
     Table,
     TokenVectors,
+    measured,
 )
 
 
@@ -197,6 +198,36 @@ class Plan(Files):
         with open(self.reported_file(paper), encoding="utf-8") as stream:
             stated = [row["condition"] for row in csv.DictReader(stream)]
         return list(dict.fromkeys([*filter(None, stated), *figures_only]))
+
+    def transfer_figure(
+        self,
+        paper: str,
+        name: str,
+        title: str,
+        conditions: Mapping[str, str] | None = None,
+        figures_only: Sequence[str] = (),
+    ) -> Figure:
+        """Return a figure of a measurement of transfer.
+
+        Args:
+            paper: the paper.
+            name: of the measurement and of the figure.
+            title: of the figure.
+            conditions: names of conditions where the config decides them.
+            figures_only: see :meth:`condition_order`.
+        """
+        return Figure(
+            name,
+            "figures.transfer:draw_transfer",
+            lambda: measured(paper, name),
+            lambda: {
+                "title": title,
+                "names": self.language_names(),
+                "conditions": conditions or {},
+                "order": self.condition_order(paper, figures_only),
+            },
+            reported=True,
+        )
 
     def condition_names(self) -> dict[str, dict[str, str]]:
         """Return the names of conditions that the config decides, by ``paper/table``."""

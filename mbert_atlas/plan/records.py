@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from mbert_atlas.cells import Cell
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.plan.paths import path
 
 CAPTIONS = {
     "figures.transfer:draw_transfer": "Scores by test set and language, or gains over a condition: "
@@ -112,6 +115,43 @@ class Artifact:
     tables: Sequence[Table] = ()
     highlight: bool = False
     conditions: Mapping[str, str] = field(default_factory=dict)
+
+
+def measured(paper: str, *names: str) -> list[Cell]:
+    """Return a cell per measurement of a paper."""
+    return [Cell(path=path("measurement", paper=paper, name=name)) for name in names]
+
+
+def table_artifact(
+    name: str,
+    title: str,
+    measurements: Sequence[Measurement],
+    *,
+    facts: Sequence[Mapping[str, str]] = (),
+    facts_from: str = "",
+    **more: Any,
+) -> Artifact:
+    """Return an artifact with a table of all its measurements, if it has any."""
+    table = Table(name, [item.name for item in measurements], facts, facts_from)
+    tables = [table] if measurements else []
+    return Artifact(name, title, measurements=measurements, tables=tables, **more)
+
+
+def figures_by_protocol(
+    name: str, draw: str, cells: Cells, options: Mapping[str, Any], **more: Any
+) -> list[Figure]:
+    """Return a figure per protocol, which is among the options of ``draw``."""
+    return [
+        Figure(
+            f"{name}.{protocol}",
+            draw,
+            cells,
+            partial(dict, options, protocol=protocol),
+            protocol=protocol,
+            **more,
+        )
+        for protocol in PROTOCOLS
+    ]
 
 
 @dataclass(frozen=True)

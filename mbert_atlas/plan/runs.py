@@ -51,11 +51,16 @@ class Run:
     specification: dict[str, Any]
 
     @property
+    def task(self) -> str:
+        """The task of a fine-tuning."""
+        task: str = self.specification["encoding"]["task"]
+        return task
+
+    @property
     def code(self) -> tuple[str, ...]:
         """The task and the methods whose code a fine-tuning depends on, as fingerprint roots."""
-        task = self.specification["encoding"]["task"]
         methods = ",".join(methods_in(self.specification["hyperparameters"]))
-        return f"tasks:TASKS[{task}]", f"training.methods:METHODS[{methods}]"
+        return f"tasks:TASKS[{self.task}]", f"training.methods:METHODS[{methods}]"
 
 
 class RunTable:

@@ -19,7 +19,7 @@ Column = Literal["language", "label"]
 
 
 @dataclass(frozen=True)
-class Features:
+class FeatureArrays:
     """Vectors of examples, of one layer, memory-mapped.
 
     Attributes:
@@ -98,7 +98,7 @@ class Features:
         return np.flatnonzero(inside[self.example])
 
 
-def read_features(path: Path, layer: int = -1) -> Features:
+def read_features(path: Path, layer: int = -1) -> FeatureArrays:
     """Open the output of :func:`mbert_atlas.representations.extraction.extract_features`.
 
     Args:
@@ -117,7 +117,7 @@ def read_features(path: Path, layer: int = -1) -> Features:
     def array(name: str) -> npt.NDArray[Any] | None:
         return stored.dense(name) if name in stored.arrays else None
 
-    return Features(
+    return FeatureArrays(
         path=path,
         vectors=stored.dense("vectors")[-1 if layer == -1 else layers.index(layer)],
         example=stored.dense("example"),

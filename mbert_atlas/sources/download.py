@@ -1,4 +1,4 @@
-"""Downloads over HTTP that go on where they broke off."""
+"""Downloads over HTTP that resume after an interruption; pooch verifies them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _RETRY = urllib3.Retry(
 
 
 class _ResumingDownloader:
-    """A pooch downloader that keeps what it has in ``part`` and asks only for the rest.
+    """A pooch downloader that keeps partial downloads in ``part`` and requests only the rest.
 
-    The server's ETag or date is kept beside the part and sent with the request (``If-Range``), so
-    the halves of two versions are never joined; a server that ignores ranges makes it start over.
-    Busy servers are asked again here; what breaks off goes on when Snakemake runs the job again.
+    The server's ETag or date is kept next to the part and sent with the request (``If-Range``), so
+    that parts of two versions are never joined; a server that ignores ranges makes it start over.
+    Busy servers are retried here; interrupted downloads resume when Snakemake runs the job again.
 
     Args:
         part: where unfinished bytes are kept between attempts.
@@ -53,12 +53,11 @@ class _ResumingDownloader:
                     session.mount(scheme, HTTPAdapter(max_retries=_RETRY))
                 self._transfer(session, url)
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise DataError(
-                url,
-                "",
-                f"the download of {self.name} broke off ({error}); {self._have()} bytes are kept",
-                "correct the address, start again to go on, or put the file into a mirror folder",
-            ) from error
+            problem = (
+                f"the download of {self.name} broke off ({error}); {self._have()} bytes are kept"
+            )
+            fix = "correct the address, start again to resume, or put the file into a mirror folder"
+            raise DataError(url, "", problem, fix) from error
         self._refuse_web_page(url)
         self._version.unlink(missing_ok=True)
         os.replace(self.part, output_file)
@@ -97,20 +96,14 @@ class _ResumingDownloader:
 
     def _refuse_answer(self, url: str, response: requests.Response) -> None:
         if response.status_code not in {200, 206}:
-            raise DataError(
-                url,
-                "",
-                f"the server answered {response.status_code} {response.reason}, so {self.name} is "
-                "not there",
-                "correct its entry in resources/sources.yaml or put it into a mirror folder",
+            problem = (
+                f"the server answered {response.status_code} {response.reason} for {self.name}"
             )
+            fix = "correct its entry in resources/sources.yaml or put it into a mirror folder"
+            raise DataError(url, "", problem, fix)
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise DataError(
-                url,
-                "",
-                "the server insists on sending it compressed on the way",
-                "download it by hand into a mirror folder",
-            )
+            problem, fix = "the server compresses the transfer", "download it into a mirror folder"
+            raise DataError(url, "", problem, fix)
 
     def _refuse_web_page(self, url: str) -> None:
         with open(self.part, "rb") as stream:
@@ -118,17 +111,13 @@ class _ResumingDownloader:
         if start.startswith((b"<!doctype html", b"<html")):
             self.part.unlink()
             self._version.unlink(missing_ok=True)
-            raise DataError(
-                url,
-                "",
-                f"the server sent a web page (HTML) instead of {self.name}",
-                "open the address in a browser, download the file by hand and put it into a "
-                "mirror folder",
-            )
+            problem = f"the server sent a web page (HTML) instead of {self.name}"
+            fix = "download the file in a browser and put it into a mirror folder"
+            raise DataError(url, "", problem, fix)
 
 
 def _goes_on(response: requests.Response, have: int, version: str) -> bool:
-    """Say whether an answer is the rest after ``have`` bytes of that version; some servers err."""
+    """Return whether an answer is the rest after ``have`` bytes of that version; not all are."""
     span = re.fullmatch(r"bytes (\d+)-\d+/(?:\d+|\*)", response.headers.get("Content-Range", ""))
     kind = "ETag" if version.startswith('"') else "Last-Modified"
     same = response.headers.get(kind, version) == version
@@ -138,7 +127,7 @@ def _goes_on(response: requests.Response, have: int, version: str) -> bool:
 def download(url: str, destination: Path, *, sha256: str | None, name: str) -> None:
     """Download ``url`` to ``destination``, whole and checked or not at all.
 
-    Bytes of a download that broke off wait in the hidden file ``.<name>.part`` beside it.
+    Partial downloads are kept in the hidden file ``.<name>.part`` next to it.
 
     Args:
         url: address.
@@ -163,11 +152,8 @@ def download(url: str, destination: Path, *, sha256: str | None, name: str) -> N
                 path=temporary.parent,
                 downloader=downloader,
             )
-        except ValueError as error:  # pooch's word for a wrong checksum
+        except ValueError as error:  # a wrong checksum
             found = set(re.findall(r"\b[0-9a-f]{64}\b", str(error))) - {sha256}
-            raise DataError(
-                url,
-                "",
-                f"the sha256 of {name} is {' '.join(found)} but the register says {sha256}",
-                "start again; if it stays so, upstream has changed the file",
-            ) from error
+            problem = f"the sha256 of {name} is {' '.join(found)}, in the register it is {sha256}"
+            fix = "start again; if it fails again, upstream has changed the file"
+            raise DataError(url, "", problem, fix) from error

@@ -43,7 +43,7 @@ def fetch(
     mirror: Path | str | None = None,
     offline: bool = False,
 ) -> Path:
-    """Put the file that a mirror or the register knows as ``path`` at ``destination``.
+    """Put the file that a mirror or the register has as ``path`` at ``destination``.
 
     The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
     against its MANIFEST.tsv; such a file needs no entry in the register. Otherwise a file that is
@@ -61,16 +61,16 @@ def fetch(
         ``destination``.
 
     Raises:
-        DataError: if nothing knows the path, a checksum is wrong, the mirror's manifest does not
-            list the file, a person has to get it, the download fails, or it would need the network
-            although ``offline``.
+        DataError: if neither has the path, a checksum is wrong, the mirror's manifest does not
+            list the file, it must be downloaded manually, the download fails, or it would need the
+            network although ``offline``.
         AtlasError: if the disk is full.
     """
     destination = Path(destination)
     copies = Mirror.read(mirror) if mirror else None
     if copies and copies.holder(path):
         if destination.is_file() and copies.origin(path, destination):
-            _logger.info("%s: is there already", path)  # a new copy would be newer than results
+            _logger.info("%s: exists", path)  # a new copy would be newer than results
             return destination
         _logger.info("%s: from the mirror %s", path, copies.folder)
         copies.copy(path, destination)
@@ -78,9 +78,9 @@ def fetch(
     source = register.locate(path)
     if destination.is_file():
         if source.sha256 in (None, sha256_of(destination)):
-            _logger.info("%s: is there already", path)
+            _logger.info("%s: exists", path)
             return destination
-        _logger.warning("%s: its sha256 is not the registered one; getting it again", destination)
+        _logger.warning("%s: its sha256 is not the registered one; fetching it again", destination)
     if source.url is None:
         raise _by_hand(source, destination, copies)
     if offline:
@@ -100,18 +100,18 @@ def fetch_all(
 ) -> None:
     """Put files and hub snapshots into the downloads folder, one source after the other.
 
-    What cannot be had keeps nothing else from being fetched.
+    A failure does not keep other files from being fetched.
 
     Args:
         paths: paths in the register or the mirror.
-        snapshots: repository and revision of each; what is there stays.
+        snapshots: repository and revision of each; existing ones stay.
         downloads: the folder; each file goes under its path.
         register: where files come from.
         mirror: mirror folder.
         offline: never use the network.
 
     Raises:
-        AtlasError: if some cannot be had; names each with its reason.
+        AtlasError: if some cannot be fetched; names each with its reason.
     """
     by_source: dict[str, list[str]] = {}
     for path in paths:
@@ -140,7 +140,7 @@ def fetch_all(
 def origin_of(
     path: str, file: Path | str, *, register: Register, mirror: Path | str | None = None
 ) -> dict[str, str]:
-    """Return what a dataset card states of an upstream file, and refuse it if it is another file.
+    """Return what a dataset card states of an upstream file; another file is an error.
 
     Args:
         path: path in the register, or in the mirror's manifest.
@@ -152,26 +152,22 @@ def origin_of(
         ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read.
 
     Raises:
-        DataError: if neither register nor mirror knows a file of its checksum although the register
-            states one, as of a file that was put there by hand; also see :class:`Mirror`.
+        DataError: if neither register nor mirror has a file of its checksum although the register
+            states one, as of a file that was copied there manually; also see :class:`Mirror`.
     """
     file, copies = Path(file), Mirror.read(mirror) if mirror else None
     held = copies.origin(path, file) if copies else None
     source = register.find(path)
-    if source is None:  # a file of one's own: its line in the manifest says it all
+    if source is None:  # the user's file: its line in the manifest states everything
         if copies is None or held is None:
             source = register.locate(path)
         else:
             line = copies.rows[copies.holder(path) or path]
-            said = {column: line.get(column, "") for column in ("dataset", "licence")}
-            return said | {"citation": held, "read_from": f"{path}: {held}"}
+            stated = {column: line.get(column, "") for column in ("dataset", "licence")}
+            return stated | {"citation": held, "read_from": f"{path}: {held}"}
     if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
-        raise DataError(
-            file,
-            "",
-            f"its sha256 is {found} but the register says {source.sha256} for {path}",
-            f"delete {file} and start again, so that it is fetched",
-        )
+        problem = f"its sha256 is {found}, in the register it is {source.sha256} for {path}"
+        raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
     return {
         "dataset": source.dataset,
         "licence": source.licence,
@@ -191,30 +187,23 @@ def _download_from(urls: Sequence[str], destination: Path, source: SourceFile) -
                 raise
             _logger.warning("%s", error)
             failures.append(f"{url}: {error.problem}")
-    raise DataError(
-        source.path,
-        "",
-        f"none of its addresses gives it ({'; '.join(failures)})",
-        "correct its entry in resources/sources.yaml or put it into a mirror folder",
-    )
+    problem = f"no address worked ({'; '.join(failures)})"
+    fix = "correct its entry in resources/sources.yaml or put it into a mirror folder"
+    raise DataError(source.path, "", problem, fix)
 
 
 def _by_hand(source: SourceFile, destination: Path, copies: Mirror | None) -> DataError:
     where = f"{destination}"
     if copies:
         where += f", or as {copies.folder / source.path} with a line in {copies.folder / MANIFEST}"
-    return DataError(
-        source.path,
-        "",
-        f"{source.title} cannot be downloaded by a program (access: {source.access})",
-        f"{source.steps}, then save it as {where}",
-    )
+    problem = f"{source.title} cannot be downloaded by a program (access: {source.access})"
+    return DataError(source.path, "", problem, f"{source.steps}, then save it as {where}")
 
 
 def _offline(name: str, copies: Mirror | None, address: str) -> DataError:
     elsewhere = f"the mirror {copies.folder} lacks it" if copies else "no mirror is set"
-    mend = f"fetch it where there is a network, from {address}"
-    return DataError(name, "", f"offline is set and {elsewhere}", mend)
+    fix = f"fetch it where there is a network, from {address}"
+    return DataError(name, "", f"offline is set and {elsewhere}", fix)
 
 
 def require_available(
@@ -225,9 +214,9 @@ def require_available(
     downloads: Path | str | None = None,
     offline: bool = False,
 ) -> None:
-    """Refuse to start if some files cannot be had, and name all of these at once.
+    """Raise an error that names all files that cannot be fetched.
 
-    With ``offline`` that is every file that is missing, else those that only a person can get.
+    With ``offline`` these are all missing files, else those that must be downloaded manually.
 
     Args:
         paths: paths in the register or the mirror, or of hub snapshots (``hf/...``, see
@@ -264,7 +253,7 @@ def require_available(
             " and ".join(places) or "no mirror and no downloads folder",
             "",
             f"{len(hints)} needed {'file is' if len(hints) == 1 else 'files are'} missing"
-            + (" and offline is set" if offline else ", which a person has to get")
+            + (" and offline is set" if offline else " and must be downloaded manually")
             + f": {'; '.join(hints)}",
             "run the target `fetch` where there is a network, or put them under these paths into "
             f"a mirror folder and list them in its {MANIFEST}",
@@ -281,8 +270,8 @@ def fetch_snapshot(
 ) -> Path:
     """Put a model of the Hugging Face hub at one revision into the folder ``destination``.
 
-    The mirror comes first, with its folder ``hf/<organisation>--<name>@<revision>``. A download
-    that broke off goes on at the next call. Of the repository only the files that match
+    The mirror comes first, with its folder ``hf/<organisation>--<name>@<revision>``. An interrupted
+    download resumes at the next call. Of the repository only the files that match
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
     Args:
@@ -343,13 +332,10 @@ def _download_snapshot(repository: str, revision: str, destination: Path) -> Non
             if isinstance(error, OSError) and error.errno is not None:
                 raise
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-            raise DataError(
-                repository,
-                f"revision {revision}",
-                f"the hub did not give it ({reason})",
-                "check name and revision and start again, or put it into a mirror as "
-                f"{snapshot_path(repository, revision)}",
-            ) from error
+            fix = "check name and revision and start again, or put it into a mirror as "
+            fix += snapshot_path(repository, revision)
+            problem = f"the hub did not return it ({reason})"
+            raise DataError(repository, f"revision {revision}", problem, fix) from error
     _require_whole({file.name for file in part.iterdir()}, part)
     shutil.rmtree(part / ".cache", ignore_errors=True)  # the client's record of what is whole
     replace_directory(part, destination)
@@ -363,9 +349,6 @@ def _require_whole(names: Collection[str], folder: Path) -> None:
     ):
         missing.append("tokenizer.json or vocab.txt or *.model")
     if missing:
-        raise DataError(
-            folder,
-            "",
-            f"not a whole encoder, without {' and '.join(missing)}",
-            "delete this folder, and the next start fetches it again",
-        )
+        problem = f"not a complete encoder, without {' and '.join(missing)}"
+        fix = "delete this folder, and the next start fetches it again"
+        raise DataError(folder, "", problem, fix)

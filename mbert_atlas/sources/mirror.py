@@ -8,7 +8,7 @@ import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any
 
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_path, damage_in_one_sentence, sha256_of
@@ -18,19 +18,6 @@ from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, ch
 MANIFEST = "MANIFEST.tsv"
 _COLUMNS = ("path", "bytes", "sha256", "dataset", "source", "commit", "licence", "note")
 _BLOCK = 1 << 20
-
-
-class _Hashing:
-    """A reader that hashes whatever passes through it."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self.digest = hashlib.sha256()
-
-    def read(self, size: int = -1) -> bytes:
-        block = self._stream.read(size)
-        self.digest.update(block)
-        return block
 
 
 @dataclass(frozen=True)
@@ -58,12 +45,11 @@ class Mirror:
         if not folder.is_dir():
             raise DataError(folder, "", "no such mirror folder", "correct `mirror` in the config")
         if not path.is_file():
-            raise DataError(
-                path, "", "the mirror has no manifest", "list its files there (see write_manifest)"
-            )
+            fix = "list its files there (see write_manifest)"
+            raise DataError(path, "", "the mirror has no manifest", fix)
         rows: dict[str, dict[str, str]] = {}
         header: list[str] = []
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        for number, line in enumerate(path.read_bytes().splitlines() or [b""], 1):
             place = f"line {number}"
             try:
                 cells = line.decode("utf-8-sig").split("\t")
@@ -72,24 +58,20 @@ class Mirror:
             if not header:
                 header = cells
                 if not {"path", "sha256"} <= set(header):
-                    raise DataError(
-                        path, place, "no columns path and sha256", "add the header line"
-                    )
-                continue
-            if not line.strip():
-                continue
-            if len(cells) > len(header):
-                problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
-                raise DataError(path, place, problem, "correct the line")
-            row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
-            name, digest = row["path"], row["sha256"]
-            if re.fullmatch("[0-9a-f]{64}", digest) is None:
-                raise DataError(path, place, f"{digest!r} is not a sha256", "correct the line")
-            if name in rows:
-                raise DataError(path, place, f"{name} is listed twice", "delete one line")
-            rows[name] = row
-        if not header:
-            raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
+                    fix = "add the header line"
+                    raise DataError(path, place, "no columns path and sha256", fix)
+            elif line.strip():
+                row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
+                problem = ""
+                if len(cells) > len(header):
+                    problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
+                elif re.fullmatch("[0-9a-f]{64}", row["sha256"]) is None:
+                    problem = f"{row['sha256']!r} is not a sha256"
+                elif row["path"] in rows:
+                    problem = f"{row['path']} is listed twice"
+                if problem:
+                    raise DataError(path, place, problem, "correct or delete the line")
+                rows[row["path"]] = row
         return cls(folder, rows)
 
     def holder(self, path: str) -> str | None:
@@ -101,12 +83,9 @@ class Mirror:
         for name in (checked_path(path), path + ".xz"):
             if (self.folder / name).is_file():
                 if name not in self.rows:
-                    raise DataError(
-                        self.folder / MANIFEST,
-                        name,
-                        "the file is in the mirror but not in the manifest",
-                        "add a line for it (see write_manifest) or take it away",
-                    )
+                    problem = "the file is in the mirror but not in the manifest"
+                    fix = "add a line for it (see write_manifest) or remove it"
+                    raise DataError(self.folder / MANIFEST, name, problem, fix)
                 return name
         return None
 
@@ -137,17 +116,17 @@ class Mirror:
             return None
         row = self.rows[name]
         commit = f"commit {row['commit']}" if row.get("commit") else ""
-        said = filter(None, (row.get("source"), commit, row.get("note")))
-        return ", ".join(said) or f"the mirror {self.folder}"
+        stated = filter(None, (row.get("source"), commit, row.get("note")))
+        return ", ".join(stated) or f"the mirror {self.folder}"
 
     def holds_folder(self, path: str) -> bool:
-        """Say whether the mirror holds at least one file under the folder ``path``."""
+        """Return whether the mirror holds at least one file under the folder ``path``."""
         return bool(_visible_files(self.folder / checked_path(path)))
 
     def files_under(self, path: str) -> list[str]:
         """Return the paths of the files under the folder ``path``, without any added ``.xz``.
 
-        Hidden files are passed over, as in :func:`write_manifest`; Snakemake leaves one in every
+        Hidden files are ignored, as in :func:`write_manifest`: Snakemake writes one into every
         folder that is an output.
 
         Raises:
@@ -158,49 +137,33 @@ class Mirror:
             self.holder(name)
         return [name.removesuffix(".xz") for name in names]
 
-    def _held(self, path: str) -> str:
-        name = self.holder(path)
-        if name is None:
-            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
-        return name
-
     def copy(self, path: str, destination: Path) -> None:
         """Copy ``path`` to ``destination`` whole, decompressing it if it is held as ``.xz``.
 
-        The checksum is that of the file as it lies in the mirror, computed while copying.
+        The checksum is that of the file as it lies in the mirror.
 
         Raises:
             DataError: if the mirror does not hold it, its checksum is not the manifest's, or it is
                 damaged although its checksum agrees.
         """
-        name = self._held(path)
-        file = self.folder / name
-        with atomic_path(destination) as temporary:
-            with open(file, "rb") as stream, open(temporary, "wb") as target:
-                reader = _Hashing(stream)
-                damage: Exception | None = None
-                try:
-                    if name == path:
-                        shutil.copyfileobj(reader, target, _BLOCK)
-                    else:
-                        with lzma.open(cast(BinaryIO, reader)) as source:
-                            shutil.copyfileobj(source, target, _BLOCK)
-                except (lzma.LZMAError, EOFError) as error:
-                    damage = error
-                while reader.read(_BLOCK):  # the checksum is of the whole file, damaged or not
-                    pass
-            if reader.digest.hexdigest() != self.rows[name]["sha256"]:
-                raise DataError(
-                    file,
-                    "",
-                    f"its sha256 is {reader.digest.hexdigest()} but {MANIFEST} says "
-                    f"{self.rows[name]['sha256']}",
-                    "copy the file into the mirror again",
-                )
-            if damage is not None:
-                raise DataError(
-                    file, "", f"not a whole xz file ({damage})", "compress it again"
-                ) from damage
+        name = self.holder(path)
+        if name is None:
+            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        file, listed = self.folder / name, self.rows[name]["sha256"]
+        if (found := sha256_of(file)) != listed:
+            problem = f"its sha256 is {found}, but in {MANIFEST} it is {listed}"
+            raise DataError(file, "", problem, "copy the file into the mirror again")
+        opener: Any = open if name == path else lzma.open
+        try:
+            with (
+                atomic_path(destination) as temporary,
+                opener(file, "rb") as stream,
+                open(temporary, "wb") as target,
+            ):
+                shutil.copyfileobj(stream, target, _BLOCK)
+        except (lzma.LZMAError, EOFError) as error:
+            problem = f"not a whole xz file ({error})"
+            raise DataError(file, "", problem, "compress it again") from error
 
 
 def _visible_files(folder: Path) -> list[str]:
@@ -220,7 +183,7 @@ def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, 
                 return entry.id, entry.repository, entry.revision, entry.licence, entry.title
         return "", snapshot, "", "", "not in the register"
     source = register.find(name) or register.find(name.removesuffix(".xz"))
-    if source is None:  # a file of one's own: what a person wrote stays
+    if source is None:  # the user's file: what they wrote about it stays
         line = before.rows.get(name) if before else None
         if line is None:
             return "own", "", "", "", "not in the register"
@@ -238,7 +201,7 @@ def write_manifest(folder: Path | str, register: Register) -> int:
         folder: folder with files under their paths.
         register: where dataset, address and licence of each are looked up. Of a file that it does
             not know the manifest's older line is kept but for size and checksum; without one the
-            dataset is ``own``, and licence and source are left for a person to write.
+            dataset is ``own``, and the user adds licence and source.
 
     Returns:
         Number of files listed.

@@ -54,7 +54,7 @@ class FileEntry(_Entry):
         None,
         pattern=r"^https?://",
         description="address, with {path} for the rest of the path and {name} for a named group; "
-        "left out if the file cannot be downloaded without a person",
+        "left out if the file must be downloaded manually",
     )
     more_urls: list[Annotated[str, Field(pattern=r"^https?://")]] = Field(
         default_factory=list,
@@ -65,9 +65,9 @@ class FileEntry(_Entry):
         default_factory=dict, description="published checksums by rest of path"
     )
     access: Literal["open", "registration", "manual"] = Field(
-        "open", description="whether a program can fetch it, or a person must"
+        "open", description="whether a program can fetch it"
     )
-    steps: str = Field("", description="what that person has to do; needed unless access is open")
+    steps: str = Field("", description="how to get it manually; needed unless access is open")
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> FileEntry:
@@ -112,7 +112,7 @@ class _RegisterFile(BaseModel):
 
     checksums: str | None = Field(
         None,
-        description="file beside this one with more checksums, as `sha256sum` writes them; "
+        description="file next to this one with more checksums, as `sha256sum` writes them; "
         "computed from the bytes at the pinned commit or taken from a published list",
     )
     sources: list[Annotated[FileEntry | HubEntry, Field(discriminator="kind")]]
@@ -126,12 +126,12 @@ class SourceFile:
         path: relative path, as in a mirror folder.
         dataset: id of its entry in the register.
         title: what it is.
-        url: address of a download, or None if a person has to get it.
+        url: address of a download, or None if it must be downloaded manually.
         sha256: checksum of the file at ``url``, or None if none was published.
         licence: its licence.
         citation: what to cite.
         access: ``open``, ``registration`` or ``manual``.
-        steps: how a person gets it; empty if access is open.
+        steps: how to get it manually; empty if access is open.
         more_urls: further addresses, tried in this order.
     """
 
@@ -155,9 +155,8 @@ def checked_path(path: str) -> str:
     """
     parts = path.split("/")
     if not path or "\\" in path or any(part in {"", ".", ".."} for part in parts):
-        raise DataError(
-            path or "(empty path)", "", "not a relative path inside a mirror folder", "correct it"
-        )
+        problem = "not a relative path inside a mirror folder"
+        raise DataError(path or "(empty path)", "", problem, "correct it")
     return path
 
 
@@ -170,12 +169,9 @@ def snapshot_path(repository: str, revision: str) -> str:
     if re.fullmatch(r"[\w.-]+/[\w.-]+", repository) is None:
         raise DataError(repository, "", "not the name of a hub repository", "write it as org/name")
     if re.fullmatch(r"[0-9a-f]{40}", revision) is None:
-        raise DataError(
-            repository,
-            f"revision {revision!r}",
-            "not a full commit hash, and a branch or short hash could move",
-            "pin the 40-digit hash that the model's history page shows",
-        )
+        problem = "not a full commit hash, and a branch or short hash could move"
+        fix = "pin the 40-digit hash on the model's history page"
+        raise DataError(repository, f"revision {revision!r}", problem, fix)
     return f"{SNAPSHOT_FOLDER}/{repository.replace('/', '--')}@{revision}"
 
 
@@ -188,7 +184,7 @@ def _read_checksums(path: Path) -> dict[str, str]:
     for number, line in enumerate(lines, start=1):
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if match is None or match[2] in sums:
-            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is there twice"
+            problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is repeated"
             raise DataError(path, f"line {number}", problem, "correct the line")
         sums[match[2]] = match[1]
     return sums
@@ -207,8 +203,8 @@ class Register:
         """Read and check a register (``resources/sources.yaml``) and its checksum file.
 
         Raises:
-            DataError: if it is missing, not YAML, breaks the schema, or names an id twice; names
-                the entry and the key.
+            DataError: if it is missing, not YAML, breaks the schema, or repeats an id; names the
+                entry and the key.
         """
         path = Path(path)
         raw = strict_yaml.read(path)
@@ -225,7 +221,7 @@ class Register:
         seen: set[str] = set()
         for entry in content.sources:
             if entry.id in seen:
-                raise DataError(path, f"id {entry.id}", "it is there twice", "rename one of them")
+                raise DataError(path, f"id {entry.id}", "it is repeated", "rename one of them")
             seen.add(entry.id)
         sums = _read_checksums(path.parent / content.checksums) if content.checksums else {}
         return cls(path, tuple(content.sources), sums)
@@ -234,17 +230,16 @@ class Register:
         """Return where ``path`` comes from; see :meth:`find`.
 
         Raises:
-            DataError: if no entry fits; names the nearest paths that the register knows.
+            DataError: if no entry fits; names the nearest paths of the register.
         """
         if source := self.find(path):
             return source
-        raise DataError(
-            self.path,
-            f"path {path}",
-            "no source is registered for it, and no mirror holds it",
+        problem = "no source is registered for it, and no mirror holds it"
+        fix = (
             f"correct the path{self._nearest(path)}, put the file into a mirror and list it there, "
-            "or add an entry for what is to be fetched",
         )
+        fix += "or add an entry from which it can be fetched"
+        raise DataError(self.path, f"path {path}", problem, fix)
 
     def find(self, path: str) -> SourceFile | None:
         """Return where ``path`` comes from, None if no entry fits.

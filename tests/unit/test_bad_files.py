@@ -414,7 +414,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "mirror: cells": (
         mirror(f"{HEADER}a\t1\t{ZERO}\n\nb{chr(9) * 9}\n"),
         "MANIFEST.tsv, line 4",
-        "10 tab-separated cells where the header has 8; correct the line",
+        "10 tab-separated cells where the header has 8; correct or",
     ),
     "mirror: bytes": (
         mirror(HEADER.encode() + b"\xe7\n"),
@@ -424,7 +424,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "mirror: twice": (
         mirror(f"path\tsha256\na\t{ZERO}\na\t{ZERO}\n"),
         "MANIFEST.tsv, line 3",
-        "a is listed twice; delete one line",
+        "a is listed twice; correct or delete",
     ),
     "mirror: unlisted": (
         mirror(HEADER, a="x"),
@@ -434,12 +434,12 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "mirror: changed": (
         mirror(f"path\tsha256\ndata/a.txt\t{ZERO}\n", a="x"),
         "mirror/data/a.txt",
-        "its sha256 is .* but MANIFEST.tsv says 000.*copy the file into the mirror again",
+        "its sha256 is .* in MANIFEST.tsv it is 000.*copy the file into the mirror again",
     ),
     "download by hand": (
         by_hand,
         "downloads/data/a.txt",
-        "but the register says 000.* for data/a.txt; delete .*/data/a.txt and start again",
+        "in the register it is 000.* for data/a.txt; delete .*/data/a.txt and start again",
     ),
     "encoder: nan": (
         encoder(filled(float("nan"))),
@@ -701,7 +701,7 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
     assert "fewer than 100 examples: {'is': 1}" in caplog.text
 
 
-def test_less_than_was_asked_for_is_said_in_the_card(tmp_path: Path, caplog: Any) -> None:
+def test_the_card_notes_fewer_items_than_requested(tmp_path: Path, caplog: Any) -> None:
     dictionary("a b\nc d\n", limit=3)(tmp_path)
     note = "2 pairs although 3 were asked for: there are no more"
     assert card_of(tmp_path)["notes"] == [note]

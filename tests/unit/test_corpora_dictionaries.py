@@ -1,4 +1,4 @@
-"""Dictionaries of MUSE: pairs as they stand, blanks or tabs, malformed lines counted or refused."""
+"""Dictionaries of MUSE: pairs unchanged, blanks or tabs, malformed lines counted or an error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(folder: Path, text: str, name: str = "en-de", limit: int | None = None)
     return table.to_pylist(), card
 
 
-def test_pairs_as_they_stand(tmp_path: Path) -> None:
+def test_pairs_are_unchanged(tmp_path: Path) -> None:
     rows, card = read(tmp_path, "the Die\nthe\tdas\n" + "dog hund\n" * 98 + "ice cream eis\n")
     assert rows[:3] == [
         {"source": "the", "target": "Die"},
@@ -44,7 +44,7 @@ def test_a_limit_keeps_the_first_pairs(tmp_path: Path) -> None:
     assert card["dropped"]["beyond the limit"] == 1
 
 
-def test_many_malformed_lines_are_refused(tmp_path: Path) -> None:
+def test_many_malformed_lines_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"txt, line 2: 1 words, not two .2 of 102 lines"):
         read(tmp_path, "the die\nthe\n\n" + "dog hund\n" * 99)
 

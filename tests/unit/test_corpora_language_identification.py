@@ -212,7 +212,7 @@ def test_bad_inputs_of_the_sample(
         sample(tokenizer_dir, {"xx": tmp_path / "other.parquet"})
 
 
-def test_rows_come_in_the_order_asked_for(tmp_path: Path) -> None:
+def test_rows_come_in_the_requested_order(tmp_path: Path) -> None:
     reader = language_identification._Paragraphs(
         paragraphs(tmp_path / "p.parquet", [str(n) for n in range(50)], group=8)
     )

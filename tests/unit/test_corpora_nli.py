@@ -289,7 +289,7 @@ def test_one_side_of_each_pair_becomes_english(tmp_path: Path) -> None:
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.permutations(parallel([str(n) for n in range(6)])), st.sets(st.integers(0, 5)))
-def test_the_coin_knows_neither_order_nor_the_other_pairs(
+def test_the_coin_depends_neither_on_order_nor_on_other_pairs(
     tmp_path: Path, shuffled: list[Any], left_out: set[int]
 ) -> None:
     whole, _ = mixed(tmp_path, parallel([str(n) for n in range(6)]))

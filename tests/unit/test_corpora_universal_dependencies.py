@@ -2,9 +2,8 @@
 
 import io
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import conllu
 import pytest
@@ -13,15 +12,8 @@ from hypothesis import strategies as st
 from reading import mirrored, needs_mirror, read_table
 
 from mbert_atlas.corpora import universal_dependencies
-from mbert_atlas.corpora.bad_rows import STRICT
 from mbert_atlas.corpora.jobs import CorpusFile
-from mbert_atlas.corpora.universal_dependencies import (
-    UPOS,
-    ArchiveMember,
-    Sentence,
-    parse_conllu,
-    treebanks_in_archive,
-)
+from mbert_atlas.corpora.universal_dependencies import UPOS, Sentence, parse_conllu
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import open_text
 from mbert_atlas.schemas import SENTENCES
@@ -228,49 +220,18 @@ def release(tmp_path: Path) -> Path:
 
 
 def test_all_treebanks_of_a_code_from_a_release(release: Path) -> None:
-    found = treebanks_in_archive(release, "fr", "test")
-    assert [member.name.rpartition("/")[2] for member in found] == [
-        "fr_gsd-ud-test.conllu",
-        "fr_pud-ud-test.conllu",
-    ]
     table, card = read("fr", release)
     assert table["treebank"].to_pylist() == ["fr_gsd"] * 2 + ["fr_pud"] * 2
     assert [file["path"] for file in card["source_files"]] == [str(release)]
-
-
-def test_a_release_is_listed_once_for_all_languages_and_again_when_it_changes(
-    release: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    passes: list[Path] = []
-    members = universal_dependencies._members
-
-    def counted(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
-        passes.append(path)
-        return members(path)
-
-    monkeypatch.setattr(universal_dependencies, "_members", counted)
-    assert len(treebanks_in_archive(release, "fr", "test")) == 2
-    assert len(treebanks_in_archive(release, "fro", "test")) == 1
-    assert passes == [release]
-    with tarfile.open(release, "w:gz") as archive:
-        archive.addfile(tarfile.TarInfo("UD_Dutch-Alpino/nl_alpino-ud-test.conllu"))
-    assert len(treebanks_in_archive(release, "nl", "test")) == 1
-    assert passes == [release] * 2
-
-
-def test_release_without_the_language_or_the_member(release: Path) -> None:
     with pytest.raises(DataError, match=r"de_\*-ud-test\.conllu: there is no such file"):
-        treebanks_in_archive(release, "de", "test")
-    absent = [ArchiveMember(release, "ud-treebanks-v2.7/none.conllu")]
-    with pytest.raises(DataError, match=r"none\.conllu: no such member"):
-        list(universal_dependencies._parsed(absent, STRICT))
+        read("de", release)
 
 
 @pytest.mark.parametrize("missing", [4, 40, 200])
 def test_release_cut_short(release: Path, missing: int) -> None:
     release.write_bytes(release.read_bytes()[:-missing])
     with pytest.raises(DataError, match="cut short or damaged"):
-        treebanks_in_archive(release, "fr", "test")
+        read("fr", release)
 
 
 @needs_mirror

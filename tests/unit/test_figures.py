@@ -16,6 +16,7 @@ from matplotlib.patches import StepPatch
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.separation import separation
+from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.curves import curve_plot
 from mbert_atlas.figures.distances import (
@@ -176,14 +177,18 @@ def test_distances_are_read_by_protocol(tmp_path: Path) -> None:
     for language in ("hi", "ru"):
         (tmp_path / language).mkdir()
         columns = {
-            "panel": ["nli:published+corrected", "adjusted:published", "adjusted:corrected"],
+            "panel": ["nli", "adjusted", "adjusted"],
+            "protocols": [["published", "corrected"], ["published"], ["corrected"]],
             "kind": ["related"] * 3,
             "distance": [1.0, 2.0, 3.0],
         }
         table = pa.table(columns, schema=WORD_DISTANCES)
         write_parquet(table, tmp_path / language / "seed2.parquet")
-    paths = [tmp_path / language / "seed2.parquet" for language in ("hi", "ru")]
-    frame = read_distances(paths, "corrected")
+    cells = [
+        Cell(language=code, seed=2, path=str(tmp_path / code / "seed2.parquet"))
+        for code in ("hi", "ru")
+    ]
+    frame = read_distances(cells, "corrected")
     assert frame.groupby("panel")["distance"].first().to_dict() == {"nli": 1.0, "adjusted": 3.0}
     assert frame["language"].tolist() == ["hi", "hi", "ru", "ru"]
     assert set(frame["seed"]) == {2}

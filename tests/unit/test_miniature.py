@@ -320,7 +320,7 @@ def test_treebanks(world: Path) -> None:
         assert {row.count("\t") for row in rows if row and not row.startswith("#")} == {9}
 
 
-def test_no_sentence_is_said_twice(tmp_path: Path) -> None:
+def test_no_sentence_is_repeated(tmp_path: Path) -> None:
     small = MiniatureSizes(
         wikipedia_pages=1,
         stories=1,
@@ -451,17 +451,17 @@ def test_squad_and_its_translation(world: Path, tmp_path: Path) -> None:
 
 
 def test_xquad(world: Path, tmp_path: Path) -> None:
-    told = {
+    texts = {
         code: questions(tmp_path, world / f"xquad/xquad.{code}.json", "squad", code, "test")[0]
         for code in LANGUAGES
     }
-    for rows in told.values():
-        assert [row["id"] for row in rows] == [row["id"] for row in told["en"]]
+    for rows in texts.values():
+        assert [row["id"] for row in rows] == [row["id"] for row in texts["en"]]
         assert len(rows) == SIZES.qa_test
         for row in rows:
             assert row["context"].count(row["answer_text"][0]) == 1
             assert row["question"][-1] in "?？؟"
-    assert {row["context"] for row in told["hi"]}.isdisjoint(row["context"] for row in told["en"])
+    assert {row["context"] for row in texts["hi"]}.isdisjoint(row["context"] for row in texts["en"])
 
 
 def test_mlqa(world: Path, tmp_path: Path) -> None:
@@ -489,7 +489,7 @@ def test_tydiqa(world: Path, tmp_path: Path) -> None:
     assert card["counts"]["questions in other languages"] == SIZES.qa_test
 
 
-def test_only_what_is_asked_for(world: Path, tmp_path: Path) -> None:
+def test_only_what_is_requested(world: Path, tmp_path: Path) -> None:
     write_miniature(tmp_path / "part", LANGUAGES, 3, SIZES, only=["cc100", "squad"])
     part, whole = contents(tmp_path / "part"), contents(world)
     assert {name.split("/")[0] for name in part} == {"cc100", "squad", "mlqa", "MANIFEST.tsv"}
@@ -500,12 +500,12 @@ def test_only_what_is_asked_for(world: Path, tmp_path: Path) -> None:
 
 
 def test_running_texts_say_the_same_line_by_line(world: Path) -> None:
-    told = {
+    texts = {
         code: lzma.decompress((world / f"cc100/{code}.txt.xz").read_bytes()).decode()
         for code in LANGUAGES
     }
-    assert {text.count("\n") for text in told.values()} == {SIZES.stories}
-    assert len(set(told.values())) == len(LANGUAGES)
+    assert {text.count("\n") for text in texts.values()} == {SIZES.stories}
+    assert len(set(texts.values())) == len(LANGUAGES)
 
 
 def test_dictionaries_hold_every_content_word(world: Path) -> None:
@@ -540,7 +540,7 @@ def test_wals_can_be_joined(world: Path) -> None:
 
 
 def test_test_sets_say_nothing_that_texts_say(world: Path) -> None:
-    told = lzma.decompress((world / "cc100/en.txt.xz").read_bytes()).decode()
+    texts = lzma.decompress((world / "cc100/en.txt.xz").read_bytes()).decode()
     folder = world / "universal-dependencies/UD_English-Miniature"
     tested = conllu.parse((folder / "en_miniature-ud-test.conllu").read_text("utf-8"))
-    assert not any(part.metadata["text"] in told for part in tested)
+    assert not any(part.metadata["text"] in texts for part in tested)

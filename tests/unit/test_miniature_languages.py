@@ -43,7 +43,7 @@ def meanings() -> list[Meaning]:
 
 
 @pytest.fixture(scope="module")
-def said(meanings: list[Meaning]) -> dict[str, list[Sentence]]:
+def sentences(meanings: list[Meaning]) -> dict[str, list[Sentence]]:
     return {
         code: [language.sentence(meaning) for meaning in meanings]
         for code, language in MINIATURE_LANGUAGES.items()
@@ -71,7 +71,7 @@ def test_names_and_genera_are_those_of_the_papers() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_content_words_are_told_apart(code: str) -> None:
+def test_content_words_differ(code: str) -> None:
     language = MINIATURE_LANGUAGES[code]
     forms = Counter(language.citation(concept) for concept in CONTENT)
     assert sum(count - 1 for count in forms.values()) <= 0.02 * len(CONTENT), forms.most_common(5)
@@ -96,15 +96,19 @@ def test_sound_changes_happen_at_once() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_letters_are_of_the_declared_script(code: str, said: dict[str, list[Sentence]]) -> None:
+def test_letters_are_of_the_declared_script(
+    code: str, sentences: dict[str, list[Sentence]]
+) -> None:
     names = {"Latn": "LATIN", "Cyrl": "CYRILLIC", "Arab": "ARABIC", "Hebr": "HEBREW"}
     names |= {"Deva": "DEVANAGARI", "Grek": "GREEK", "Taml": "TAMIL", "Telu": "TELUGU"}
     names |= {"Thai": "THAI", "Hang": "HANGUL", "Jpan": "KATAKANA", "Hani": "CJK"}
     script = names[MINIATURE_LANGUAGES[code].script]
-    letters = {letter for sentence in said[code] for letter in sentence.text if letter.isalpha()}
+    letters = {
+        letter for sentence in sentences[code] for letter in sentence.text if letter.isalpha()
+    }
     assert letters
     assert [one for one in letters if not unicodedata.name(one).startswith(script)] == []
-    assert all(unicodedata.is_normalized("NFC", sentence.text) for sentence in said[code])
+    assert all(unicodedata.is_normalized("NFC", sentence.text) for sentence in sentences[code])
 
 
 def test_english_can_be_read() -> None:
@@ -130,12 +134,14 @@ def order_of(code: str) -> str:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_trees_show_the_typology_of_the_table(code: str, said: dict[str, list[Sentence]]) -> None:
+def test_trees_show_the_typology_of_the_table(
+    code: str, sentences: dict[str, list[Sentence]]
+) -> None:
     """What one would count in the treebank is what the row, and so WALS, says."""
     language = MINIATURE_LANGUAGES[code]
     assert order_of(code) == language.order
     after = Counter[tuple[str, bool]]()
-    for sentence in said[code]:
+    for sentence in sentences[code]:
         for index, relation in enumerate(sentence.relations):
             head = sentence.heads[index] - 1
             if sentence.upos[head] in ("NOUN", "PROPN"):
@@ -152,11 +158,11 @@ def test_trees_show_the_typology_of_the_table(code: str, said: dict[str, list[Se
     for relation, is_after in expected.items():
         assert after[relation, is_after] > 5
         assert after[relation, not is_after] == 0
-    relations = Counter(one for sentence in said[code] for one in sentence.relations)
+    relations = Counter(one for sentence in sentences[code] for one in sentence.relations)
     assert (relations["clf"] > 0) == language.classifiers
-    for past in (False, True):  # a past copula is said everywhere
-        told = language.sentence(Meaning(Clause(Thing("dog", "definite"), "big", past=past)))
-        assert ("cop" in told.relations) == (language.copula or past)
+    for past in (False, True):  # a past copula is sentences everywhere
+        sentence = language.sentence(Meaning(Clause(Thing("dog", "definite"), "big", past=past)))
+        assert ("cop" in sentence.relations) == (language.copula or past)
 
 
 def test_contractions_and_written_on_articles_are_multiword_tokens() -> None:
@@ -175,12 +181,12 @@ def test_contractions_and_written_on_articles_are_multiword_tokens() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_trees_are_valid(code: str, said: dict[str, list[Sentence]]) -> None:
-    text = "".join(as_conllu(s, f"s-{n}") for n, s in enumerate(said[code]))
+def test_trees_are_valid(code: str, sentences: dict[str, list[Sentence]]) -> None:
+    text = "".join(as_conllu(s, f"s-{n}") for n, s in enumerate(sentences[code]))
     parsed = conllu.parse(text)
-    assert len(parsed) == len(said[code])
+    assert len(parsed) == len(sentences[code])
     tags: set[str] = set()
-    for rows, sentence in zip(parsed, said[code], strict=True):
+    for rows, sentence in zip(parsed, sentences[code], strict=True):
         words = [row for row in rows if isinstance(row["id"], int)]
         assert [row["id"] for row in words] == list(range(1, len(words) + 1))
         heads = {row["id"]: row["head"] for row in words}
@@ -227,12 +233,12 @@ def spelled(rows: conllu.TokenList) -> str:
 
 
 @pytest.mark.parametrize("code", [code for code in CODES if code != "en"])
-def test_links_join_words_of_one_concept(code: str, said: dict[str, list[Sentence]]) -> None:
+def test_links_join_words_of_one_concept(code: str, sentences: dict[str, list[Sentence]]) -> None:
     """Every content word of English is linked to the other language's word for it."""
     english, other = MINIATURE_LANGUAGES["en"], MINIATURE_LANGUAGES[code]
     concepts = {english.citation(concept): concept for concept in CONTENT}
     checked = 0
-    for one, two in zip(said["en"], said[code], strict=True):
+    for one, two in zip(sentences["en"], sentences[code], strict=True):
         links = align(one, two)
         assert links == sorted(set(links))
         ours, theirs = units(one), units(two)
@@ -266,8 +272,8 @@ def test_gold_rows() -> None:
     assert rows["ar"].endswith("\t0-2 1-2 2-0 3-1 5-3 6-4")
 
 
-def test_alignment_is_symmetric(said: dict[str, list[Sentence]]) -> None:
-    for one, two in zip(said["hi"], said["ar"], strict=True):
+def test_alignment_is_symmetric(sentences: dict[str, list[Sentence]]) -> None:
+    for one, two in zip(sentences["hi"], sentences["ar"], strict=True):
         assert align(one, two) == sorted((i, j) for j, i in align(two, one))
 
 

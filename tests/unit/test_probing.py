@@ -27,7 +27,7 @@ from mbert_atlas.arrays import save_arrays
 from mbert_atlas.config.probing import Probe
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.representations.reading import Features, read_features
+from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 torch.set_num_threads(1)
@@ -87,7 +87,7 @@ def _clouds(
     return _write(folder, examples, languages, rows, unit)
 
 
-def _split(features: Features, split: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _split(features: FeatureArrays, split: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     rows = features.rows(split)
     return features.vectors[rows].astype(np.float32), features.languages()[rows]
 

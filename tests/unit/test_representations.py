@@ -21,7 +21,7 @@ from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.representations.extraction import extract_features
-from mbert_atlas.representations.reading import Features, read_features
+from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
 
 torch.set_num_threads(1)
@@ -136,7 +136,9 @@ def _states(encoder: Path, store: Path) -> list[tuple[np.ndarray, np.ndarray]]:
     return result
 
 
-def _extract(encoder: Path, store: Path, output: Path, layer: int = -1, **options: Any) -> Features:
+def _extract(
+    encoder: Path, store: Path, output: Path, layer: int = -1, **options: Any
+) -> FeatureArrays:
     extract_features(encoder=encoder, store=store, output=output, **options)
     return read_features(output, layer)
 

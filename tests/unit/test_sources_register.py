@@ -130,7 +130,7 @@ def test_urls_are_filled_from_the_pattern(register):
     )
 
 
-def test_lindat_is_asked_through_its_rest_address_and_checked(register):
+def test_lindat_is_requested_through_its_rest_address_and_checked(register):
     for version in ("2.2", "2.4", "2.5", "2.7"):
         source = register.locate(f"universal-dependencies/ud-treebanks-v{version}.tgz")
         assert "/server/api/core/bitstreams/handle/11234/" in source.url
@@ -171,7 +171,7 @@ def test_an_unknown_path_names_the_nearest(register):
 @pytest.mark.parametrize(
     "path", ["", "/etc/passwd", "../xnli/XNLI-1.0.zip", "xnli//a", "a\\b", "."]
 )
-def test_paths_that_lead_outside_are_refused(register, path):
+def test_paths_that_lead_outside_are_errors(register, path):
     with pytest.raises(DataError, match="not a relative path"):
         register.locate(path)
 
@@ -233,7 +233,7 @@ def test_a_wrong_entry_is_named_with_its_key(tmp_path, changes, message):
 
 
 def test_other_faults_of_a_register(tmp_path):
-    with pytest.raises(DataError, match="id thing: it is there twice"):
+    with pytest.raises(DataError, match="id thing: it is repeated"):
         Register.read(write(tmp_path, entry(), entry()))
     with pytest.raises(DataError, match=r"revision"):
         Register.read(write(tmp_path, hub(revision="main")))
@@ -245,7 +245,7 @@ def test_other_faults_of_a_register(tmp_path):
     with pytest.raises(DataError, match="sums, line 2: not `<sha256>  <path>`"):
         Register.read(write(tmp_path, entry(), checksums="sums"))
     (tmp_path / "sums").write_text(f"{'0' * 64}  things/a.txt\n" * 2)
-    with pytest.raises(DataError, match=r"line 2: things/a\.txt is there twice"):
+    with pytest.raises(DataError, match=r"line 2: things/a\.txt is repeated"):
         Register.read(write(tmp_path, entry(), checksums="sums"))
     (tmp_path / "bad.yaml").write_text("sources: [a\nb: c")
     with pytest.raises(DataError, match=r"bad\.yaml, line 2: not YAML"):

@@ -9,16 +9,17 @@ import pytest
 from scipy import stats
 from seqeval.metrics import f1_score
 
+from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.analysis.significance import holm
 from mbert_atlas.analysis.transfer import measure_transfer
 from mbert_atlas.cells import Cell
+from mbert_atlas.config.tasks import TASKS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
 
 GOLD = ["entailment", "neutral", "contradiction", "neutral"] * 25
-COMMON = {"paper": "somebody2020", "artifact": "table2", "model": "mbert"}
 AGAINST = {"adjusted": "original"}
 
 
@@ -55,19 +56,21 @@ def cells(tmp_path):
     return found, right
 
 
-def scored(cells, **options):
-    return pd.DataFrame(measure_transfer(cells, **options))
+def measured(cells, **options):
+    """Return the measurement as a table."""
+    frame = pd.DataFrame(measure_transfer(cells, **options))
+    return frame.astype({"seed": "Int64"})
 
 
-def values_of(frame, **wanted):
-    for column, value in wanted.items():
+def values_of(frame, **columns):
+    for column, value in columns.items():
         frame = frame[frame[column] == value]
     return frame.set_index("metric")["value"]
 
 
-def test_accuracy_by_seed_and_the_test_over_seeds(cells, tmp_path):
+def test_accuracy_by_seed_and_the_test_over_seeds(cells):
     found, right = cells
-    frame = scored(found, against=AGAINST)
+    frame = measured(found, against=AGAINST)
     accuracy = frame[frame.metric == "accuracy"].set_index(["condition", "seed"])["value"]
     for key, correct in right.items():
         assert accuracy[key] == pytest.approx(100 * correct.mean())
@@ -95,7 +98,7 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
                 Cell(task, "nli", "xnli", "en", "es", condition, protocol, 1, path)
                 for protocol in ("published", "corrected")
             ]
-    frame = scored(found, against=AGAINST)
+    frame = measured(found, against=AGAINST)
     by = frame[frame.seed.isna()].set_index(["metric", "protocol", "task"])["value"]
     p_value, adjusted, star = (
         by[f"accuracy_{what}_vs_original"] for what in ("p_value", "holm_p_value", "significant")
@@ -106,10 +109,10 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
     assert p_value["corrected", "b"] < adjusted["corrected", "b"]
 
 
-def test_gains_over_a_condition_are_paired_by_seed(cells, tmp_path):
+def test_gains_over_a_condition_are_paired_by_seed(cells):
     found, right = cells
     alone = [cell for cell in found if (cell.condition, cell.seed) != ("adjusted", 2)]
-    frame = scored(alone, gains_over="original")
+    frame = measured(alone, gains_over="original")
     gains = frame[frame.metric == "gain_over_original"]
     assert gains[["condition", "seed"]].to_numpy().tolist() == [["adjusted", 1]]
     expected = 100 * (right["adjusted", 1].mean() - right["original", 1].mean())
@@ -137,7 +140,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
             for protocol in ("published", "corrected")
             for seed in (1, 2)
         ]
-    frame = scored(found, against=AGAINST)
+    frame = measured(found, against=AGAINST)
     published = values_of(frame, protocol="published", condition="adjusted", seed=1)
     corrected = values_of(frame, protocol="corrected", condition="adjusted", seed=1)
     assert published["token_f1"] == pytest.approx(100 * f1_score(gold, half))
@@ -149,7 +152,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     assert "token_f1_effect_size_vs_original" not in tests
     # Without one run of the original, the other seed of both is compared.
     less, alone = (
-        scored(cells, against=AGAINST)
+        measured(cells, against=AGAINST)
         for cells in (found[1:], [cell for cell in found if cell.seed == 2])
     )
     tested = ["token_f1_p_value_vs_original", "token_f1_gain_high_vs_original"]
@@ -179,7 +182,7 @@ def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
         path = str(tmp_path / f"{source}{condition}.parquet")
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
         found.append(Cell("pos", "tagging", "ud", source, "de", condition, "published", 1, path))
-    frame = scored(found, against=AGAINST, gains_over="original")
+    frame = measured(found, against=AGAINST, gains_over="original")
     values = frame.set_index(["source", "condition", "metric"])["value"]
     assert values["en", "original", "accuracy"] == pytest.approx(75)
     assert values["ru+hi", "original", "accuracy"] == pytest.approx(25)
@@ -204,7 +207,7 @@ def spans(dataset, language, asked, gold, prediction):
     return pa.table(columns, schema=SPAN_PREDICTIONS)
 
 
-def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(tmp_path):
+def test_answers_are_found_by_both_languages_and_compared_by_protocol(tmp_path):
     path = str(tmp_path / "p.parquet")
     tables = [
         spans("mlqa", "es", "es", ["el gato negro", "dos"], ["gato negro", "tres"]),
@@ -220,7 +223,7 @@ def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(t
     crossed = replace(cell, task="target", dataset="crossed", questions="target")
     asked = replace(cell, task="english", dataset="asked", questions="english")
     both = replace(cell, protocol="corrected")
-    frame = scored([cell, both, crossed, asked])
+    frame = measured([cell, both, crossed, asked])
     values = frame.set_index(["task", "protocol", "metric"])["value"]
     assert values["mlqa", "published", "f1"] == pytest.approx(100 * (2 * 2 / 5) / 2)
     assert values["mlqa", "corrected", "f1"] == pytest.approx(50)  # "el" is an article
@@ -229,7 +232,7 @@ def test_answers_are_found_by_both_languages_and_compared_as_the_protocol_says(t
     assert values["english", "published", "f1"] == pytest.approx(50)  # SQuAD takes it for a word
 
 
-def test_conditions_on_different_examples_are_refused(cells, tmp_path):
+def test_conditions_on_different_examples_raise_an_error(cells):
     found, _ = cells
     table = pa.table(
         {
@@ -247,12 +250,18 @@ def test_conditions_on_different_examples_are_refused(cells, tmp_path):
     )
     write_parquet(table, found[-1].path)
     with pytest.raises(AtlasError, match="hold predictions of different examples"):
-        scored(found, against=AGAINST)
+        measure_transfer(found, against=AGAINST)
     with pytest.raises(AtlasError, match="original and adjusted were evaluated on different"):
-        scored([*found[:2], found[3]], against=AGAINST)
+        measure_transfer([*found[:2], found[3]], against=AGAINST)
 
 
-def test_measurements_know_their_columns(tmp_path):
+def test_every_task_that_a_table_can_show_has_a_scoring():
+    assert {name for name, task in TASKS.items() if task.transfer} == SCORINGS.keys()
+    with pytest.raises(AtlasError, match="no scoring of a task 'topic'; choose one of ner, nli"):
+        measure_transfer([Cell(kind="topic")])
+
+
+def test_measurements_have_only_their_columns(tmp_path):
     with pytest.raises(AtlasError, match=r"unknown columns \['colour'\]"):
         write_measurements([{"colour": "red"}], tmp_path / "m.csv")
     with pytest.raises(AtlasError, match="nothing was measured"):

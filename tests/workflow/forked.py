@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from pathlib import Path
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(["snakemake.cli"])
@@ -31,13 +32,15 @@ def _main(folder, arguments, environment, output, errors):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.path[:0] = [str(folder)]
+    # As in a process of its own: without the folders of the tests.
+    root = str(Path(__file__).parents[2])
+    installed = [path for path in sys.path if not path.startswith(root) or "site-packages" in path]
+    sys.path[:] = [str(folder), *installed]
     sys.argv = ["snakemake", *arguments]
-    for name, number in ((output, 1), (errors, 2)):
-        os.dup2(os.open(name, os.O_WRONLY), number)
-    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
-    with open(os.devnull) as nothing:
-        os.dup2(nothing.fileno(), 0)
+    for number, (name, mode) in enumerate(((os.devnull, "r"), (output, "w"), (errors, "w"))):
+        with open(name, mode) as stream:
+            os.dup2(stream.fileno(), number)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
     status = 1
     try:
         from snakemake.cli import main

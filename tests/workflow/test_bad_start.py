@@ -12,11 +12,11 @@ pytestmark = pytest.mark.workflow
     [
         (
             ["all", *DEMO, "--configfile", "config/small.yaml", "--cores", "1"],
-            ["--configfile is there twice", "write it once"],
+            ["--configfile is given twice", "write it once"],
         ),
         (
             ["all", *DEMO, "--config", "run=a", "--config", "offline=true", "--cores", "1"],
-            ["--config is there twice"],
+            ["--config is given twice"],
         ),
         (["all", *DEMO, "--cores", "0"], ["--cores 0 leaves no core", "--cores 1"]),
         (["fetsh", *DEMO, "--cores", "1"], ["Nothing makes 'fetsh'", "did you mean fetch?"]),

@@ -20,9 +20,7 @@ rule measure:
         cells=lambda wildcards: plan.values("measurements", wildcards.measurement),
         options=lambda wildcards: plan.measurements[wildcards.measurement].options(),
         columns=lambda wildcards: plan.columns(wildcards.measurement),
-        code=lambda wildcards: plan.code(
-            "measure", plan.measurements[wildcards.measurement].measure
-        ),
+        code=lambda wildcards: plan.measure_code(wildcards.measurement),
     script:
         "../scripts/measure.py"
 

@@ -45,7 +45,7 @@ class Corpus(ConfigModel):
     deriver: ClassVar[str] = ""
     """Makes the table from that of another dataset, see :attr:`parent`."""
     by_language: ClassVar[bool] = False
-    """Whether each language has a table and a job of its own."""
+    """Whether each language has a separate table and job."""
     reads_large: ClassVar[bool] = False
     """Whether reading jobs are submitted, see :attr:`resources`; else they are local."""
     derives_large: ClassVar[bool] = False

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mbert_atlas.cells import Cell
-from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.labels import listed
 from mbert_atlas.papers.efimov2022.claims import TITLES
+from mbert_atlas.papers.efimov2022.config import Histograms, Section
 from mbert_atlas.plan.paths import path
-from mbert_atlas.plan.records import Artifact, Distances, Figure, Measurement, PaperPlan, Table
+from mbert_atlas.plan.records import (
+    Artifact,
+    Distances,
+    Measurement,
+    PaperPlan,
+    figures_by_protocol,
+    table_artifact,
+)
 from mbert_atlas.plan.runs import RunTable
 
 if TYPE_CHECKING:
@@ -20,7 +27,6 @@ if TYPE_CHECKING:
 
 PAPER = "efimov2022"
 _SIZE = re.compile(r"(\w+)_(\d+)K")
-_HIGHLIGHTS = ("figure1", "table2")
 _FIGURE1 = """\
 **Efimov et al. 2022, Figure 1.** L2 distances between last-layer vectors of related (aligned) and
 unrelated word pairs, English and another language. Lines are means over seeds, bands run from the
@@ -36,11 +42,13 @@ apart."""
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
-    paper = plan.config.efimov2022  # type: ignore[attr-defined]
-    figures = {name: _distance_figure(plan, name, item) for name, item in paper.figures.items()}
-    tables = [_transfer_table(plan, name, item) for name, item in paper.tables.items()]
+    paper = _section(plan)
     return PaperPlan(
-        artifacts=[*figures.values(), _language_table(plan), *tables],
+        artifacts=[
+            *(_distance_figure(plan, name, item) for name, item in paper.figures.items()),
+            _language_table(plan),
+            *(_transfer_table(plan, name, item) for name, item in paper.tables.items()),
+        ],
         # The models of each figure are a job, so that Figure 1 needs none of Figure 2's tasks.
         distances={
             f"{PAPER}/{name}": Distances(
@@ -54,140 +62,101 @@ def plan_paper(plan: Plan) -> PaperPlan:
     )
 
 
-def _distance_figure(plan: Plan, name: str, item: Any) -> Artifact:
-    panels = list(item.panels)
+def _section(plan: Plan) -> Section:
+    section: Section = plan.config.efimov2022  # type: ignore[attr-defined]
+    return section
+
+
+def _distance_figure(plan: Plan, name: str, item: Histograms) -> Artifact:
+    panels, is_grid = list(item.panels), name == "figure2"
 
     def cells(kind: str, languages: list[str]) -> list[Cell]:
+        place = f"{PAPER}/{name}"
         return [
             Cell(
-                language=code,
-                seed=seed,
-                path=path(kind, distances=f"{PAPER}/{name}", language=code, seed=seed),
+                language=code, seed=seed, path=path(kind, distances=place, language=code, seed=seed)
             )
             for code in languages
             for seed in plan.config.seeds
         ]
 
-    measurement = Measurement(
-        name,
-        measure=f"papers.{PAPER}.measures:measure_separation",
-        cells=partial(cells, "distance_summary", item.languages),
-        options=lambda: {"panels": panels, "shares": name == "figure2"},
-        columns={"model": plan.config.efimov2022.model, "source": "en"},  # type: ignore[attr-defined]
-    )
-    if name == "figure1":
-        figures = [
-            Figure(
-                f"{name}.{code}.{protocol}",
-                draw=f"papers.{PAPER}.figures:draw_distances",
-                cells=partial(cells, "distances", [code]),
-                options=partial(
-                    dict, panels=panels, language=plan.languages[code].name, protocol=protocol
-                ),
-                language=code,
-                protocol=protocol,
-            )
-            for code in item.languages
-            for protocol in PROTOCOLS
-        ]
+    options = {"panels": panels, "names": plan.language_names()}
+    draw = f"papers.{PAPER}.figures:draw_distance"
+    if is_grid:
+        all_cells = partial(cells, "distances", item.languages)
+        figures = figures_by_protocol(name, f"{draw}_grid", all_cells, options)
     else:
         figures = [
-            Figure(
-                f"{name}.{protocol}",
-                draw=f"papers.{PAPER}.figures:draw_distance_grid",
-                cells=partial(cells, "distances", item.languages),
-                options=partial(
-                    dict, panels=panels, names=plan.language_names(), protocol=protocol
-                ),
-                protocol=protocol,
+            figure
+            for code in item.languages
+            for figure in figures_by_protocol(
+                f"{name}.{code}",
+                f"{draw}s",
+                partial(cells, "distances", [code]),
+                options,
+                language=code,
             )
-            for protocol in PROTOCOLS
         ]
     return Artifact(
         name,
         title="Distances of word pairs",
-        caption=_FIGURE1 if name == "figure1" else _FIGURE2,
-        measurements=[measurement],
+        caption=_FIGURE2 if is_grid else _FIGURE1,
+        measurements=[
+            Measurement(
+                name,
+                measure=f"papers.{PAPER}.measures:measure_separation",
+                cells=partial(cells, "distance_summary", item.languages),
+                options=lambda: {"panels": panels, "shares": is_grid},
+                columns={"model": _section(plan).model, "source": "en"},
+            )
+        ],
         figures=figures,
-        highlight=name in _HIGHLIGHTS,
+        highlight=not is_grid,
     )
 
 
 def _language_table(plan: Plan) -> Artifact:
-    paper = plan.config.efimov2022  # type: ignore[attr-defined]
-    return Artifact(
+    paper = _section(plan)
+    languages = [plan.languages[code] for code in paper.languages]
+    measurement = Measurement(
         "table1",
-        title="Languages",
-        measurements=[
-            Measurement(
-                "table1",
-                measure=f"papers.{PAPER}.measures:count_articles",
-                cells=lambda: [
-                    Cell(
-                        language=code,
-                        path=path("language_card", dataset=paper.pages, language=code),
-                    )
-                    for code in paper.languages
-                ],
-                columns={
-                    "task": "wikipedia",
-                    "model": paper.model,
-                    "source": "en",
-                    "metric": "n_pages",
-                },
-            )
+        measure=f"papers.{PAPER}.measures:count_articles",
+        cells=lambda: [
+            Cell(language=code, path=path("language_card", dataset=paper.pages, language=code))
+            for code in paper.languages
         ],
-        tables=[
-            Table(
-                "table1",
-                ["table1"],
-                facts=[
-                    {
-                        "language": item.name,
-                        "family": f"{item.family} / {item.genus}",
-                        "script": item.script,
-                        "word order": item.word_order,
-                    }
-                    for item in [plan.languages[code] for code in paper.languages]
-                ],
-            )
-        ],
+        columns={"task": "wikipedia", "model": paper.model, "source": "en", "metric": "n_pages"},
     )
+    facts = [
+        {
+            "language": item.name,
+            "family": f"{item.family} / {item.genus}",
+            "script": item.script,
+            "word order": item.word_order,
+        }
+        for item in languages
+    ]
+    return table_artifact("table1", "Languages", [measurement], facts=facts)
 
 
 def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
     languages = listed([plan.languages[code].name for code in table.languages])
     title = TITLES[name].format(languages=languages)
     conditions = conditions_by_size(table, plan.runs)
-    return Artifact(
+    measurement = Measurement(
         name,
-        title=title,
-        measurements=[
-            Measurement(
-                name,
-                measure="analysis.transfer:measure_transfer",
-                cells=lambda: plan.transfer_cells(table),
-                options=lambda: table.model_dump(include={"against", "gains_over"}),
-                columns={"model": table.model},
-            )
-        ],
-        figures=[
-            Figure(
-                name,
-                draw="figures.transfer:draw_transfer",
-                cells=lambda: [Cell(path=plan.measurement(PAPER, name))],
-                options=lambda: {
-                    "title": title,
-                    "names": plan.language_names(),
-                    "conditions": conditions,
-                    "order": plan.condition_order(PAPER),
-                },
-                reported=True,
-            )
-        ],
-        tables=[Table(name, [name])],
+        measure="analysis.transfer:measure_transfer",
+        cells=lambda: plan.transfer_cells(table),
+        options=lambda: table.model_dump(include={"against", "gains_over"}),
+        columns={"model": table.model},
+    )
+    return table_artifact(
+        name,
+        title,
+        [measurement],
+        figures=[plan.transfer_figure(PAPER, name, title, conditions)],
         conditions=conditions,
-        highlight=name in _HIGHLIGHTS,
+        highlight=name == "table2",
     )
 
 
@@ -198,13 +167,12 @@ def conditions_by_size(table: TransferTable, runs: RunTable) -> dict[str, str]:
     """
     names = {}
     for test in table.tests.values():
-        for _, condition, shown in table.families(test):
-            if match := _SIZE.fullmatch(condition):
-                family, _, fixed = shown.partition("/")
-                language = fixed or (test.languages or table.languages)[0]
-                start = runs.get(family, language, "published").start
-                if start is None:
-                    continue
+        for _, condition, family in table.families(test):
+            if not (match := _SIZE.fullmatch(condition)):
+                continue
+            family, _, fixed = family.partition("/")
+            language = fixed or (test.languages or table.languages)[0]
+            if start := runs.get(family, language, "published").start:
                 number = runs[start].specification["hyperparameters"]["sentences"]
                 differs = number != 1000 * int(match[2])
                 paper = f" ({match[2]}K in the paper)" if differs else ""

@@ -16,14 +16,14 @@ from mbert_atlas.figures.distances import (
 
 
 def draw_distances(
-    cells: Sequence[Cell], panels: Sequence[str], language: str, protocol: str
+    cells: Sequence[Cell], panels: Sequence[str], names: Mapping[str, str], protocol: str
 ) -> Figure:
     """Draw Figure 1: the models of one language, a panel each."""
     titles = panel_titles(panels)
-    shown = read_distances(cells, protocol)
+    distances = read_distances(cells, protocol)
     return distance_histograms(
-        shown.assign(panel=shown["panel"].map(titles)),
-        title=f"{language} and English, last layer, {protocol}",
+        distances.assign(panel=distances["panel"].map(titles)),
+        title=f"{names[cells[0].language]} and English, last layer, {protocol}",
         panels=list(titles.values()),
     )
 
@@ -32,12 +32,10 @@ def draw_distance_grid(
     cells: Sequence[Cell], panels: Sequence[str], names: Mapping[str, str], protocol: str
 ) -> Figure:
     """Draw Figure 2: every language and model, small."""
+    titles = panel_titles(panels)
     return distance_grid(
         read_distances(cells, protocol),
         title=f"Words of each language and English, last layer, {protocol}",
         languages={cell.language: names[cell.language] for cell in cells},
-        panels={
-            panel: text.replace(", then ", ",\nthen ")
-            for panel, text in panel_titles(panels).items()
-        },
+        panels={panel: text.replace(", then ", ",\nthen ") for panel, text in titles.items()},
     )

@@ -12,7 +12,8 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_json
 
 _SHARES = {
-    f"top_{count}_dimensions_share": f"l2_share_top{count}_dims_percent" for count in (10, 100)
+    "top_10_dimensions_share": "l2_share_top10_dims_percent",
+    "top_100_dimensions_share": "l2_share_top100_dims_percent",
 }
 
 
@@ -55,18 +56,11 @@ def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]
             "top_10_dimensions_share": 100 * shares["top10"]["all"],
             "top_100_dimensions_share": 100 * shares["top100"]["all"],
         }
+        row = {"task": "word_distance", "condition": summary["panel"], "target": cell.language}
+        row |= {"seed": cell.seed, "n": summary["related"]["n"]}
         for protocol in summary["protocols"]:
             for metric, value in values.items():
-                yield {
-                    "task": "word_distance",
-                    "condition": summary["panel"],
-                    "target": cell.language,
-                    "metric": metric,
-                    "value": value,
-                    "protocol": protocol,
-                    "seed": cell.seed,
-                    "n": summary["related"]["n"],
-                }
+                yield {**row, "metric": metric, "value": value, "protocol": protocol}
 
 
 def average_shares(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
-from mbert_atlas.representations.reading import Features, Vectors, read_features
+from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_features
 from mbert_atlas.schemas import SUBSPACE_SCORES
 
 _logger = logging.getLogger(__name__)
@@ -167,8 +167,8 @@ def _weights(
 
 
 def _scores(
-    train: Features,
-    test: Features,
+    train: FeatureArrays,
+    test: FeatureArrays,
     rows: npt.NDArray[np.int64],
     bases: Mapping[str, Basis],
     firsts: Sequence[int],
@@ -204,7 +204,7 @@ def _scores(
 
 
 def _predict(
-    test: Features, fits: Sequence[tuple[npt.NDArray[np.int64], Floats, Floats]]
+    test: FeatureArrays, fits: Sequence[tuple[npt.NDArray[np.int64], Floats, Floats]]
 ) -> npt.NDArray[np.int16]:
     """Return the predictions of each classifier, shape ``(classifiers, words)``."""
     predictions = np.empty((len(fits), len(test.labels)), dtype=np.int16)
@@ -221,7 +221,7 @@ def _as_float32(vectors: Vectors) -> Floats:
     return floats
 
 
-def _sample(train: Features, maximum: int, seed: int) -> npt.NDArray[np.int64]:
+def _sample(train: FeatureArrays, maximum: int, seed: int) -> npt.NDArray[np.int64]:
     count = len(train.labels)
     if count <= maximum:
         return np.arange(count)
@@ -242,7 +242,7 @@ def _basis(directions: Path, method: str, layer: int, dims: int) -> Basis:
     return of_layer
 
 
-def _require_compatible(train: Features, test: Features) -> None:
+def _require_compatible(train: FeatureArrays, test: FeatureArrays) -> None:
     for features in (train, test):
         if features.unit != "word":
             raise DataError(

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from mbert_atlas.analysis.transfer import scores_of, tag_f1
+from mbert_atlas.analysis.scores import tag_scores
+from mbert_atlas.analysis.scoring import rows_of, scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.files import read_parquet
@@ -220,6 +221,10 @@ def f1_of(cell: Cell) -> tuple[float, int]:
     equal tags are one span. Under ``corrected`` it is accuracy over words.
     """
     if cell.kind == "tagging" and cell.protocol == "published":
-        return tag_f1(cell)
+        frame = tag_scores(rows_of(cell))
+        (row,) = frame.index[
+            (frame["language"] == cell.language) & (frame["metric"] == "span_micro_f1")
+        ]
+        return float(frame["value"][row]), int(frame["n"][row])
     scores, n = scores_of(cell)
     return scores["accuracy" if cell.kind == "tagging" else "entity_f1"], n

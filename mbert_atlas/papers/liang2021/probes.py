@@ -82,7 +82,7 @@ class Space:
     @property
     def dims(self) -> int:
         """Dimensions of the space."""
-        return next(iter(self.vectors.values())).shape[1]
+        return int(next(iter(self.vectors.values())).shape[1])
 
     def rotated(self) -> Iterator[dict[str, Floats]]:
         """Yield the vectors in each random subspace."""

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
 from mbert_atlas.plan.paths import path
-from mbert_atlas.plan.records import Artifact, Figure, Measurement, PaperPlan, Table
+from mbert_atlas.plan.records import (
+    Artifact,
+    Measurement,
+    PaperPlan,
+    figures_by_protocol,
+    measured,
+    table_artifact,
+)
 
 if TYPE_CHECKING:
     from mbert_atlas.plan.plan import Plan
@@ -23,14 +29,9 @@ def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of Liu et al. (2020)."""
     paper = _section(plan)
     compared = {name: list(_compared(paper, name)) for name in _COMPARISONS}
-    # Figure 6b names conditions by size; they come last.
-    order = [
-        condition
-        for name, embeddings in compared.items()
-        if name != "figure6b"
-        for condition, _ in embeddings
-    ]
-    order = list(dict.fromkeys(order))
+    # Figure 6b names conditions by size.
+    by_kind = [some for name, some in compared.items() if name != "figure6b"]
+    order = list(dict.fromkeys(condition for some in by_kind for condition, _ in some))
     classifier = paper.inference.network.model_dump()
     return PaperPlan(
         [
@@ -62,12 +63,13 @@ class _Comparison(NamedTuple):
     size: str = ""
 
 
+_RETRIEVAL = ("word_retrieval", "measure_retrieval")
 _COMPARISONS = {
-    "figure1": _Comparison("Word retrieval", "word_retrieval", "measure_retrieval", "200k"),
+    "figure1": _Comparison("Word retrieval", *_RETRIEVAL, "200k"),
     "figure2": _Comparison("Zero-shot XNLI", "xnli", "measure_xnli", "200k"),
-    "figure3": _Comparison("Word retrieval", "word_retrieval", "measure_retrieval", "1000k"),
+    "figure3": _Comparison("Word retrieval", *_RETRIEVAL, "1000k"),
     "figure4": _Comparison("Zero-shot XNLI", "xnli", "measure_xnli", "1000k"),
-    "figure5": _Comparison("Word retrieval by window", "word_retrieval", "measure_retrieval"),
+    "figure5": _Comparison("Word retrieval by window", *_RETRIEVAL),
     "figure6a": _Comparison("Zero-shot XNLI by window", "xnli", "measure_xnli"),
     "figure6b": _Comparison(
         "Relative accuracy drop on XNLI with the short window", "xnli", "measure_accuracy_drop"
@@ -118,32 +120,16 @@ def _comparison(plan: Plan, name: str, compared: _Compared, order: Sequence[str]
         scratch = cast(Any, plan.config.encoders[trained].scratch)
         title += f", {scratch.pretraining.sentences_per_language:,} sentences per language"
     cells = _retrieval_cells if task == "word_retrieval" else _xnli_cells
+    measurement = Measurement(
+        name, f"{_MEASURES}:{measure}", lambda: list(cells(plan, compared)), columns={"task": task}
+    )
     return Artifact(
         name,
         title,
         f"**{title}.** Scores by language; `average` is the mean of the languages other than "
         "English. Small dots are seeds, large ones their mean. One panel per protocol.",
-        measurements=[
-            Measurement(
-                name,
-                f"{_MEASURES}:{measure}",
-                lambda: list(cells(plan, compared)),
-                columns={"task": task},
-            )
-        ],
-        figures=[
-            Figure(
-                name,
-                "figures.transfer:draw_transfer",
-                lambda: _measured(name),
-                lambda: {
-                    "title": title,
-                    "names": plan.language_names(),
-                    "order": plan.condition_order(_PAPER, order),
-                },
-                reported=True,
-            )
-        ],
+        measurements=[measurement],
+        figures=[plan.transfer_figure(_PAPER, name, title, figures_only=order)],
     )
 
 
@@ -161,30 +147,24 @@ def _xnli_cells(plan: Plan, compared: _Compared) -> Iterator[Cell]:
         is_static = item.kind not in ("bert", "google_bert")
         encoder = paper.embeddings.reference if is_static else item.name
         family = inference_family(paper, encoder)
-        for protocol in PROTOCOLS:
-            run = plan.runs.get(family, None, protocol)
-            for seed in run.seeds:
-                predictions = plan.predictions(run, seed)
-                if is_static:
-                    place = {"static": item.name, "family": family, "seed": seed}
-                    predictions = path("static_predictions", **place)
-                for code in paper.inference.languages:
-                    yield Cell(
-                        task="xnli",
-                        kind="nli",
-                        dataset=paper.inference.dataset,
-                        source="en",
-                        language=code,
-                        condition=condition,
-                        protocol=protocol,
-                        seed=100 * (item.number - 1) + seed,  # the two seeds in one number
-                        path=predictions,
-                        facts={"window": item.window} if item.window else {},
-                    )
-
-
-def _measured(name: str) -> list[Cell]:
-    return [Cell(path=path("measurement", paper=_PAPER, name=name))]
+        for protocol, run, seed in plan.seeded_runs(family):
+            predictions = plan.predictions(run, seed)
+            if is_static:
+                place = {"static": item.name, "family": family, "seed": seed}
+                predictions = path("static_predictions", **place)
+            for code in paper.inference.languages:
+                yield Cell(
+                    task="xnli",
+                    kind="nli",
+                    dataset=paper.inference.dataset,
+                    source="en",
+                    language=code,
+                    condition=condition,
+                    protocol=protocol,
+                    seed=100 * (item.number - 1) + seed,  # the two seeds in one number
+                    path=predictions,
+                    facts={"window": item.window} if item.window else {},
+                )
 
 
 # Tables 1 to 3, Figures 7 and 8: token translation
@@ -197,6 +177,8 @@ def _token_translation(paper: Section) -> list[Artifact]:
     examples = [("en", code) for code in paper.translation.shown_sentences]
     directions = [pair for code in languages for pair in (("en", code), (code, "en"))]
     sentences = path("parallel_tokens", encoder=paper.embeddings.reference)
+    shown = _translation(paper, "table1", "measure_translation", examples, best)
+    scores = _translation(paper, "table2", "measure_translation", directions, best)
     token_sets = Measurement(
         "table3",
         f"{_MEASURES}:count_token_sets",
@@ -206,42 +188,34 @@ def _token_translation(paper: Section) -> list[Artifact]:
     return [
         _by_weight(paper, "figure7", "Convert rate by alpha", "convert_rate"),
         _by_weight(paper, "figure8", "BLEU-1 by alpha and by layer", "bleu1"),
-        _table(
+        table_artifact(
+            "table1",
             "Examples of token translation",
-            _translation(paper, "table1", "measure_translation", examples, best),
+            [shown],
             facts_from=f"<results>/samples/{_PAPER}/table1.json",
             highlight=True,
         ),
-        _table(
-            "BLEU-1 and convert rates of token translation",
-            _translation(paper, "table2", "measure_translation", directions, best),
-            highlight=True,
+        table_artifact(
+            "table2", "BLEU-1 and convert rates of token translation", [scores], highlight=True
         ),
-        _table("Tokens of each language, and those shared with English", token_sets),
+        table_artifact(
+            "table3", "Tokens of each language, and those shared with English", [token_sets]
+        ),
     ]
 
 
 def _by_weight(paper: Section, name: str, title: str, metric: str) -> Artifact:
     direction = ("en", paper.translation.drawn)
     score = {"convert_rate": "Convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
+    measurement = _translation(paper, name, "measure_by_weight", [direction], {"metric": metric})
+    draw = f"papers.{_PAPER}.figures:draw_{metric}"
     return Artifact(
         name,
         title,
         f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
         "that is shifted and the weight of the shift, alpha.",
-        measurements=[
-            _translation(paper, name, "measure_by_weight", [direction], {"metric": metric})
-        ],
-        figures=[
-            Figure(
-                f"{name}.{protocol}",
-                f"papers.{_PAPER}.figures:draw_{metric}",
-                lambda: _measured(name),
-                partial(dict, title=title, protocol=protocol),
-                protocol=protocol,
-            )
-            for protocol in PROTOCOLS
-        ],
+        measurements=[measurement],
+        figures=figures_by_protocol(name, draw, lambda: measured(_PAPER, name), {"title": title}),
     )
 
 
@@ -266,15 +240,6 @@ def _translation(
     )
 
 
-def _table(
-    title: str, measurement: Measurement, facts_from: str = "", highlight: bool = False
-) -> Artifact:
-    table = Table(measurement.name, [measurement.name], facts_from=facts_from)
-    return Artifact(
-        measurement.name, title, measurements=[measurement], tables=[table], highlight=highlight
-    )
-
-
 # Table 4: zero-shot transfer with a shift
 
 
@@ -292,7 +257,8 @@ def _table4(plan: Plan) -> Artifact:
         lambda: choice,
         columns={"task": "xnli", "model": "mbert"},
     )
-    return _table("Zero-shot XNLI by trained layers, with and without the shift", measurement)
+    title = "Zero-shot XNLI by trained layers, with and without the shift"
+    return table_artifact("table4", title, [measurement])
 
 
 def _unshifted_cells(plan: Plan) -> Iterator[Cell]:
@@ -312,12 +278,10 @@ def _unshifted_cells(plan: Plan) -> Iterator[Cell]:
 
 def _shifted_cells(plan: Plan) -> Iterator[Cell]:
     for row, (_, family) in _section(plan).transfer.runs.items():
-        for protocol in PROTOCOLS:
-            run = plan.runs.get(family, None, protocol)
-            for seed in run.seeds:
-                yield Cell(
-                    condition=f"{row}_last_6_layers",
-                    protocol=protocol,
-                    seed=seed,
-                    paths={"shifted": f"<results>/shifted/{run.id}/seed{seed}.{protocol}.parquet"},
-                )
+        for protocol, run, seed in plan.seeded_runs(family):
+            yield Cell(
+                condition=f"{row}_last_6_layers",
+                protocol=protocol,
+                seed=seed,
+                paths={"shifted": f"<results>/shifted/{run.id}/seed{seed}.{protocol}.parquet"},
+            )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.transfer import scores_of
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS

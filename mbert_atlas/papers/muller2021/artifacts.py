@@ -24,11 +24,12 @@ from mbert_atlas.plan.records import (
     Artifact,
     Cells,
     Features,
-    Figure,
     Measurement,
     PaperPlan,
     Store,
-    Table,
+    figures_by_protocol,
+    measured,
+    table_artifact,
 )
 
 if TYPE_CHECKING:
@@ -122,9 +123,9 @@ class _Planner:
             yield _table(replace(scores, resources="measure_layers"))
         if self.by_target:
             names = sorted(self.by_target)
-            sources = [Cell(path=_measurement_path(name)) for name in names]
             layers = self.by_target[names[0]].layers
-            means = self.measurement("table1", "measure_means", lambda: sources, layers=layers)
+            sources = partial(measured, PAPER, *names)
+            means = self.measurement("table1", "measure_means", sources, layers=layers)
             yield _table(means)
         choices = [
             Cell(task=task, protocol=protocol, condition="hyperparameters", path=choice)
@@ -164,7 +165,7 @@ class _Planner:
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
         transfer: dict[str, str] = {
-            task: _measurement_path(name)
+            task: measured(PAPER, name)[0].path
             for name, table in self.by_target.items()
             for task in table.tests
         }
@@ -205,9 +206,8 @@ class _Planner:
             for task in tasks
             for condition, layers in conditions.items()
             for family in [_family(similarity.runs[task], layers)]
-            for protocol in PROTOCOLS
-            for run in [self.plan.runs.get(family, similarity.source, protocol)]
-            for seed in run.seeds[: similarity.seeds if layers else None]
+            for protocol, run, seed in self.plan.seeded_runs(family, similarity.source)
+            if not layers or seed in run.seeds[: similarity.seeds]
             for model in [self.section.model if condition == PRETRAINED else f"{run.id}/seed{seed}"]
         ]
 
@@ -225,18 +225,12 @@ class _Planner:
         title = _TITLES[name].format(
             source=languages[self.similarity.source], target=languages[self.similarity.figure1]
         )
-        figures = [
-            Figure(
-                f"{name}.{protocol}",
-                "papers.muller2021.figures:draw_by_layer",
-                cells=partial(list, [Cell(protocol=protocol, path=_measurement_path(name))]),
-                options=partial(
-                    dict, options, title=f"{title}, {protocol}", names=names, order=order
-                ),
-                protocol=protocol,
-            )
-            for protocol in PROTOCOLS
-        ]
+        figures = figures_by_protocol(
+            name,
+            "papers.muller2021.figures:draw_by_layer",
+            partial(measured, PAPER, name),
+            {**options, "title": title, "names": names, "order": order},
+        )
         shown = name in _HIGHLIGHTS
         return Artifact(name, title, caption, [measurement], figures, highlight=shown)
 
@@ -247,7 +241,7 @@ def layer_cells(plan: Plan, table: LayerTable) -> list[Cell]:
     return [
         Cell(
             task=task,
-            kind=run.specification["encoding"]["task"],
+            kind=run.task,
             dataset=dataset,
             source=source,
             language=language,
@@ -261,9 +255,7 @@ def layer_cells(plan: Plan, table: LayerTable) -> list[Cell]:
         for task, test in table.tests.items()
         for source in table.sources
         for layers in ["", *table.layers]
-        for protocol in PROTOCOLS
-        for run in [plan.runs.get(_family(test.runs, layers), source, protocol)]
-        for seed in run.seeds
+        for protocol, run, seed in plan.seeded_runs(_family(test.runs, layers), source)
         for target, (dataset, language) in test.places().items()
     ]
 
@@ -275,9 +267,4 @@ def _family(family: str, layers: str) -> str:
 
 def _table(measurement: Measurement) -> Artifact:
     name = measurement.name
-    tables, shown = [Table(name, [name])], name in _HIGHLIGHTS
-    return Artifact(name, _TITLES[name], "", [measurement], [], tables, highlight=shown)
-
-
-def _measurement_path(name: str) -> str:
-    return path("measurement", paper=PAPER, name=name)
+    return table_artifact(name, _TITLES[name], [measurement], highlight=name in _HIGHLIGHTS)

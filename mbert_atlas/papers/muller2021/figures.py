@@ -10,26 +10,55 @@ from matplotlib.figure import Figure
 
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
-from mbert_atlas.figures.similarity import by_layer, layer_plot
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.curves import layer_plot
 from mbert_atlas.papers.muller2021.conditions import PRETRAINED
 
 
-def draw_by_layer(cells: Sequence[Cell], *, metric: str, lines: str, **options: Any) -> Figure:
+def draw_by_layer(
+    cells: Sequence[Cell], *, protocol: str, metric: str, title: str, lines: str, **options: Any
+) -> Figure:
     """Draw a metric of one protocol by layer.
 
     Args:
-        cells: one cell with the measurements and the protocol.
+        cells: one cell with the measurements.
+        protocol: ``published`` or ``corrected``.
         metric: what is drawn.
-        lines: see :func:`mbert_atlas.figures.similarity.layer_plot`; ``line`` has a line per task
+        title: of the figure, without the protocol.
+        lines: see :func:`mbert_atlas.figures.curves.layer_plot`; ``line`` has a line per task
             and one of the pretrained encoder.
         options: of ``layer_plot``.
     """
     (cell,) = cells
     frame = read_measurements(cell.path)
-    frame = by_layer(frame[frame.protocol == cell.protocol], metric)
+    frame = by_layer(frame[frame.protocol == protocol], metric)
     if lines == "line":
         frame = one_line_pretrained(frame)
-    return layer_plot(frame, lines=lines, **options)
+    return layer_plot(frame, title=f"{title}, {protocol}", lines=lines, **options)
+
+
+def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Return the rows of one metric, with layers as numbers.
+
+    Args:
+        frame: measurements of one artifact and protocol, ``layers`` as text; other layers than
+            numbers are left out.
+        metric: its name; ``<metric>_low`` and ``<metric>_high``, if measured, become the columns
+            ``low`` and ``high``.
+
+    Raises:
+        AtlasError: if there is no such row.
+    """
+    frame = frame[frame["layers"].str.isdigit()].astype({"layers": int})
+    keys = [name for name in frame.columns if name not in ("metric", "value")]
+    values = frame[frame["metric"] == metric]
+    for end in ("low", "high"):
+        rows = frame[frame["metric"] == f"{metric}_{end}"].rename(columns={"value": end})
+        if len(rows):
+            values = values.merge(rows[[*keys, end]], how="left", on=keys)
+    if values.empty:
+        raise AtlasError(f"plot by layer: there is no {metric} by layer; measure it first.")
+    return values
 
 
 def one_line_pretrained(frame: pd.DataFrame) -> pd.DataFrame:

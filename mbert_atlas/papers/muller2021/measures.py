@@ -9,14 +9,14 @@ import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
 from mbert_atlas.analysis.measurements import read_measurements
-from mbert_atlas.analysis.transfer import scores_of
+from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.papers.muller2021.conditions import CKA, CORRELATION, DIFFERENCE, REFERENCE
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
-"""By task: the score of :mod:`mbert_atlas.analysis.transfer`, and its name in the paper."""
+"""By task: the score of :mod:`mbert_atlas.analysis.scoring`, and its name in the paper."""
 _DEPTHS = ("first", "last", "lower", "upper")
 _HEADLINE = {"published": "cka_rbf", "corrected": "cka_linear"}
 """The CKA of each protocol; the authors' code has another kernel than the paper."""

@@ -19,13 +19,15 @@ from mbert_atlas.plan.records import (
     Measurement,
     PaperPlan,
     Store,
-    Table,
+    measured,
+    table_artifact,
 )
 from mbert_atlas.plan.runs import Run
 
 if TYPE_CHECKING:
     from mbert_atlas.plan.plan import Plan
 
+PAPER = "tanti2021"
 FINE_TUNING = ("initial", "fine_tuned")
 UNLEARNING = ("gradient_reversal", "entropy_maximisation")
 SCORES = {"table1": FINE_TUNING, "table2": UNLEARNING}
@@ -61,9 +63,8 @@ _READING = (
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return what the paper shows under a config."""
     section: Section = cast(Any, plan.config).tanti2021
-    experiments = _Experiments(
-        plan, section, {str(name): item for name, item in section.tasks.items()}
-    )
+    tasks = {str(name): item for name, item in section.tasks.items()}
+    experiments = _Experiments(plan, section, tasks)
     artifacts = [
         *(experiments.score_table(name) for name in SCORES),
         experiments.cluster_table(),
@@ -73,7 +74,7 @@ def plan_paper(plan: Plan) -> PaperPlan:
     ]
     return PaperPlan(
         artifacts=[item for item in artifacts if item.tables or item.figures],
-        features={f"tanti2021/{task}": experiments.features(task) for task in section.tasks},
+        features={f"{PAPER}/{task}": experiments.features(task) for task in section.tasks},
     )
 
 
@@ -101,18 +102,20 @@ class _Experiments:
     section: Section
     tasks: Mapping[str, LanguageTask]
 
-    def run(self, task: str, condition: str, protocol: Protocol = "published") -> Run:
-        family = self.tasks[task].conditions[cast(Condition, condition)]
-        return self.plan.runs.get(family, None, protocol)
+    def fine_tuned(self, task: str) -> Run:
+        return self.plan.runs.get(self.tasks[task].conditions["fine_tuned"], None, "published")
 
-    def conditions(self, task: str, names: Sequence[str]) -> list[str]:
+    def tasks_with(self, conditions: Sequence[str]) -> list[str]:
+        return [task for task in self.tasks if self.conditions(task, conditions)]
+
+    def conditions(self, task: str, names: Sequence[str]) -> list[Condition]:
         """Return those of some conditions that a task has."""
         present = self.tasks[task].conditions if task in self.tasks else ()
-        return [name for name in names if name in present]
+        return [cast(Condition, name) for name in names if name in present]
 
     def languages(self, task: str) -> list[str]:
         """Return the languages of the test set in which the experiments are evaluated."""
-        evaluated: dict[str, list[str]] = self.run(task, "fine_tuned").specification["evaluate"]
+        evaluated: dict[str, list[str]] = self.fine_tuned(task).specification["evaluate"]
         return evaluated[self.tasks[task].test]
 
     def cells(self, task: str, conditions: Sequence[str], **kinds: str) -> list[Cell]:
@@ -123,34 +126,22 @@ class _Experiments:
             conditions: those that the task lacks are left out.
             kinds: the kind of path behind each role of a cell's files.
         """
-        return [
-            Cell(
-                task=task,
-                kind=run.specification["encoding"]["task"],
-                condition=condition,
-                protocol=protocol,
-                seed=seed,
-                paths={role: path(kind, **wildcards) for role, kind in kinds.items()},
-            )
-            for condition in self.conditions(task, conditions)
-            for protocol in PROTOCOLS
-            for run in [self.run(task, condition, protocol)]
-            for seed in run.seeds
-            for wildcards in [
-                {
-                    "features": f"tanti2021/{task}",
-                    "run": run.id,
-                    "seed": seed,
-                    "protocol": protocol,
-                }
-            ]
-        ]
+        cells = []
+        for condition in self.conditions(task, conditions):
+            family = self.tasks[task].conditions[condition]
+            for protocol, run, seed in self.plan.seeded_runs(family):
+                place = {"features": f"{PAPER}/{task}", "run": run.id, "seed": seed}
+                place["protocol"] = protocol
+                paths = {role: path(kind, **place) for role, kind in kinds.items()}
+                cell = Cell(task, run.task, condition=condition, protocol=protocol, seed=seed)
+                cells.append(replace(cell, paths=paths))
+        return cells
 
     def features(self, task: str) -> Features:
         """Return the vectors of a test set and of Wikipedia, and what is computed from them."""
         item, section = self.tasks[task], self.section
         splits = ["train", "validation", "test"]  # of Wikipedia
-        test = self.plan.examples(self.run(task, "fine_tuned"), item.test)
+        test = self.plan.examples(self.fine_tuned(task), item.test)
         return Features(
             stores={
                 "target": Store(test, splits=splits, languages=self.languages(task)),
@@ -178,54 +169,39 @@ class _Experiments:
 
     def score_table(self, name: str) -> Artifact:
         """Return Table 1 or 2: scores of the task and of language identification."""
-        tasks = [task for task in self.tasks if self.conditions(task, SCORES[name])]
+        conditions, when = SCORES[name], _WHEN[name]
         kinds = {"labels": "predictions", "languages": "identified", "training": "identification"}
-        measurements = [
-            self._measurement(
-                f"{name}_{task}",
-                "measure_scores",
-                cells=partial(self.cells, task, SCORES[name], **kinds),
-                options=lambda: {"by_language": f"{name}_languages"},
-                resources="measure_experiments",
-            )
-            for task in tasks
-        ]
-        figures = [
-            Figure(
-                f"{name}_{task}",
-                draw="figures.transfer:draw_transfer",
-                cells=partial(_measured, f"{name}_{task}"),
-                options=partial(self._transfer_options, f"{_TASKS[task]} {_WHEN[name]}"),
-                reported=True,
-            )
-            for task in tasks
-        ]
-        title = f"Macro F1 of the task and of language identification {_WHEN[name]}"
-        return _artifact(
+        tasks = {f"{name}_{task}": task for task in self.tasks_with(conditions)}
+        title = f"Macro F1 of the task and of language identification {when}"
+        return table_artifact(
             name,
             title,
-            measurements,
+            [
+                self._measurement(
+                    item,
+                    "measure_scores",
+                    cells=partial(self.cells, task, conditions, **kinds),
+                    options=lambda: {"by_language": f"{name}_languages"},
+                    resources="measure_experiments",
+                )
+                for item, task in tasks.items()
+            ],
             caption=f"**{title}.** {_DOTS}",
-            figures=figures,
+            figures=[
+                self.plan.transfer_figure(PAPER, item, f"{_TASKS[task]} {when}")
+                for item, task in tasks.items()
+            ],
             highlight=name == "table1",
         )
 
-    def _transfer_options(self, title: str) -> dict[str, Any]:
-        order = self.plan.condition_order("tanti2021")
-        names = self.plan.language_names()
-        return {"title": title, "names": names, "conditions": {}, "order": order}
-
     def cluster_table(self) -> Artifact:
         """Return Table 3: clusters after unlearning."""
-        measurements = [
-            self._cluster_measurement("table3", task, UNLEARNING)
-            for task in self.tasks
-            if self.conditions(task, UNLEARNING)
-        ]
+        tasks = self.tasks_with(UNLEARNING)
+        measurements = [self._clusters("table3", task, UNLEARNING) for task in tasks]
         title = "Clusters by label and by language after unlearning language"
-        return _artifact("table3", title, measurements)
+        return table_artifact("table3", title, measurements)
 
-    def _cluster_measurement(self, name: str, task: str, conditions: Sequence[str]) -> Measurement:
+    def _clusters(self, name: str, task: str, conditions: Sequence[str]) -> Measurement:
         return self._measurement(
             f"{name}_{task}",
             "measure_clusters",
@@ -247,40 +223,37 @@ class _Experiments:
             for protocol in PROTOCOLS
             if self.plan.runs.draws(family)
         ]
-        if not cells:
-            return Artifact("table5")
+        searched = search_space(self.plan.config) if cells else {}
         facts = [
             {
                 "searched": name.replace("_", " "),
                 "values": ", ".join(f"{item:g}" for item in values),
             }
-            for name, values in search_space(self.plan.config).items()
+            for name, values in searched.items()
         ]
-        return Artifact(
-            "table5",
-            title="Hyperparameters that the random searches choose",
-            measurements=[self._measurement("table5", "list_choices", cells=lambda: cells)],
-            tables=[Table("table5", ["table5"], facts=facts)],
-        )
+        choices = [self._measurement("table5", "list_choices", cells=lambda: cells)]
+        title = "Hyperparameters that the random searches choose"
+        return table_artifact("table5", title, choices if cells else [], facts=facts)
 
     def maps(self, name: str) -> Artifact:
         """Return one of Figures 3 to 6: t-SNE maps of a task under two conditions."""
         task, table = MAPS[name]
-        if not self.conditions(task, SCORES[table]):
+        conditions = self.conditions(task, SCORES[table])
+        if not conditions:
             return Artifact(name)
         # The captions of Figures 3 and 4 have numbers; those of Figures 5 and 6 are in Table 3.
         has_numbers = table == "table1"
         title = f"{_POINTS[task]} {_WHEN[table]}"
-        return _artifact(
+        return table_artifact(
             name,
             title,
-            [self._cluster_measurement(name, task, SCORES[table])] if has_numbers else [],
-            caption=self._caption(name),
+            [self._clusters(name, task, conditions)] if has_numbers else [],
+            caption=self._caption(task, table),
             figures=[
                 Figure(
                     f"{name}.{protocol}",
-                    draw="papers.tanti2021.figures:draw_maps",
-                    cells=partial(self._map_cells, name, protocol),
+                    draw=f"papers.{PAPER}.figures:draw_maps",
+                    cells=partial(self._map_cells, task, table, protocol),
                     options=partial(self._map_options, title),
                     protocol=protocol,
                 )
@@ -289,13 +262,11 @@ class _Experiments:
             highlight=has_numbers,
         )
 
-    def _map_cells(self, name: str, protocol: Protocol) -> list[Cell]:
-        task, table = MAPS[name]
-        kinds = {"points": "projection", "clusters": "clusters"}
-        cells = self.cells(task, SCORES[table], **kinds)
-        scores = path("measurement", paper="tanti2021", name=f"{table}_{task}")
+    def _map_cells(self, task: str, table: str, protocol: Protocol) -> list[Cell]:
+        cells = self.cells(task, SCORES[table], points="projection", clusters="clusters")
+        (scores,) = measured(PAPER, f"{table}_{task}")
         return [
-            replace(cell, paths={**cell.paths, "scores": scores})
+            replace(cell, paths={**cell.paths, "scores": scores.path})
             for cell in cells
             if (cell.protocol, cell.seed) == (protocol, cells[0].seed)
         ]
@@ -313,8 +284,7 @@ class _Experiments:
             "genera": {language.code: language.genus for language in languages},
         }
 
-    def _caption(self, name: str) -> str:
-        task, table = MAPS[name]
+    def _caption(self, task: str, table: str) -> str:
         conditions = " (left) and ".join(map(label, self.conditions(task, SCORES[table])))
         vectors, items = ("tokens", "tokens") if task == "udpos" else ("texts", "pairs")
         chosen = ", a random token of each" if task == "udpos" else ""
@@ -344,20 +314,22 @@ class _Experiments:
             columns={"condition": "tsne_sample", "metric": "n_points"},
         )
         return [
-            _artifact("appendixA", "Examples of each set", [examples]),
-            _artifact("appendixB", "Points of the maps", [points]),
+            table_artifact("appendixA", "Examples of each set", [examples]),
+            table_artifact("appendixB", "Points of the maps", [points]),
         ]
 
     def _encoded_sets(self) -> list[Cell]:
         """Return the encoded sets that appendix A counts, their part in ``condition``."""
         cells = []
         for task, item in self.tasks.items():
-            run = self.run(task, "fine_tuned")
+            run = self.fine_tuned(task)
             selection = run.specification["hyperparameters"].get("selection")
-            sets = [("train", run.specification["train"], {"selection": selection})]
             search = cast(Any, self.plan.config.runs[run.family]).search
-            sets += [("dev", name, {"languages": codes}) for name, codes in search.evaluate.items()]
-            sets += [("test", item.test, {"languages": self.languages(task)})]
+            sets = [
+                ("train", run.specification["train"], {"selection": selection}),
+                *(("dev", name, {"languages": codes}) for name, codes in search.evaluate.items()),
+                ("test", item.test, {"languages": self.languages(task)}),
+            ]
             cells += [
                 Cell(task=task, condition=part, path=self.plan.examples(run, name), facts=facts)
                 for part, name, facts in sets
@@ -365,16 +337,8 @@ class _Experiments:
         # Every task has the same texts of Wikipedia.
         return [*cells, Cell(task="wikipedia", condition="train", path=self._wikipedia(task))]
 
-    def _measurement(self, name: str, function: str, **more: Any) -> Measurement:
-        columns = {"model": self.section.model, **more.pop("columns", {})}
-        return Measurement(name, f"papers.tanti2021.measures:{function}", columns=columns, **more)
-
-
-def _artifact(name: str, title: str, measurements: Sequence[Measurement], **more: Any) -> Artifact:
-    """Return an artifact with a table of its measurements, if it has any."""
-    tables = [Table(name, [item.name for item in measurements])] if measurements else []
-    return Artifact(name, title=title, measurements=measurements, tables=tables, **more)
-
-
-def _measured(name: str) -> list[Cell]:
-    return [Cell(path=path("measurement", paper="tanti2021", name=name))]
+    def _measurement(
+        self, name: str, function: str, columns: Mapping[str, str] | None = None, **more: Any
+    ) -> Measurement:
+        columns = {"model": self.section.model, **(columns or {})}
+        return Measurement(name, f"papers.{PAPER}.measures:{function}", columns=columns, **more)

@@ -1,8 +1,11 @@
-"""The shares of section 5.4."""
+"""Distances by panel and protocol, and the shares of section 5.4."""
 
+import pandas as pd
 import pytest
 
-from mbert_atlas.papers.efimov2022.measures import average_shares
+from mbert_atlas.cells import Cell
+from mbert_atlas.files import write_json
+from mbert_atlas.papers.efimov2022.measures import average_shares, measure_separation
 
 
 def test_section_averages_the_models_tuned_on_nli():
@@ -30,3 +33,48 @@ def test_section_averages_the_models_tuned_on_nli():
     for protocol, share in (("published", 20), ("corrected", 25)):
         assert values[protocol, "l2_share_top10_dims_percent"] == pytest.approx(share)
         assert values[protocol, "l2_share_top100_dims_percent"] == pytest.approx(2 * share)
+
+
+def summary(top10):
+    kinds = {kind: {"n": 7, "mean": mean} for kind, mean in (("related", 2.0), ("unrelated", 4.0))}
+    shares = {"top10": {"all": top10}, "top100": {"all": 2 * top10}}
+    return {
+        **kinds,
+        "mean_ratio": 0.5,
+        "separation_auc": 0.9,
+        "squared_distance_share": shares,
+    }
+
+
+@pytest.fixture
+def cells(tmp_path):
+    both, found = ["published", "corrected"], []
+    for language, shift in (("hi", 0.0), ("ru", 0.1)):
+        panels = [
+            ("original", both, 0.4),
+            ("nli", both, 0.1 + shift),
+            ("adjusted_nli", ["published"], 0.2 + shift),
+            ("adjusted_nli", ["corrected"], 0.3 + shift),
+            ("qa", both, 0.45),
+        ]
+        path = tmp_path / f"{language}.json"
+        write_json(
+            [
+                {"panel": panel, "protocols": protocols, **summary(share)}
+                for panel, protocols, share in panels
+            ],
+            path,
+        )
+        found.append(Cell(language=language, seed=3, path=str(path)))
+    return found
+
+
+def test_panels_are_measured_under_each_protocol_they_stand_for(cells):
+    shown = ["original", "nli", "adjusted_nli"]
+    frame = pd.DataFrame(measure_separation(cells, shown, shares=False))
+    assert set(frame["condition"]) == set(shown)
+    assert set(frame["seed"]) == {3}
+    values = frame.set_index(["condition", "target", "protocol", "metric"])["value"]
+    assert len(values) == 3 * 2 * 2 * 6
+    assert values["adjusted_nli", "hi", "corrected", "top_10_dimensions_share"] == pytest.approx(30)
+    assert values["original", "ru", "published", "mean_ratio"] == 0.5

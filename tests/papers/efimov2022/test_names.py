@@ -1,4 +1,4 @@
-"""Conditions are called by what the config says, not by what the paper took."""
+"""Names of conditions follow the config, not the paper."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mbert_atlas import papers
-from mbert_atlas.papers.efimov2022.figures import by_size
+from mbert_atlas.papers.efimov2022.artifacts import conditions_by_size
 from mbert_atlas.plan.runs import RunTable
 
 ROOT = Path(__file__).parents[3]
@@ -30,6 +30,6 @@ def test_sizes_are_those_of_the_config(overlays: list[str], names: dict[str, str
     paths = [ROOT / f"config/{name}.yaml" for name in overlays]
     config = papers.load(paths, ROOT)
     table = config.efimov2022.tables["table5"]  # type: ignore[attr-defined]
-    found = by_size(table, RunTable(config))
+    found = conditions_by_size(table, RunTable(config))
     assert names.items() <= found.items()
     assert "original" not in found

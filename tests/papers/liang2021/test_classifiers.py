@@ -19,7 +19,7 @@ from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.papers.liang2021.classifiers import classify_in_subspaces, orthonormal
 from mbert_atlas.representations.extraction import extract_features
-from mbert_atlas.representations.reading import Features, read_features
+from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import TAGGED_SENTENCES
 
 DIMS, LAYERS = 12, 2
@@ -82,7 +82,7 @@ def scores(folder: Path, firsts: list[int], **changes: Any) -> pd.DataFrame:
     return classify_in_subspaces(**(options | {"firsts": firsts} | changes)).to_pandas()
 
 
-def sentences(features: Features, codes: npt.NDArray[Any], language: str) -> list[list[str]]:
+def sentences(features: FeatureArrays, codes: npt.NDArray[Any], language: str) -> list[list[str]]:
     names = np.array(features.label_names)[codes]
     return [
         names[features.example == row].tolist()

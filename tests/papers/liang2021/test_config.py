@@ -23,7 +23,10 @@ PAPER = "liang2021:\n  "
             "'xtreme-ner-l-dar-2-3' is not defined",
         ),
         (PAPER + "transfer: {datasets: {pos: xtreme-pos-dev}}\n", "in runs.xtreme-pos.evaluate"),
-        ("runs:\n  xtreme-pos-l-dar: {language_data: null}\n", "`language_subspace` needs texts by language"),
+        (
+            "runs:\n  xtreme-pos-l-dar: {language_data: null}\n",
+            "`language_subspace` needs texts by language",
+        ),
         (
             "runs:\n  xtreme-pos-l-dar: {language_data: {encoding: xtreme-tags}}\n",
             "'xtreme-tags' is not defined for text",

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 
 from mbert_atlas.analysis.measurements import read_measurements, write_measurements
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.similarity import by_layer, layer_plot
+from mbert_atlas.figures.curves import layer_plot
 from mbert_atlas.figures.style import save_figure
+from mbert_atlas.papers.muller2021.figures import by_layer
 
 LAYERS = range(5)
 

@@ -1,0 +1,220 @@
+"""How the predictions of a task are scored, and two conditions compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mbert_atlas.analysis import SCORINGS
+from mbert_atlas.analysis.answers import scores_by_question
+from mbert_atlas.analysis.scores import right_words, tag_scores
+from mbert_atlas.analysis.significance import (
+    Comparison,
+    Floats,
+    compare_taggers,
+    correct_examples,
+    paired_t_test,
+)
+from mbert_atlas.analysis.trees import right_arcs
+from mbert_atlas.cells import Cell
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import read_parquet
+from mbert_atlas.schemas import (
+    CLASS_PREDICTIONS,
+    SPAN_PREDICTIONS,
+    TAG_PREDICTIONS,
+    TREE_PREDICTIONS,
+)
+
+_SEED = 0  # of permutations and resamples: the same for every cell
+Examples = tuple[list[str], Floats]
+
+
+class Scoring:
+    """Metrics that are means over examples, compared by a paired t-test.
+
+    Attributes:
+        schema: columns of the predictions.
+        metrics: what is measured; conditions are compared by the first.
+    """
+
+    schema: ClassVar[pa.Schema]
+    metrics: ClassVar[tuple[str, ...]]
+
+    def examples(self, cell: Cell, metric: str) -> Examples:
+        """Return ids and scores, 0 to 1, of the examples whose mean is a metric."""
+        raise NotImplementedError
+
+    def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
+        """Return the metrics of a run in percent, and the number of examples."""
+        scores = {metric: _examples(cell, metric)[1] for metric in self.metrics}
+        percent = {metric: 100 * float(values.mean()) for metric, values in scores.items()}
+        return percent, len(scores[self.metrics[0]])
+
+    def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
+        """Test ``system - baseline`` over runs with the same seeds.
+
+        Raises:
+            AtlasError: if runs were evaluated on different examples.
+        """
+        (before, scores_before), (after, scores_after) = map(self._means, (baseline, system))
+        if before != after:
+            first = system[0]
+            raise AtlasError(
+                f"predictions of dataset {first.dataset}, language {first.language}: "
+                f"{baseline[0].condition} and {first.condition} were evaluated on different "
+                "examples; predict the same test set with both."
+            )
+        return paired_t_test(scores_before, scores_after)
+
+    def _means(self, cells: Sequence[Cell]) -> Examples:
+        """Return the examples and their scores, averaged over runs."""
+        runs = [_examples(cell, self.metrics[0]) for cell in cells]
+        for cell, (keys, _) in zip(cells, runs, strict=True):
+            if keys != runs[0][0]:
+                raise AtlasError(
+                    f"{cell.path} and {cells[0].path} hold predictions of different examples of "
+                    f"{cell.dataset}, language {cell.language}; predict the same test set with "
+                    "each."
+                )
+        return runs[0][0], np.mean([scores for _, scores in runs], axis=0)
+
+
+class TextScoring(Scoring):
+    """Accuracy over texts."""
+
+    schema, metrics = CLASS_PREDICTIONS, ("accuracy",)
+
+    def examples(self, cell: Cell, metric: str) -> Examples:
+        """Return which texts have the correct class."""
+        return correct_examples(predictions(cell), dataset=cell.dataset, language=cell.language)
+
+
+class WordScoring(Scoring):
+    """Accuracy over words, scored at their first subword."""
+
+    schema, metrics = TAG_PREDICTIONS, ("accuracy",)
+
+    def examples(self, cell: Cell, metric: str) -> Examples:
+        """Return which words have the correct tag."""
+        return right_words(rows_of(cell))
+
+
+class ArcScoring(Scoring):
+    """Labelled and unlabelled attachment scores over words."""
+
+    schema, metrics = TREE_PREDICTIONS, ("las", "uas")
+
+    def examples(self, cell: Cell, metric: str) -> Examples:
+        """Return which words have the correct head, and for LAS the correct relation."""
+        return right_arcs(rows_of(cell), labelled=metric == "las")
+
+
+class AnswerScoring(Scoring):
+    """Token F1 and exact match of answers; dataset's normalisation only under ``corrected``."""
+
+    schema, metrics = SPAN_PREDICTIONS, ("f1", "exact_match")
+
+    def examples(self, cell: Cell, metric: str) -> Examples:
+        """Return the scores of the questions."""
+        contexts = "en" if cell.questions == "target" else cell.language
+        questions = {"same": contexts, "target": cell.language, "english": "en"}
+        return scores_by_question(
+            predictions(cell),
+            metric="exact_match" if metric == "exact_match" else "f1",
+            normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
+            dataset=cell.dataset,
+            language=contexts,
+            question_language=questions[cell.questions],
+        )
+
+
+class EntityScoring(Scoring):
+    """F1 of named entities, which is no mean over sentences.
+
+    ``token_f1`` counts tokens under ``corrected``, as in the text of Efimov et al. (2022), and
+    entities under ``published``, as in the authors' code; the other two metrics are both of these.
+    """
+
+    schema, metrics = TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")
+
+    def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
+        """Return the metrics of a run in percent, and the number of words."""
+        frame = tag_scores(rows_of(cell), outside="O")
+        frame = frame[frame["language"] == cell.language].set_index("metric")
+        entity, token = (
+            float(frame["value"][name]) for name in ("span_micro_f1", "token_micro_f1")
+        )
+        values = (entity if cell.protocol == "published" else token, entity, token)
+        return dict(zip(self.metrics, values, strict=True)), int(frame["n"].iloc[0])
+
+    def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
+        """Return a permutation test on the concatenated predictions of the runs.
+
+        Raises:
+            AtlasError: as :func:`.significance.compare_taggers`.
+        """
+        return compare_taggers(
+            list(map(predictions, baseline)),
+            list(map(predictions, system)),
+            unit="entity" if system[0].protocol == "published" else "token",
+            seed=_SEED,
+            dataset=system[0].dataset,
+            language=system[0].language,
+        )
+
+
+@cache
+def scoring_of(task: str) -> Scoring:
+    """Return the scoring of a task.
+
+    Raises:
+        AtlasError: if it has none in :data:`mbert_atlas.analysis.SCORINGS`.
+    """
+    scoring: Scoring = SCORINGS.load(task)()
+    return scoring
+
+
+@cache
+def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
+    """Return the scores of a run in percent, the headline metric first, and the number of items."""
+    return scoring_of(cell.kind).scores(cell)
+
+
+def forget() -> None:
+    """Clear all caches, as files may have been rewritten."""
+    for cached in (scores_of, _cached_examples, _read):
+        cached.cache_clear()
+
+
+def predictions(cell: Cell) -> pa.Table:
+    """Return all predictions of the file behind a cell."""
+    return _read(cell.path, cell.kind)
+
+
+def rows_of(cell: Cell) -> pa.Table:
+    """Return the predictions of a cell's dataset and language."""
+    table = predictions(cell)
+    in_language = pc.equal(table["language"], cell.language)
+    return table.filter(pc.and_(pc.equal(table["dataset"], cell.dataset), in_language))
+
+
+def _examples(cell: Cell, metric: str) -> Examples:
+    # The same file stands for several cells; what distinguishes them does not change its scores.
+    return _cached_examples(replace(cell, task="", source="", condition="", seed=0), metric)
+
+
+@cache
+def _cached_examples(cell: Cell, metric: str) -> Examples:
+    return scoring_of(cell.kind).examples(cell, metric)
+
+
+@lru_cache(maxsize=8)  # tables are large; what is computed from them is kept
+def _read(path: str, task: str) -> pa.Table:
+    return read_parquet(path, scoring_of(task).schema)
