@@ -6,8 +6,8 @@ does both right. It reads code without running it and follows names from its roo
 classes and constants, to those that they use, and so on.
 
 - A function, a class (whole, as methods are called through objects) or an assignment counts if it
-  is reached. What else a module does on import (calls, loops, ``X[...] = ...``, functions with a
-  decorator of this package) counts if the module is imported.
+  is reached. What else a module does on import (calls, loops, ``X[...] = ...``) counts if the
+  module is imported.
 - A module that is used as an object counts whole, a package with its files that are not code; so
   do modules that a string names, or that ``import_module(f"...")`` can mean.
 - All entries of a :class:`mbert_atlas.registry.Registry` count, unless a root selects some of them.
@@ -98,11 +98,6 @@ class Fingerprints:
             label: hashlib.sha256(content.encode()).hexdigest()[:8]
             for label, content in self._code.reached(roots)
         }
-
-
-def fingerprint(roots: Iterable[str], root: Path = _ROOT) -> str:
-    """Return the fingerprint of some roots; see :class:`Fingerprints`."""
-    return Fingerprints(root).of(*roots)
 
 
 def _state(root: Path) -> str:
@@ -207,11 +202,9 @@ class _Code:
         """Return the labels of a name that is used in a module, ``x`` or ``x.y.z``."""
         first, *rest = dotted.split(".")
         found = {f"{module.name}:{first}"} if first in module.definitions else set()
-        for each in [
-            *module.imports.get(first, []),
-            *(each for each in inner if each.bound == first),
-        ]:
-            found |= self._find(each.module, each.item)
+        for each in [*module.imports.get(first, []), *inner]:
+            if each.bound == first:
+                found |= self._find(each.module, each.item)
         for attribute in rest:
             for label in [label for label in found if label.endswith(":")]:
                 found = found - {label} | self._find(label[:-1], attribute)
@@ -232,11 +225,8 @@ class _Code:
 
     def _run(self, imports: Iterable[_Import]) -> set[str]:
         """Return the labels of the modules that imports execute."""
-        return {
-            label
-            for each in imports
-            for label in (f"{each.module}:", f"{each.module}.{each.item}:")
-        }
+        modules = {name for each in imports for name in (each[1], f"{each[1]}.{each[2]}")}
+        return {f"{name}:" for name in modules}
 
     def _matching(self, glob: str) -> set[str]:
         """Return the labels of the modules whose name matches a pattern, or else a part of it."""
@@ -287,7 +277,6 @@ class _Module:
                 for found in _Uses(self, statement).imports:
                     self.imports[found.bound].append(found)
         self.definitions = self._statements.keys() - {""}
-        self._statements[""] += [each for each in body if self._is_registered(each)]
 
     def uses(self, item: str) -> list[_Uses]:
         """Return what the statements of a definition use, or those that act on import ("")."""
@@ -298,14 +287,6 @@ class _Module:
         files = sorted(self.folder.iterdir()) if self.folder else []
         data = [path for path in files if path.is_file() and path.suffix != ".py"]
         return [f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in data]
-
-    def _is_registered(self, statement: ast.stmt) -> bool:
-        decorators = statement.decorator_list if isinstance(statement, _Definition) else []
-        nodes = [node for each in decorators for node in ast.walk(each)]
-        names = {node.id for node in nodes if isinstance(node, ast.Name)}
-        sources = [each.module for name in names for each in self.imports.get(name, [])]
-        is_ours = any(source.partition(".")[0] in _PACKAGES for source in sources)
-        return is_ours or not names.isdisjoint(self.definitions)
 
 
 def _names_bound(statement: ast.stmt) -> set[str]:

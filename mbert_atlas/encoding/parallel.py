@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -45,8 +46,8 @@ def encode_parallel(
     for number, table in enumerate(tables):
         by_language = {code: _sentences(table, code, output) for code in languages}
         leading = by_language[languages[0]]
-        for code, own in by_language.items():
-            if missing := sorted(leading.keys() - own.keys()):
+        for code, pairs in by_language.items():
+            if missing := sorted(leading.keys() - pairs.keys()):
                 raise DataError(
                     output,
                     f"language {code}",
@@ -67,14 +68,12 @@ def encode_parallel(
         for own in texts.values()
         for encoding in tokenizer.encode_batch_fast(own, add_special_tokens=False)
     ]
-    save_arrays(
-        output,
-        {
-            "input_ids": Ragged.from_rows(rows, np.int32),
-            "part": np.array(parts, dtype=np.int32),
-        },
-        {"languages": list(languages), "tokenizer": tokenizer_digest(tokenizer_dir)},
-    )
+    arrays: dict[str, Any] = {
+        "input_ids": Ragged.from_rows(rows, np.int32),
+        "part": np.array(parts, dtype=np.int32),
+    }
+    meta = {"languages": list(languages), "tokenizer": tokenizer_digest(tokenizer_dir)}
+    save_arrays(output, arrays, meta)
 
 
 def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str, int], str]:

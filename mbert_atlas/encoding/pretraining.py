@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,57 +44,44 @@ def encode_texts(
         output: the store's folder.
         max_length: longest row, special tokens included.
         texts_per_language: most texts taken of each language.
-        sentences_per_language: most sentences taken of each language, see
-            :func:`mbert_atlas.encoding.sentences.split_sentences`.
-        packed: the texts of a language follow each other, so that all its rows but the last are
-            as long as can be; else each text begins a row.
+        sentences_per_language: most sentences of each language, see :func:`split_sentences`.
+        packed: the texts of a language follow each other, so that all its rows but the last have
+            the maximal length; else each text begins a row.
 
     Raises:
         DataError: if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
     ends = [special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]")]
-    found: list[Ragged] = []
+    encoded: list[Ragged] = []
     sentences: dict[str, int] = {}
     for language, some in texts.items():
-        wanted: Iterable[str] = islice(some, texts_per_language)
+        chosen: Iterable[str] = islice(some, texts_per_language)
         if sentences_per_language is not None:
-            wanted = _first_sentences(wanted, sentences_per_language, sentences, language)
-        pieces = [
-            np.array(ids, dtype=np.int32)
-            for ids in track(_pieces(wanted, tokenizer), f"encoding {language}")
-            if ids
-        ]
-        if not pieces:
-            raise DataError(
-                output, f"language {language}", "there is no text", "check its sources or drop it"
-            )
-        if packed:
-            pieces = [np.concatenate(pieces)]
-        found.append(_rows(pieces, max_length - 2, ends))
-    if short := {code: n for code, n in sentences.items() if n < (sentences_per_language or 0)}:
-        _logger.warning("fewer sentences than %d: %s", sentences_per_language, short)
-    sizes = [len(rows) for rows in found]
-    save_arrays(
-        output,
-        {
-            "input_ids": Ragged(
-                np.concatenate([rows.values for rows in found]),
-                offsets_of(np.concatenate([rows.lengths for rows in found])),
-            ),
-            "language": np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes),
-        },
-        {
-            "languages": list(texts),
-            "max_length": max_length,
-            "pieces": {
-                code: len(rows.values) - 2 * len(rows)
-                for code, rows in zip(texts, found, strict=True)
-            },
-            "sentences": sentences,
-            "tokenizer": tokenizer_digest(tokenizer_dir),
-        },
-    )
+            chosen = _first_sentences(chosen, sentences_per_language, sentences, language)
+        subwords = track(_subwords(chosen, tokenizer), f"encoding {language}")
+        rows = [np.array(ids, dtype=np.int32) for ids in subwords if ids]
+        if not rows:
+            problem, fix = "there is no text", "check its sources or drop it"
+            raise DataError(output, f"language {language}", problem, fix)
+        encoded.append(_rows([np.concatenate(rows)] if packed else rows, max_length - 2, ends))
+    if few := {code: n for code, n in sentences.items() if n < (sentences_per_language or 0)}:
+        _logger.warning("fewer sentences than %d: %s", sentences_per_language, few)
+    parts = [(rows.values, rows.lengths) for rows in encoded]
+    values, lengths = map(np.concatenate, zip(*parts, strict=True))
+    sizes = [len(rows) for rows in encoded]
+    arrays: dict[str, Any] = {
+        "input_ids": Ragged(values, offsets_of(lengths)),
+        "language": np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes),
+    }
+    meta = {
+        "languages": list(texts),
+        "max_length": max_length,
+        "pieces": dict(zip(texts, (len(r.values) - 2 * len(r) for r in encoded), strict=True)),
+        "sentences": sentences,
+        "tokenizer": tokenizer_digest(tokenizer_dir),
+    }
+    save_arrays(output, arrays, meta)
 
 
 def _first_sentences(
@@ -126,7 +114,7 @@ def _rows(texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int
     return Ragged(values, offsets)
 
 
-def _pieces(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
+def _subwords(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:
     iterator = iter(texts)
     while batch := list(islice(iterator, _TEXTS_AT_A_TIME)):
         for encoding in tokenizer.encode_batch_fast(batch, add_special_tokens=False):

@@ -63,11 +63,9 @@ def encode_questions(
 ) -> None:
     """Write a table as a token store of windows; see the module's text.
 
-    The table has ``id``, ``language``, ``question_language``, ``context``, ``question``,
-    ``answer_text`` and ``answer_start``; the labels are always ``start`` and ``end``.
-    ``doc_stride`` counts context tokens that neighbouring windows share (``overlap``, as in Hugging
-    Face's run_qa.py and the code of Efimov et al. 2022) or that lie between their beginnings
-    (``step``, as in BERT's run_squad.py).
+    The table has the columns of schemas.QA_EXAMPLES; the labels are always ``start`` and ``end``.
+    ``doc_stride`` counts context tokens that windows share (``overlap``, as in run_qa.py and the
+    code of Efimov et al. 2022) or that lie between their beginnings (``step``, as in run_squad.py).
 
     Raises:
         DataError: if a column is missing, answers and offsets differ in number, an offset lies
@@ -79,9 +77,9 @@ def encode_questions(
     cls_id, sep_id, unknown = (
         special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]", "[UNK]")
     )
-    # [CLS] question [SEP] context [SEP]; of XLM-R two stand between them.
-    between = tokenizer.num_special_tokens_to_add(True) - 2
-    windows = _Windows(cls_id, [sep_id] * between, max_length, doc_stride, stride_is)
+    # [CLS] question [SEP] context [SEP]; XLM-R has two between them.
+    between = [sep_id] * (tokenizer.num_special_tokens_to_add(True) - 2)
+    windows = _Windows(cls_id, between, max_length, doc_stride, stride_is)
     distinct = table.column("context").combine_chunks().dictionary_encode()
     context_of, title = distinct.indices.to_numpy(), f"encoding {Path(output).name}"
     contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{title}, contexts")
@@ -98,7 +96,6 @@ def encode_questions(
             span = answer and contexts.overlapping(context_of[row], answer.begin, answer.end)
             windows.add(len(kept), question, context, answer, span)
             kept.append(row)
-    rows = [kept[example] for example in windows.example]
     arrays = {
         **windows.arrays(),
         **_question_arrays(table.take(pa.array(kept, pa.int64()))),
@@ -110,6 +107,7 @@ def encode_questions(
     options: dict[str, Any] = {"max_length": max_length, "drop_unknown": drop_unknown}
     options |= {"doc_stride": doc_stride, "stride_is": stride_is}
     task, where, dropped = "qa", (tokenizer_dir, output), windows.dropped
+    rows = [kept[example] for example in windows.example]
     write_store(task, table, rows, arrays, *where, labels=labels, options=options, dropped=dropped)
 
 

@@ -77,18 +77,9 @@ def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
         # Groups by their places in `alive`; all roots have the one place behind.
         place[alive], place[roots] = np.arange(len(alive)), len(alive)
         parents = place[groups[roots[sentence[alive]] + head[alive]]]
-        above = parents = np.append(parents, len(alive))
-        for _ in range(nodes.bit_length()):
-            above = above[above]  # twice as many steps up: in the end a root or on a circle
-        on_circle = np.zeros(len(parents), dtype=np.bool_)
-        on_circle[above] = True
-        circle = np.flatnonzero(on_circle[:-1])
+        circle, lowest = _circles(np.append(parents, len(alive)), nodes)
         if len(circle) == 0:
             break
-        # The lowest place on each circle, in the same way.
-        step, lowest = np.searchsorted(circle, parents[circle]), np.arange(len(circle))
-        for _ in range(nodes.bit_length()):
-            lowest, step = np.minimum(lowest, lowest[step]), step[step]
         order = np.argsort(lowest, kind="stable")
         member, first = alive[circle[order]], np.flatnonzero(np.diff(lowest[order], prepend=-1))
         new = np.arange(used, used + len(first))
@@ -114,3 +105,22 @@ def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
         at = at[np.unique(into[at], return_index=True)[1]]  # the first of equals
         head[member[at]] = head[into[at]]
     return np.where(words, head[:total].reshape(count, nodes), 0)
+
+
+def _circles(parents: Heads, nodes: int) -> tuple[Heads, Heads]:
+    """Return the groups on circles, and for each the first of them on its circle.
+
+    Args:
+        parents: place of the parent of each group, and last the root, its own parent.
+        nodes: most groups of a sentence.
+    """
+    above = parents
+    for _ in range(nodes.bit_length()):
+        above = above[above]  # twice as many steps up: in the end a root or on a circle
+    on_circle = np.zeros(len(parents), dtype=np.bool_)
+    on_circle[above] = True
+    circle = np.flatnonzero(on_circle[:-1])
+    step, lowest = np.searchsorted(circle, parents[circle]), np.arange(len(circle))
+    for _ in range(nodes.bit_length()):
+        lowest, step = np.minimum(lowest, lowest[step]), step[step]
+    return circle, lowest

@@ -87,19 +87,8 @@ def train(
     run.seeds_micro_batches |= seed_micro_batches
     if state_dir is not None:
         run.restore(state_dir, fingerprint)
-    last_save = time.monotonic()
     with _termination_signals() as signals, _deterministic(run.device):
-        for _ in run.steps():
-            if total_of(len(signals)):  # all processes stop after the same step
-                outcome, name = run.save(), (signals or ["SIGTERM"])[0]
-                run.accelerator.wait_for_everyone()  # the first to end would end the others
-                raise StoppedError(
-                    f"{description}: stopped by {name} after step {run.log.steps} of "
-                    f"{run.total_steps}; {outcome}."
-                )
-            if time.monotonic() - last_save >= optimisation.checkpoint_seconds:
-                run.save()
-                last_save = time.monotonic()
+        run.take_steps(signals)
     if state_dir is not None and run.log.steps > run.saved_steps:
         run.save()  # what follows may fail or be rejected
     if run.device.type == "cuda":
@@ -167,6 +156,25 @@ class _Run:
         # Of the epoch's steps so far; on the device, so that no step waits for the number.
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=self.device)
         self.last_time = time.monotonic()
+
+    def take_steps(self, signals: Sequence[str]) -> None:
+        """Take the remaining steps and save the state from time to time.
+
+        Raises:
+            StoppedError: once ``signals`` has the name of a signal; the state has been saved.
+        """
+        last_save = time.monotonic()
+        for _ in self.steps():
+            if total_of(len(signals)):  # all processes stop after the same step
+                outcome, name = self.save(), (signals or ["SIGTERM"])[0]
+                self.accelerator.wait_for_everyone()  # the first to end would end the others
+                raise StoppedError(
+                    f"{self.description}: stopped by {name} after step {self.log.steps} of "
+                    f"{self.total_steps}; {outcome}."
+                )
+            if time.monotonic() - last_save >= self.optimisation.checkpoint_seconds:
+                self.save()
+                last_save = time.monotonic()
 
     def steps(self) -> Iterator[None]:
         """Take the remaining steps, and call the methods around them."""

@@ -119,7 +119,7 @@ MORE = [
     ),
     (
         "runs: {udpos-reversal: {published: {trained_layers: none}}}\n",
-        "published.confusion: this trains the encoder, but `trained_layers: none` freezes it",
+        ".confusion: this trains the encoder, but `trained_layers: none` freezes it",
     ),
     (
         "runs: {nli: {published: {language_subspace: {}}}}\n",

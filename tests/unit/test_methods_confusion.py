@@ -37,7 +37,7 @@ from mbert_atlas.randomness import derive_seed
 from mbert_atlas.schemas import LID_EXAMPLES
 from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead
-from mbert_atlas.training import loop
+from mbert_atlas.training import loop, states
 from mbert_atlas.training.gradients import accumulate_gradients
 from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun, new_model
@@ -520,9 +520,9 @@ def test_killed_between_the_weights_of_an_epoch_and_the_state(folder, save, monk
             die()
         original(value, path)
 
-    original = loop.write_json
+    original = states.write_json
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "write_json", write)
+        patch.setattr(states, "write_json", write)
         with pytest.raises(KeyboardInterrupt):
             run(folder, "killed", "plain", "token")
     resumed = run(folder, "killed", "plain", "token")

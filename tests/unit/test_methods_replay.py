@@ -1,4 +1,4 @@
-"""Continual learning (Efimov et al. 2022): Eq. 2, its draws, and fine-tuning with replay."""
+"""Continual learning (Efimov et al. 2022): Eq. 2, its samples, and fine-tuning with replay."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
     made = _by_hand(examples, adjustment, replay)
     seen = set()
     for step in range(8):
-        drawn = made.sample(step)
-        first, second = (int((drawn == row).sum()) for row in (0, 1))
+        rows_of_step = made.sample(step)
+        first, second = (int((rows_of_step == row).sum()) for row in (0, 1))
         assert first + second == 5
         seen.add(first)
         pull, regulariser = 10 * first + 4 * second, 1 * first  # sums of squared norms
@@ -102,7 +102,7 @@ def test_replay_does_not_swamp_the_task(tmp_path: Path) -> None:
     assert pulls[0] == pytest.approx(pulls[1])  # alpha weighs what it was tuned for
 
 
-def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F811
+def test_groups_of_a_sample_are_added_up(two_sentences: Path) -> None:  # noqa: F811
     model = Lookup(np.random.default_rng(0).normal(size=(11, 2)).tolist())
     adjustment = Adjustment()
     examples = _examples(model, two_sentences, adjustment)
@@ -116,7 +116,7 @@ def test_groups_of_a_draw_are_added_up(two_sentences: Path) -> None:  # noqa: F8
     assert losses[0] == pytest.approx(3 * losses[1])
 
 
-def test_draws_are_seeded_and_with_replacement(tmp_path: Path) -> None:
+def test_samples_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     path = toy_pairs(tmp_path / "store", sentences=20)
     toy_encoder(tmp_path / "encoder")
     adjustment = corrected_adjustment(sentences=12)
@@ -124,13 +124,13 @@ def test_draws_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     assert one.fingerprint == again.fingerprint != other.fingerprint
     counts = np.zeros(12)
     for step in range(300):
-        drawn = one.sample(step)
-        assert np.array_equal(drawn, again.sample(step))
-        assert len(drawn) == 16 > len(set(drawn.tolist()))
-        counts += np.bincount(drawn, minlength=12)
+        rows_of_step = one.sample(step)
+        assert np.array_equal(rows_of_step, again.sample(step))
+        assert len(rows_of_step) == 16 > len(set(rows_of_step.tolist()))
+        counts += np.bincount(rows_of_step, minlength=12)
     assert any(not np.array_equal(one.sample(s), other.sample(s)) for s in range(3))
     assert not np.array_equal(one.sample(0), one.sample(1))
-    # 4800 draws from 12: 400 each, standard deviation 19
+    # 4800 sentences from 12: 400 each, standard deviation 19
     assert np.abs(counts - 400).max() < 100
     # The sentences are those that the adjustment with this seed samples, in its order.
     store, pairs = open_pairs(path)
@@ -234,15 +234,15 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = _finetune(folder, "whole", _replay(folder))
-    draw, calls = AlignmentReplay.draw, []
+    sample, calls = AlignmentReplay.sample, []
 
     def dies(self: AlignmentReplay, step: int) -> Any:
         calls.append(step)
         if len(calls) == 5:
             raise KeyboardInterrupt
-        return draw(self, step)
+        return sample(self, step)
 
-    monkeypatch.setattr(AlignmentReplay, "draw", dies)
+    monkeypatch.setattr(AlignmentReplay, "sample", dies)
     with pytest.raises(KeyboardInterrupt):
         _finetune(folder, "resumed", _replay(folder))
     assert list((folder / "resumed/state").glob("reference-*.npy"))
@@ -256,16 +256,16 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
 def test_a_state_of_another_replay_is_not_continued(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = AlignmentReplay.draw
+    sample = AlignmentReplay.sample
 
     def dies(self: AlignmentReplay, step: int) -> Any:
         if step == 3:
             raise KeyboardInterrupt
-        return draw(self, step)
+        return sample(self, step)
 
     for change in ([_replay(folder, Replay(sentences=4, alpha=0.5))], []):
         with monkeypatch.context() as patch:
-            patch.setattr(AlignmentReplay, "draw", dies)
+            patch.setattr(AlignmentReplay, "sample", dies)
             with pytest.raises(KeyboardInterrupt):
                 _finetune(folder, "run", _replay(folder))
         assert _finetune(folder, "run", *change).resumptions == 0

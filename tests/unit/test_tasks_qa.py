@@ -273,7 +273,7 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
     with pytest.raises(DataError, match="none of 1 examples is left"):
         refused(qa_table([("ß", "a", ["ß"])]), drop_unknown=True)
     for options in ({"max_length": 132}, {"doc_stride": 0, "stride_is": "step"}):
-        with pytest.raises(AtlasError, match="no room for the question"):
+        with pytest.raises(AtlasError, match="no space for the question"):
             refused(good, **options)
     assert not (tmp_path / "s").exists()
 

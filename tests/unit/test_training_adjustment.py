@@ -309,7 +309,7 @@ def test_damaged_vectors_of_the_original_are_made_again(
         damage()
         caplog.clear()
         assert np.array_equal(open_sample(*arguments).examples.reference, expected)
-        assert ("is damaged and made again" in caplog.text) == (damage != path.unlink)
+        assert ("is damaged and computed again" in caplog.text) == (damage != path.unlink)
         assert np.array_equal(np.load(path), expected)
 
 

@@ -165,7 +165,7 @@ def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
         finetuned(small_run, task="nli")
     long = sentence_table([["the"] * 90], [["DET"] * 90])
     encode("tagging", long, tmp_path / "tokenizer", tmp_path / "long", labels=TAGS)
-    with pytest.raises(DataError, match=r"has 92 pieces, but .* takes 64 at most"):
+    with pytest.raises(DataError, match=r"has 92 subwords, but .* takes 64 at most"):
         finetuned(small_run, evaluate={"ud": tmp_path / "long"})
     assert not (tmp_path / "model").exists()
 

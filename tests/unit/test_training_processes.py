@@ -89,7 +89,7 @@ def test_a_mistake_is_one_sentence(texts: Path) -> None:
     wrong = job(texts, "wrong")
     encode_texts({"en": ["a b"]}, texts / "tokenizer", texts / "long", max_length=64)
     wrong["tokens"] = str(texts / "long")
-    with pytest.raises(AtlasError, match="rows of 64 pieces exceed the 32 positions"):
+    with pytest.raises(AtlasError, match="rows of 64 tokens exceed the 32 positions"):
         in_processes(2, make_encoder, on_cpu=True, **wrong)
     assert not (texts / "wrong").exists()
 
