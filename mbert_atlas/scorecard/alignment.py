@@ -1,27 +1,27 @@
-"""How good word links are: one page of the scores against gold links."""
+"""Quality of word alignment: one page of the scores against gold links."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_path, read_json
+from mbert_atlas.files import read_json
 from mbert_atlas.labels import label
-from mbert_atlas.scorecard.tables import environment
+from mbert_atlas.scorecard.templates import Setting, render
 
-_SHARES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"}
+_SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"}
+_COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
 
 
 def alignment_rows(
     scores: Mapping[tuple[str, str], Path], names: Mapping[str, str]
 ) -> list[dict[str, str]]:
-    """Return a row per bitext, language and way to join the two directions.
+    """Return a row per bitext, language and symmetrisation of the two directions.
 
     Args:
         scores: by bitext and language the JSON file of the alignment; a language without gold
-            links has one row that says so.
+            links has one row without scores.
         names: language code to English name.
 
     Raises:
@@ -29,23 +29,21 @@ def alignment_rows(
     """
     rows = []
     for (bitext, language), path in scores.items():
-        found = read_json(path)
+        content = read_json(path)
         head = {"bitext": bitext, "language": names.get(language, language)}
+        methods = content.get("by_symmetrisation", {})
         try:
-            by_way: Mapping[str, Mapping[str, Any]] = found.get("by_symmetrisation", {})
-            for way, values in by_way.items():
-                used = " (used)" if way == found["symmetrisation"] else ""
-                shares = {name: f"{100 * values[key]:.1f}" for name, key in _SHARES.items()}
-                counts = {
-                    "gold sentences": f"{values['sentences']:,}",
-                    "links found in them": f"{values['links']:,}",
-                }
-                rows.append({**head, "directions joined by": label(way) + used, **shares, **counts})
+            for method, values in methods.items():
+                used = " (used)" if method == content["symmetrisation"] else ""
+                head["symmetrisation"] = label(method) + used
+                shares = {name: f"{100 * values[key]:.1f}" for name, key in _SCORES.items()}
+                counts = {name: f"{values[key]:,}" for name, key in _COUNTS.items()}
+                rows.append(head | shares | counts)
         except KeyError as error:
             raise DataError(path, f"key {error.args[0]}", "is missing", "align again") from error
-        if not by_way:
-            rest = dict.fromkeys([*_SHARES, "gold sentences", "links found in them"], "–")
-            rows.append({**head, "directions joined by": "no gold links", **rest})
+        if not methods:
+            head["symmetrisation"] = "no gold links"
+            rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
     return rows
 
 
@@ -55,16 +53,6 @@ def write_alignment_page(rows: Sequence[Mapping[str, str]], output: Path) -> Non
     Raises:
         AtlasError: if the disk is full.
     """
-    text = (
-        environment()
-        .get_template("table.html.j2")
-        .render(
-            title="Word alignment against gold links, in percent",
-            tables=[],
-            not_run=[],
-            comparable=True,
-            facts=rows,
-        )
-    )
-    with atomic_path(output) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    title = "Word alignment against gold links (%)"
+    content = {"title": title, "tables": [], "not_run": [], "facts": rows}
+    render("table.html.j2", output, Setting("", comparable=True), **content)

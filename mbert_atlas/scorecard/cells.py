@@ -1,4 +1,4 @@
-"""The CSV files of reported and measured numbers, line by line, mistakes named."""
+"""The CSV files of reported and measured numbers, line by line; errors name file and line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import csv
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import open_text
+from mbert_atlas.files import atomic_path, open_text
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
+
+if TYPE_CHECKING:  # claims are checked when Snakemake starts, without pandas
+    import pandas as pd
 
 KEY = MEASUREMENT_COLUMNS[:9]
 """What names a cell: paper, artifact, task, ..., metric."""
@@ -24,7 +27,7 @@ class Measured(NamedTuple):
     """What was measured of one cell under one protocol.
 
     Attributes:
-        values: seed (none where the value has no seed) to value.
+        values: values by seed (none where the value has no seed).
         n_items: items behind one value; none if unknown.
     """
 
@@ -33,7 +36,7 @@ class Measured(NamedTuple):
 
 
 class CellLine(NamedTuple):
-    """A line of a CSV file, and the complaints about it.
+    """A line of a CSV file.
 
     Attributes:
         path: of the file.
@@ -47,12 +50,12 @@ class CellLine(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The cell that the line speaks of."""
+        """The cell that the line is about."""
         return tuple(self.fields[column] for column in KEY)
 
-    def refused(self, problem: str, mend: str) -> DataError:
-        """Return the error that names the line."""
-        return DataError(self.path, f"line {self.number_in_file}", problem, mend)
+    def error(self, problem: str, fix: str = "correct it or write the file again") -> DataError:
+        """Return an error that names the line."""
+        return DataError(self.path, f"line {self.number_in_file}", problem, fix)
 
     def number(self, column: str) -> float:
         """Return a finite number."""
@@ -61,24 +64,22 @@ class CellLine(NamedTuple):
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            problem = f"{self.fields[column]!r} is not a finite number ({column})"
-            raise self.refused(problem, "correct it or make the file again")
+            raise self.error(f"{self.fields[column]!r} is not a finite number ({column})")
         return value
 
     def whole(self, column: str) -> int | None:
         """Return a whole number; none if the field is empty."""
         text = self.fields[column]
         if text and not text.lstrip("-").isdigit():
-            problem = f"{text!r} is not a whole number ({column})"
-            raise self.refused(problem, "correct it or make the file again")
+            raise self.error(f"{text!r} is not a whole number ({column})")
         return int(text) if text else None
 
     @property
     def protocol(self) -> str:
-        """The protocol that a measurement was made under."""
+        """The protocol of a measurement."""
         name = self.fields["protocol"]
         if name not in PROTOCOLS:
-            raise self.refused(f"unknown protocol {name!r}", f"use {' or '.join(PROTOCOLS)}")
+            raise self.error(f"unknown protocol {name!r}", f"use {' or '.join(PROTOCOLS)}")
         return name
 
 
@@ -91,30 +92,26 @@ def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLi
 
     Raises:
         DataError: if columns are missing, a row has other fields than the header, or a cell (under
-            one protocol and seed) appears twice; names file and line.
+            one protocol and seed) occurs twice; names file and line.
     """
-    seen: dict[Key, str] = {}
+    lines: dict[Key, CellLine] = {}
     for path in paths:
         with open_text(path) as stream:
             reader = csv.DictReader(stream)
             header = list(reader.fieldnames or ())
             if missing := [column for column in columns if column not in header]:
-                header_should = f"the header must be {','.join(columns)}"
-                raise DataError(path, "line 1", f"no column {', '.join(missing)}", header_should)
+                fix = f"the header must be {','.join(columns)}"
+                raise DataError(path, "line 1", f"no column {', '.join(missing)}", fix)
             for row in reader:
                 line = CellLine(path, reader.line_num, row)
                 if None in row or None in row.values():
-                    raise line.refused(
-                        f"the row has not {len(header)} fields",
-                        "correct the row or make the file again",
-                    )
+                    raise line.error(f"the row has not {len(header)} fields")
                 cell = (*line.key, row.get("protocol", ""), row.get("seed", ""))
-                if cell in seen:
-                    raise line.refused(
-                        f"the cell {', '.join(filter(None, cell))} is already in {seen[cell]}",
-                        "keep one of the two rows",
-                    )
-                seen[cell] = f"{path}, line {line.number_in_file}"
+                if first := lines.get(cell):
+                    name = ", ".join(filter(None, cell))
+                    problem = f"the cell {name} is already in {first.path}, line "
+                    raise line.error(f"{problem}{first.number_in_file}", "keep one of the two rows")
+                lines[cell] = line
                 yield line
 
 
@@ -125,14 +122,18 @@ def measured_cells(lines: Iterable[CellLine]) -> dict[str, dict[Key, Measured]]:
         DataError: if a protocol is unknown, a value is not a number, or a cell has values with a
             seed and one without; names file and line.
     """
-    found: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
+    cells: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
     for line in lines:
         seed = line.whole("seed")
-        cell = found[line.protocol].setdefault(line.key, Measured({}, line.whole("n")))
+        cell = cells[line.protocol].setdefault(line.key, Measured({}, line.whole("n")))
         if cell.values and (seed is None) != (None in cell.values):
-            raise line.refused(
-                "the same cell has values with a seed and one without",
-                "give all of them seeds, or leave one row without",
-            )
+            problem = "the same cell has values with a seed and one without"
+            raise line.error(problem, "give all of them seeds, or leave one row without")
         cell.values[seed] = line.number("value")
-    return found
+    return cells
+
+
+def write_csv(frame: pd.DataFrame, path: Path | str, *, digits: int = 6) -> None:
+    """Write a table with this many significant digits, atomically."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, float_format=f"%.{digits}g", lineterminator="\n")

@@ -6,13 +6,12 @@ import csv
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_path, open_text
+from mbert_atlas.files import open_text
 
 COLUMNS = (
     *("paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours", "peak_memory_mb"),
@@ -20,21 +19,8 @@ COLUMNS = (
 )
 _NEEDED = ("s", "max_rss", "cpu_time")
 GPU_NOTE = "used {count} GPU(s)"
-"""What a job says in its log at its end if it computed on GPUs."""
+"""What a job writes to its log at its end if it computed on GPUs."""
 _GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count}"), "([0-9]+)"))
-
-
-@dataclass(frozen=True)
-class RuleCost:
-    """How the jobs of a rule are booked.
-
-    Attributes:
-        stage: such as training or alignment.
-        paper: paper whose account is charged if the path names none.
-    """
-
-    stage: str
-    paper: str = "shared"
 
 
 def collect_cost(
@@ -42,7 +28,7 @@ def collect_cost(
     *,
     root: Path,
     logs: Path,
-    rules: Mapping[str, RuleCost],
+    rules: Mapping[str, Mapping[str, str]],
     papers: Mapping[str, str],
 ) -> pd.DataFrame:
     """Add up benchmark files by paper and stage.
@@ -51,15 +37,15 @@ def collect_cost(
         benchmarks: files ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, plain or extended.
         root: the folder above the rules' folders.
         logs: the folder of the jobs' logs, with the same paths but for the ending ``.log``. They
-            tell whether a job computed on a GPU; to ask for one is not to get one.
-        rules: rule to stage and default paper.
+            show whether a job computed on a GPU; to request one is not to get one.
+        rules: ``stage`` of each rule and, where paths name no paper, the ``paper`` to charge.
         papers: part of a path below the rule's folder (a paper or a run's id; of the file name
-            the part before its last dot) to the paper that pays. The first match counts.
+            the part before its last dot) to the paper to charge. The first match counts.
 
     Returns:
         Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
-        time and wall time times GPUs, and the largest resident set in MB. Snakemake has no reading
-        of CPU and memory for a job of a few seconds; such jobs are counted in the last column and
+        time and wall time times GPUs, and the largest resident set in MB. Snakemake reads no CPU
+        time and memory of a job of a few seconds; such jobs are counted in the last column and
         add wall time only.
 
     Raises:
@@ -71,36 +57,19 @@ def collect_cost(
         place = path.relative_to(root)
         rule, *parts = place.with_suffix("").parts
         if rule not in rules:
-            known = ", ".join(sorted(rules)) or "none"
-            raise AtlasError(
-                f"{path}: rule {rule!r} has no stage; add it to the rules known to the cost "
-                f"({known})."
-            )
-        booking = rules[rule]
-        paper = next((papers[part] for part in parts if part in papers), booking.paper)
+            names = ", ".join(sorted(rules)) or "none"
+            raise AtlasError(f"{path}: rule {rule!r} has no stage; only {names} have one.")
+        default = rules[rule].get("paper", "shared")
+        paper = next((papers[part] for part in parts if part in papers), default)
         gpus = gpus_used(logs / place.with_suffix(".log"))
         for seconds, megabytes, cpu_seconds in read_benchmark(path):
-            rows.append(
-                {
-                    "paper": paper,
-                    "stage": booking.stage,
-                    "jobs": 1,
-                    "wall_hours": seconds / 3600,
-                    "cpu_hours": cpu_seconds / 3600,
-                    "gpu_hours": seconds / 3600 * gpus,
-                    "peak_memory_mb": megabytes,
-                    "jobs_without_reading": int(math.isnan(cpu_seconds)),
-                }
-            )
+            hours = seconds / 3600
+            times = (hours, cpu_seconds / 3600, hours * gpus)
+            unread = int(math.isnan(cpu_seconds))
+            rows.append((paper, rules[rule]["stage"], 1, *times, megabytes, unread))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     sums = dict.fromkeys(COLUMNS[2:], "sum") | {"peak_memory_mb": "max"}
     return frame.groupby(["paper", "stage"], as_index=False).agg(sums)
-
-
-def write_cost(frame: pd.DataFrame, path: Path | str) -> None:
-    """Write what :func:`collect_cost` returns as CSV, atomically."""
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
 
 
 def gpus_used(log: Path) -> int:
@@ -120,14 +89,9 @@ def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
     readings = []
     with open_text(path) as stream:
         table = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        missing = [column for column in _NEEDED if column not in (table.fieldnames or ())]
-        if missing:
-            raise DataError(
-                path,
-                "line 1",
-                f"no column {', '.join(missing)}",
-                "only Snakemake's benchmark files in TSV belong here",
-            )
+        if missing := [column for column in _NEEDED if column not in (table.fieldnames or ())]:
+            fix = "only Snakemake's benchmark files in TSV belong here"
+            raise DataError(path, "line 1", f"no column {', '.join(missing)}", fix)
         for row in table:
             try:
                 seconds, megabytes, cpu_seconds = (
@@ -137,11 +101,8 @@ def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
             except (TypeError, ValueError):
                 seconds = math.nan
             if math.isnan(seconds):
-                raise DataError(
-                    path,
-                    f"line {table.line_num}",
-                    "the running time is missing or a reading is not a number",
-                    "delete the file and run its job again",
-                )
+                problem = "the running time is missing or a reading is not a number"
+                fix = "delete the file and run its job again"
+                raise DataError(path, f"line {table.line_num}", problem, fix)
             readings.append((seconds, megabytes, cpu_seconds))
     return readings

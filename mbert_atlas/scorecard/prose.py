@@ -1,4 +1,4 @@
-"""What pages take over from a paper's page in ``docs/papers/``: lists and tables by heading."""
+"""What pages quote of a paper's page in ``docs/papers/``: lists and tables by heading."""
 
 from __future__ import annotations
 
@@ -10,42 +10,38 @@ _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
     (re.compile(r"\*\*(.+?)\*\*"), r"<strong>\1</strong>"),
     (re.compile(r"(?<!\w)\*(.+?)\*"), r"<em>\1</em>"),
-    (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # where it leads is not with the page
+    (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
 )
 
 
 def bullets(text: str, heading: str) -> list[Markup]:
-    """Return the entries of the list under a heading of a Markdown text; none if there is none."""
+    """Return the items of the list under a heading of a Markdown text; none if there is none."""
     return [_inline(line[2:]) for line in _section(text, heading) if line.startswith("- ")]
 
 
 def table_rows(text: str, heading: str) -> list[list[Markup]]:
-    """Return the rows of the first table under a heading, its head first; none if there is none."""
-    lines = _section(text, heading)
-    start = next((n for n, line in enumerate(lines) if line.startswith("|")), len(lines))
-    rows = []
-    for line in lines[start:]:
-        if not line.startswith("|"):
-            break
-        if not re.fullmatch(r"[|\s:-]+", line):
-            rows.append([_inline(cell.strip()) for cell in line.strip().strip("|").split("|")])
-    return rows
+    """Return the rows of the table under a heading, its head first; none if there is none."""
+    return [
+        [_inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
+        for line in _section(text, heading)
+        if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line)
+    ]
 
 
 def _section(text: str, heading: str) -> list[str]:
-    """Return the lines between a heading and the next one, lists with one line per entry."""
-    found: list[str] = []
+    """Return the lines between a heading and the next one, lists with one line per item."""
+    lines: list[str] = []
     inside = fenced = False
     for line in text.splitlines():
         if line.startswith("```") or fenced:
             fenced ^= line.startswith("```")
         elif line.startswith("#"):
             inside = line.lstrip("# ").strip() == heading
-        elif inside and line.startswith("  ") and found and found[-1].startswith("- "):
-            found[-1] += " " + line.strip()
+        elif inside and line.startswith("  ") and lines and lines[-1].startswith("- "):
+            lines[-1] += " " + line.strip()
         elif inside:
-            found.append(line)
-    return found
+            lines.append(line)
+    return lines
 
 
 def _inline(text: str) -> Markup:

@@ -1,4 +1,4 @@
-"""Why artifacts have not been made: what a run that failed says, for the pages of what is there."""
+"""Why artifacts are missing: the errors of a failed run, for the pages of the existing results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def write_reasons(rows: Iterable[tuple[str, str, str]], path: Path | str) -> Non
 
 def read_reasons(path: Path | str) -> dict[tuple[str, str], str]:
     """Read what :func:`write_reasons` wrote: by paper and artifact the reasons, joined."""
-    found: dict[tuple[str, str], str] = {}
+    reasons: dict[tuple[str, str], str] = {}
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             key = row["paper"], row["artifact"]
-            found[key] = f"{found[key]} {row['reason']}" if key in found else row["reason"]
-    return found
+            reasons[key] = " ".join(filter(None, [reasons.get(key), row["reason"]]))
+    return reasons

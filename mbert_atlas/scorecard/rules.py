@@ -1,4 +1,4 @@
-"""The stated rule: tolerances by metric, verdicts, and what a claim of a paper is."""
+"""How numbers are judged: tolerances by metric, verdicts, and contrasts of conditions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,10 @@ NOT_REPRODUCED = "not reproduced"
 NOT_COMPARABLE = "not comparable"
 NO_REPORTED_VALUE = "no reported value"
 NOT_RUN = "not run"
-VERDICTS = (
-    REPRODUCED,
-    DIRECTION_ONLY,
-    NOT_REPRODUCED,
-    NOT_COMPARABLE,
-    NO_REPORTED_VALUE,
-    NOT_RUN,
-)
+JUDGED = (REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED)
+VERDICTS = (*JUDGED, NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
 
-_MOST_NOISE = 3  # tolerances; two standard errors beyond that excuse nothing
+_MOST_NOISE = 3  # tolerances that two standard errors can excuse
 _ROUNDING = 1e-9
 
 
@@ -30,7 +24,7 @@ class Metric(NamedTuple):
 
     Attributes:
         absolute: tolerance in the unit of the metric.
-        relative: tolerance as a share of the reported value; the larger of the two counts.
+        relative: tolerance as a fraction of the reported value; the larger of the two counts.
         format: format specification of one value.
     """
 
@@ -41,62 +35,54 @@ class Metric(NamedTuple):
 
 _POINTS = Metric(1.0)
 _CLUSTERING = Metric(2.0)  # depends on which few thousand points are sampled
-_DIFFERENCE = Metric(0.5, 0.05)  # a gain or loss: a score less another score
+_DIFFERENCE = Metric(0.5, 0.05)  # a gain or loss: difference of two scores
 _COUNT = Metric(0.0, 0.01, ",.0f")
 _ROUNDED_COUNT = Metric(0.0, 0.05, ",.0f")  # the papers give these in round numbers
 _CHOICE = Metric(0.0, 0.0, "g")  # a hyperparameter: the same or not
 _CURVE_OPTIMUM = Metric(0.5, 0.0, "g")
 
 METRICS = {
-    **dict.fromkeys(["accuracy", "accuracy_label", "f1", "token_f1", "micro_f1_label"], _POINTS),
-    **dict.fromkeys(["las", "bleu1"], _POINTS),
-    **{f"macro_f1_{what}": _POINTS for what in ("label", "language_target", "language_wikipedia")},
-    **{
-        f"v_measure_{what}": _CLUSTERING
-        for what in ("label", "language_target", "language_wikipedia")
-    },
-    "cka_percent_maximum": _CLUSTERING,
-    "l2_share_top10_dims_percent": _CLUSTERING,
-    "l2_share_top100_dims_percent": _CLUSTERING,
-    "gain_over_original": _DIFFERENCE,
-    "convert_rate": Metric(0.02, 0.0, ".3f"),
-    "spearman_cross_lingual_gap_vs_similarity": Metric(0.05),
-    **dict.fromkeys(["n_items", "n_points"], _COUNT),
-    **dict.fromkeys(
-        ["n_pages", "n_tokens_in_language", "n_tokens_shared_with_english"], _ROUNDED_COUNT
-    ),
-    **dict.fromkeys(["best_alpha", "shift_weight_alpha"], _CURVE_OPTIMUM),
-    **dict.fromkeys(["best_layer", "init_std", "minibatch", "batch_size", "epochs_best"], _CHOICE),
-    **dict.fromkeys(["encoder_lr", "classifier_lr", "learning_rate"], _CHOICE),
-    **dict.fromkeys(["grad_rev_lambda", "entropy_weight", "n_grid_trials"], _CHOICE),
-    "runtime_minutes": Metric(0.0, 0.5, ".0f"),  # on whatever machine the authors had
+    name: metric
+    for names, metric in (
+        ("accuracy accuracy_label f1 token_f1 micro_f1_label las bleu1", _POINTS),
+        ("macro_f1_label macro_f1_language_target macro_f1_language_wikipedia", _POINTS),
+        ("v_measure_label v_measure_language_target v_measure_language_wikipedia", _CLUSTERING),
+        ("cka_percent_maximum", _CLUSTERING),
+        ("l2_share_top10_dims_percent l2_share_top100_dims_percent", _CLUSTERING),
+        ("gain_over_original", _DIFFERENCE),
+        ("convert_rate", Metric(0.02, 0.0, ".3f")),
+        ("spearman_cross_lingual_gap_vs_similarity", Metric(0.05)),
+        ("n_items n_points", _COUNT),
+        ("n_pages n_tokens_in_language n_tokens_shared_with_english", _ROUNDED_COUNT),
+        ("best_alpha shift_weight_alpha", _CURVE_OPTIMUM),
+        ("best_layer init_std minibatch batch_size epochs_best", _CHOICE),
+        ("encoder_lr classifier_lr learning_rate", _CHOICE),
+        ("grad_rev_lambda entropy_weight n_grid_trials", _CHOICE),
+        ("runtime_minutes", Metric(0.0, 0.5, ".0f")),  # on the authors' unknown machine
+    )
+    for name in names.split()
 }
-"""Every metric that a paper reports. One that only we measure needs no entry."""
+"""Every metric that a paper reports; additional metrics need no entry."""
 
 
 class Contrast(NamedTuple):
-    """A claim of a paper: ``condition`` differs from ``baseline``.
+    """A comparison in a paper: ``condition`` differs from ``baseline``.
 
     Attributes:
         artifact: that shows the condition.
         condition: the condition.
         baseline: what it is compared with.
-        beside: the artifact that has the baseline; empty for the same.
+        baseline_artifact: that shows the baseline; empty for the same.
     """
 
     artifact: str
     condition: str
     baseline: str
-    beside: str = ""
+    baseline_artifact: str = ""
 
 
 def star(contrasts: Sequence[Contrast], artifact: str, condition: str) -> str:
-    """Return the mark of a significant difference.
-
-    Args:
-        contrasts: the paper's.
-        artifact: of the cell.
-        condition: of the cell.
+    """Return the mark of a significant difference of a cell in an artifact and condition.
 
     Returns:
         ``**`` if the condition's baseline is itself compared with another one in this artifact,
@@ -107,7 +93,7 @@ def star(contrasts: Sequence[Contrast], artifact: str, condition: str) -> str:
 
 
 def is_difference(metric: str, condition: str) -> bool:
-    """Tell whether a cell is a gain or loss, whose sign means something."""
+    """Return whether a cell is a gain or loss, whose sign means something."""
     return metric == "gain_over_original" or condition.endswith("_delta")
 
 
@@ -127,9 +113,11 @@ def printed(value: float, metric: str, condition: str = "") -> str:
 
 def printed_spread(spread: float, metric: str, condition: str = "") -> str:
     """Return a standard deviation in the decimals of its metric; empty if there is none."""
-    known = metric_of(metric, condition) is not None or "_minus_" in metric
-    text = printed(spread, metric, condition) if known else format(spread, ".2g")
-    return "" if math.isnan(spread) else text.lstrip("+")
+    if math.isnan(spread):
+        return ""
+    if metric_of(metric, condition) is None and "_minus_" not in metric:
+        return format(spread, ".2g")
+    return printed(spread, metric, condition).lstrip("+")
 
 
 def tolerance(rule: Metric, reported: float) -> float:
@@ -147,7 +135,7 @@ def value_verdict(
         measured: our mean over seeds.
         standard_error: of that mean; NaN if there are fewer than two seeds.
         rule: tolerance of the metric.
-        signed: whether the sign alone is worth something (differences).
+        signed: whether an equal sign alone counts (differences).
     """
     allowed = tolerance(rule, reported)
     noise = 0.0 if math.isnan(standard_error) else min(2 * standard_error, _MOST_NOISE * allowed)
@@ -163,13 +151,13 @@ def claim_verdict(
     reported_significant: bool,
     measured_significant: bool | None,
 ) -> str:
-    """Judge a claim that the paper tested for significance.
+    """Judge a difference of two conditions that the paper tested for significance.
 
     Args:
-        reported: the paper's difference between two conditions.
+        reported: the paper's difference.
         measured: ours, mean over seeds.
         reported_significant: whether the paper stars it.
-        measured_significant: whether our test does; none if no test was made.
+        measured_significant: whether our test finds it significant; none if it was not tested.
     """
     agree = _same_sign(reported, measured)
     if measured_significant is reported_significant and (agree or not reported_significant):
@@ -182,19 +170,18 @@ def _same_sign(one: float, other: float) -> bool:
 
 
 RULE = (
-    f"A cell is “{REPRODUCED}” if our mean over seeds is within its tolerance of the paper's "
-    "value, or within two standard errors of that mean (with two seeds or more), of which at "
-    f"most {_MOST_NOISE} tolerances count. The tolerance is {_POINTS.absolute:g} point for "
-    f"accuracies, F1, LAS and BLEU, {_CLUSTERING.absolute:g} points for clustering and CKA, "
-    f"{_DIFFERENCE.absolute:g} points or {_DIFFERENCE.relative:.0%} for gains and losses, "
-    f"{_COUNT.relative:.0%} for counts ({_ROUNDED_COUNT.relative:.0%} where the paper rounds), "
-    "none for hyperparameters; scorecard.csv gives it for each cell.",
-    f"A gain or loss outside its tolerance but with the paper's sign is “{DIRECTION_ONLY}”.",
-    "A claim compares two conditions, of one table or of two. Where the paper tests it: a starred "
-    f"difference is “{REPRODUCED}” if ours has the same sign and is significant too, an unstarred "
-    f"one if ours is not significant either; otherwise the same sign is “{DIRECTION_ONLY}”. Where "
-    "the paper does not test, the difference counts as a gain or loss. "
-    "Anything else that was run is "
-    f"“{NOT_REPRODUCED}”.",
+    f"A cell is “{REPRODUCED}” if our mean over seeds is within the tolerance of the paper's "
+    "value, or (with two seeds or more) within two standard errors of that mean, but never beyond "
+    f"{_MOST_NOISE} tolerances. The tolerance is {_POINTS.absolute:g} point for accuracy, F1, LAS "
+    f"and BLEU, {_CLUSTERING.absolute:g} points for clustering and CKA, {_DIFFERENCE.absolute:g} "
+    f"points or {_DIFFERENCE.relative:.0%} for gains and losses, {_COUNT.relative:.0%} for counts "
+    f"({_ROUNDED_COUNT.relative:.0%} where the paper rounds), zero for hyperparameters; "
+    "scorecard.csv lists it for each cell.",
+    f"A gain or loss outside its tolerance but with the same sign is “{DIRECTION_ONLY}”.",
+    "A difference compares two conditions, of one table or of two. If the paper tests it, a "
+    f"starred difference is “{REPRODUCED}” if ours has the same sign and is significant, too, and "
+    "an unstarred one if ours is not significant either; otherwise the same sign is "
+    f"“{DIRECTION_ONLY}”. If the paper does not test it, it counts as a gain or loss. Any other "
+    f"number that was run is “{NOT_REPRODUCED}”.",
 )
-"""The rule in words, one paragraph per entry, for the page."""
+"""How verdicts are computed, one paragraph per entry, for the page."""

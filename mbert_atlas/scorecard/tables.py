@@ -1,46 +1,45 @@
-"""Tables shaped like the papers': reported beside reproduced, languages (or conditions) across."""
+"""Tables shaped like the papers': reported next to reproduced, languages (or conditions) across."""
 
 from __future__ import annotations
 
 import csv
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
-from mbert_atlas.scorecard import rules, verdicts
+from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.templates import Setting, render
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
-_SYMBOLS = {
-    rules.REPRODUCED: "✓",
-    rules.DIRECTION_ONLY: "≈",
-    rules.NOT_REPRODUCED: "✗",
-    rules.NOT_COMPARABLE: "≁",
-    rules.NO_REPORTED_VALUE: "–",
-    rules.NOT_RUN: "○",
-    verdicts.HOLDS: "✓",
-    verdicts.DOES_NOT_HOLD: "✗",
-    verdicts.UNDECIDED: "?",
-}
+_MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
 
-_MOST_COLUMNS = 8
-"""As many fit on 1280 pixels beside the names of the rows."""
+class Labels(NamedTuple):
+    """How cells of an artifact are named and marked.
+
+    Attributes:
+        names: language code to English name.
+        contrasts: the paper's contrasts, which decide how a significant difference is marked.
+        conditions: names of conditions that differ from their usual label.
+    """
+
+    names: Mapping[str, str]
+    contrasts: Sequence[rules.Contrast] = ()
+    conditions: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
 class Ours:
-    """A number of ours under one protocol.
+    """A measured number under one protocol.
 
     Attributes:
         number: the value as printed.
@@ -64,7 +63,7 @@ class Ours:
 
 @dataclass(frozen=True)
 class Entry:
-    """What there is for one place of a table.
+    """One place of a table.
 
     Attributes:
         reported: the paper's number with its star; empty if it has none.
@@ -81,86 +80,79 @@ class Table:
 
     Attributes:
         kind: ``value``, ``claim`` or ``extra``.
-        across: the facet whose values are the columns.
         common: facets that are the same for all cells, as readable text.
-        row_facets: names of the facets that tell the rows apart.
+        row_facets: names of the facets that distinguish the rows.
         columns: readable headings.
-        rows: for each row its facets' texts and its cells, one per column; none where there is
-            nothing.
+        rows: for each row its facets' texts and its cells, one per column; none where there is no
+            number.
     """
 
     kind: str
-    across: str
     common: dict[str, str]
     row_facets: list[str]
     columns: list[str]
     rows: list[tuple[list[str], list[Entry | None]]]
 
     @property
+    def entries(self) -> list[Entry]:
+        """Its cells."""
+        return [cell for _, row in self.rows for cell in row if cell]
+
+    @property
     def protocols(self) -> list[str]:
-        """Those that any cell has a number of; the first alone where they agree in all numbers."""
-        cells = [cell for _, row in self.rows for cell in row if cell]
-        found: list[str] = [name for name in PROTOCOLS if any(name in cell.ours for cell in cells)]
-        return found[:1] if self.agrees else found
+        """Those with a number in any cell; only the first if they agree in all numbers."""
+        names: list[str] = [
+            name for name in PROTOCOLS if any(name in cell.ours for cell in self.entries)
+        ]
+        return names[:1] if self.agrees else names
 
     @property
     def agrees(self) -> bool:
         """Whether the protocols have the same numbers."""
-        own = [list(map(str, cell.ours.values())) for _, row in self.rows for cell in row if cell]
-        own = [texts for texts in own if texts]
-        return bool(own) and all(
-            len(texts) == len(PROTOCOLS) and len({*texts}) == 1 for texts in own
-        )
+        texts = [list(map(str, cell.ours.values())) for cell in self.entries if cell.ours]
+        return bool(texts) and all(len(row) == len(PROTOCOLS) and len({*row}) == 1 for row in texts)
 
     @property
     def size(self) -> int:
         """The number of its cells."""
-        return sum(cell is not None for _, row in self.rows for cell in row)
+        return len(self.entries)
 
     @property
     def has_reported(self) -> bool:
         """Whether any cell has a number of the paper's."""
-        return any(cell.reported for _, row in self.rows for cell in row if cell)
-
-
-def artifact_name(artifact: str) -> str:
-    """Return ``table2`` as ``Table 2``, ``appendixA`` as ``Appendix A``."""
-    match = re.fullmatch(r"([a-z]+)[_ ]?([A-Z0-9][A-Za-z0-9.]*)", artifact)
-    return f"{match[1].capitalize()} {match[2]}" if match else label(artifact)
+        return any(cell.reported for cell in self.entries)
 
 
 def lay_out(
-    cells: pd.DataFrame,
-    names: Mapping[str, str],
-    contrasts: Sequence[rules.Contrast] = (),
-    artifact: pd.DataFrame | None = None,
-    conditions: Mapping[str, str] | None = None,
+    cells: pd.DataFrame, labels: Labels, artifact: pd.DataFrame | None = None
 ) -> list[Table]:
     """Lay rows of one artifact of the scorecard out as the paper would.
 
-    Columns are target languages if there are several and they fit, else what makes the fewest rows.
-    Values, claims and extras come in tables of their own.
+    Columns are target languages if there are several and they fit, else the facet that gives the
+    fewest rows. Values, claims and extras are separate tables.
 
     Args:
         cells: rows of the scorecard, all of one paper and artifact.
-        names: language code to English name.
-        contrasts: the paper's claims; they decide how a significant difference is marked.
+        labels: names and marks.
         artifact: all rows of the artifact if ``cells`` are a part of them; they decide what goes
             across and the order of the columns.
-        conditions: what conditions are called here; others have their usual label.
     """
     artifact = cells if artifact is None else artifact
     return [
-        _one_table(
-            of_kind,
-            str(kind),
-            names,
-            contrasts,
-            artifact[artifact["kind"] == kind],
-            conditions or {},
-        )
+        _one_table(of_kind, str(kind), labels, artifact[artifact["kind"] == kind])
         for kind, of_kind in cells.groupby("kind", sort=False)
     ]
+
+
+def lay_out_parts(rows: pd.DataFrame, labels: Labels) -> tuple[list[Table], list[Table]]:
+    """Lay out the cells of an artifact that were run, and those that were not."""
+    run = was_run(rows)
+    return lay_out(rows[run], labels, rows), lay_out(rows[~run], labels, rows)
+
+
+def was_run(cells: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows of a scorecard have a measured number."""
+    return cells[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
 
 
 def _across(texts: pd.DataFrame) -> str:
@@ -184,83 +176,62 @@ def _follow(texts: pd.DataFrame, across: str) -> list[str]:
     return [facet for facet in within.index if within[facet] == 1 and texts[facet].nunique() > 1]
 
 
-def _facet_texts(
-    cells: pd.DataFrame, kind: str, names: Mapping[str, str], conditions: Mapping[str, str]
-) -> pd.DataFrame:
+def _facet_texts(cells: pd.DataFrame, kind: str, labels: Labels) -> pd.DataFrame:
     texts = cells[list(_FACETS)].copy()
     for facet in ("source", "target"):
-        texts[facet] = texts[facet].map(lambda codes: language(codes, names))
+        texts[facet] = texts[facet].map(lambda codes: language(codes, labels.names))
     base = pd.Series("", texts.index)
     if kind == "claim":  # f1_minus_original of adjusted: f1 of adjusted − original
         parts = texts["metric"].str.split("_minus_", n=1)
         texts["metric"] = parts.str[0]
-        base = " − " + parts.str[1].map(lambda name: label(name, conditions))
-    texts["condition"] = texts["condition"].map(lambda name: label(name, conditions)) + base
+        base = " − " + parts.str[1].map(lambda name: label(name, labels.conditions))
+    conditions = texts["condition"].map(lambda name: label(name, labels.conditions))
+    texts["condition"] = conditions + base
     for facet in ("task", "model", "metric"):
         texts[facet] = texts[facet].map(label)
     return texts
 
 
-def _one_table(
-    cells: pd.DataFrame,
-    kind: str,
-    names: Mapping[str, str],
-    contrasts: Sequence[rules.Contrast],
-    artifact: pd.DataFrame,
-    conditions: Mapping[str, str],
-) -> Table:
-    texts = _facet_texts(cells, kind, names, conditions)
-    of_all = _facet_texts(artifact, kind, names, conditions)
+def _one_table(cells: pd.DataFrame, kind: str, labels: Labels, artifact: pd.DataFrame) -> Table:
+    texts, of_all = (_facet_texts(part, kind, labels) for part in (cells, artifact))
     across = _across(of_all)
     in_heading = [across, *_follow(of_all, across)]
-    headings, of_all_headings = (
+    headings, all_headings = (
         [", ".join(filter(None, row)) for row in part[in_heading].itertuples(index=False)]
         for part in (texts, of_all)
     )
-    varies = texts.nunique() > 1
-    row_facets = [facet for facet in _FACETS if facet not in in_heading and varies[facet]]
-    common = {
-        facet: texts[facet].iloc[0]
-        for facet in _FACETS
-        if facet not in in_heading and not varies[facet] and texts[facet].iloc[0]
-    }
-    present = set(headings)
-    columns = [column for column in dict.fromkeys(of_all_headings) if column in present]
-    rows: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
+    others = [facet for facet in _FACETS if facet not in in_heading]
+    row_facets = [facet for facet in others if texts[facet].nunique() > 1]
+    first = texts.iloc[0]
+    common = {facet: first[facet] for facet in others if facet not in row_facets and first[facet]}
+    columns = [column for column in dict.fromkeys(all_headings) if column in {*headings}]
+    rows: dict[tuple[str, ...], dict[str, Entry]] = {}
     for record, row_text, column in zip(
         cells.to_dict("records"),
         texts[row_facets].itertuples(index=False, name=None),
         headings,
         strict=True,
     ):
-        rows.setdefault(row_text, {})[column] = {str(k): v for k, v in record.items()}
+        rows.setdefault(row_text, {})[column] = _entry(record, labels.contrasts)
     laid_out = [
-        (
-            list(row_text),
-            [
-                _cell(by_column[column], contrasts) if column in by_column else None
-                for column in columns
-            ],
-        )
-        for row_text, by_column in rows.items()
+        (list(row), [cells.get(column) for column in columns]) for row, cells in rows.items()
     ]
-    return Table(kind, across, common, row_facets, columns, laid_out)
+    return Table(kind, common, row_facets, columns, laid_out)
 
 
-def _cell(record: Mapping[str, Any], contrasts: Sequence[rules.Contrast]) -> Entry:
+def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> Entry:
     metric, condition = record["metric"], record["condition"]
     mark = rules.star(contrasts, record["artifact"], condition)
     star = mark if record["reported_significant"] is True else ""
-    reported = rules.printed(record["reported"], metric, condition) + star
     ours: dict[str, Ours] = {
         protocol: _ours(record, protocol, mark)
         for protocol in PROTOCOLS
         if not math.isnan(record[f"{protocol}_mean"])
     }
-    return Entry(reported, ours)
+    return Entry(rules.printed(record["reported"], metric, condition) + star, ours)
 
 
-def _ours(record: Mapping[str, Any], protocol: str, mark: str) -> Ours:
+def _ours(record: Mapping[Any, Any], protocol: str, mark: str) -> Ours:
     metric, condition = record["metric"], record["condition"]
     std, difference = record[f"{protocol}_std"], record[f"{protocol}_difference"]
     seeds, items = record[f"{protocol}_n_seeds"], record[f"{protocol}_n_items"]
@@ -281,109 +252,68 @@ def _ours(record: Mapping[str, Any], protocol: str, mark: str) -> Ours:
     )
 
 
-def was_run(cells: pd.DataFrame) -> pd.Series[bool]:
-    """Tell which rows of a scorecard have a number of ours."""
-    return cells[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
-
-
-def environment() -> Environment:
-    """Return the templates of this package with the filters that they use."""
-    templates = Environment(
-        loader=PackageLoader("mbert_atlas.scorecard", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    templates.filters |= {
-        "artifact_name": artifact_name,
-        "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
-    }
-    templates.globals |= {
-        "symbols": _SYMBOLS,
-        "all_protocols": PROTOCOLS,
-        "judged": (rules.REPRODUCED, rules.DIRECTION_ONLY, rules.NOT_REPRODUCED),
-        "verdicts": rules.VERDICTS,
-        "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
-    }
-    return templates
-
-
 def write_tables(
     cells: pd.DataFrame,
     *,
     title: str,
-    contrasts: Sequence[rules.Contrast],
+    labels: Labels,
     csv_path: Path,
     html_path: Path,
-    names: Mapping[str, str],
     comparable: bool,
     facts: Sequence[Mapping[str, str]] = (),
-    conditions: Mapping[str, str] | None = None,
 ) -> None:
-    """Write one artifact as a CSV file and as a page of its own.
+    """Write one artifact as a CSV file and as a page.
 
-    Claims that compare it with another artifact are left to the scorecard: an artifact is made from
-    its own measurements, so that it needs none of the other's runs.
+    Differences from conditions of another artifact are only in the scorecard: an artifact is made
+    from its own measurements, so that it needs none of the other's runs.
 
     The CSV has one line per row and version (reported, published, corrected), numbers as the
     paper prints them, with stars and the standard deviation over seeds.
 
     Args:
         cells: the rows of what :func:`.compare.compare` returns that are of this artifact.
-        title: goes above the page.
-        contrasts: the paper's claims.
-        csv_path: where the CSV goes.
-        html_path: where the page goes.
-        names: language code to English name.
-        comparable: whether the numbers may be held against the paper's; else the page warns.
-        facts: rows of a table that goes before the numbers, each by heading; all with the same.
-        conditions: what conditions are called here; others have their usual label.
+        title: of the page.
+        labels: names and marks.
+        csv_path: the CSV file.
+        html_path: the page.
+        comparable: whether the numbers are comparable with the paper's; else the page warns.
+        facts: rows of a table before the numbers, by heading; all with the same.
 
     Raises:
         AtlasError: if there are no rows, or the disk is full.
     """
     if cells.empty:
         raise AtlasError(f"{title}: the scorecard has no such artifact; check its name.")
-    artifact = cells["artifact"].iloc[0]
-    for contrast in contrasts:
-        if contrast.artifact == artifact and contrast.beside:
+    for contrast in labels.contrasts:
+        if contrast.artifact == cells["artifact"].iloc[0] and contrast.baseline_artifact:
             of_claim = cells["metric"].str.endswith(f"_minus_{contrast.baseline}")
             cells = cells[~(of_claim & (cells["condition"] == contrast.condition))]
-    _write_csv(lay_out(cells, names, contrasts, conditions=conditions), csv_path)
-    run = was_run(cells)
-    tables, not_run = (
-        lay_out(part, names, contrasts, cells, conditions) for part in (cells[run], cells[~run])
-    )
-    page = environment().get_template("table.html.j2")
-    with atomic_path(html_path) as temporary:
-        text = page.render(
-            title=title, tables=tables, not_run=not_run, comparable=comparable, facts=facts
-        )
-        temporary.write_text(text, encoding="utf-8")
+    _write_csv(lay_out(cells, labels), csv_path)
+    tables, not_run = lay_out_parts(cells, labels)
+    setting = Setting("", comparable)
+    content = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
+    render("table.html.j2", html_path, setting, **content)
 
 
 def _write_csv(tables: Sequence[Table], path: Path) -> None:
-    """Write a line per row and version; each table's columns are those that some table has."""
-    facets = [facet for facet in _FACETS if any(facet in _facets_of(table) for table in tables)]
+    """Write a line per row and version; columns are those of any table."""
+    shown = {facet for table in tables for facet in (*table.common, *table.row_facets)}
+    facets = [facet for facet in _FACETS if facet in shown]
     columns = list(dict.fromkeys(column for table in tables for column in table.columns))
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(["kind", *facets, "version", *columns])
         for table in tables:
             for texts, cells in table.rows:
-                shown = table.common | dict(zip(table.row_facets, texts, strict=True))
-                head = [table.kind, *(shown.get(facet, "") for facet in facets)]
+                values = table.common | dict(zip(table.row_facets, texts, strict=True))
+                head = [table.kind, *(values.get(facet, "") for facet in facets)]
+                entries = {c: e for c, e in zip(table.columns, cells, strict=True) if e}
                 for version in ("reported", *PROTOCOLS):
                     numbers = {
                         column: cell.reported if version == "reported" else str(cell.ours[version])
-                        for column, cell in zip(table.columns, cells, strict=True)
-                        if cell and (version == "reported" or version in cell.ours)
+                        for column, cell in entries.items()
+                        if version == "reported" or version in cell.ours
                     }
                     if any(numbers.values()):
                         row = [numbers.get(column, "") for column in columns]
                         writer.writerow([*head, version, *row])
-
-
-def _facets_of(table: Table) -> list[str]:
-    return [*table.common, *table.row_facets]

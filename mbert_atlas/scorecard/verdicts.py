@@ -1,32 +1,31 @@
 """Whether a paper's claims hold here: one rule over measurements alone.
 
-An effect is a sum of measured numbers times weights: a mean over cells of one condition less that
-of another. Each claim says in which region its effect is to lie.
+An effect is a sum of measured numbers times weights: a mean over cells of one condition minus that
+of another. Each claim names the region in which its effect is expected.
 
-- It *holds* if the 95% interval of the effect lies inside the region, and *does not hold* if the
-  interval lies outside of it. If it lies across a border the claim is *undecided*, and if there
-  are no numbers for any of its cells it is *not run*.
-- **Seeds.** The seeds that all sides have are paired: for each the effect is computed, and the
-  spread s of these over S seeds adds s²/S to the variance (Student's t, S - 1 degrees of freedom).
-  Without a common seed each number is taken by itself, its mean over its own seeds. With one seed
-  there is no spread: the items alone make the interval, and the row says so.
-- **Items.** A score p on n items adds w² p (1 - p) / n for its weight w, p with two right and two
-  wrong items more (Agresti and Coull 1998), so that 0 and 100 are not certain. This is right for
-  accuracy, too wide for means of numbers between 0 and 1 such as reciprocal ranks and convert rates
-  of sentences, and an approximation for F1 and V-measure. Sides count as different items, which
-  makes the interval too wide where they share a test set, unless the measurements have the paired
-  interval of the two conditions (``<metric>_gain_low_vs_<condition>``): then that counts. A gain
-  over the original is two scores at 50, of which the original's drops out where gains are compared.
-  Test sets and languages count as different items. A metric that is no share of items (a ratio of
-  distances) adds nothing, and the row says so.
-- Both variances are added; the degrees of freedom are Welch and Satterthwaite's, where the items
+- It *holds* if the 95% interval of the effect lies inside the region, and *does not hold* if it
+  lies outside. If it crosses a border, the claim is *undecided*; without numbers for any of its
+  cells it is *not run*.
+- **Seeds.** The seeds that all sides have are paired: the spread s of the effects of S seeds adds
+  s²/S to the variance (Student's t, S - 1 degrees of freedom). Without a common seed each number is
+  its mean over its seeds. With one seed there is no spread, and only items make the interval.
+- **Items.** A score p on n items adds w² p (1 - p) / n for its weight w, where p has two correct
+  and two wrong items more (Agresti and Coull 1998), so that 0 and 100 are not certain. This is
+  exact for accuracy, too wide for means of numbers between 0 and 1, such as reciprocal ranks and
+  convert rates of sentences, and an approximation for F1 and V-measure. Sides count as different
+  items, which is too wide where they share a test set, unless the paired interval of the two
+  conditions was measured (``<metric>_gain_low_vs_<condition>``). A gain over the original is two
+  scores at 50, of which the original's cancels out where gains are compared. Test sets and
+  languages count as different items. A metric that is no proportion (a ratio of distances) adds
+  nothing.
+- Both variances are added, with the degrees of freedom of Welch and Satterthwaite, where the items
   have infinitely many.
-- A claim over the mean of its k cells has one interval. One about every, most or some of them has
-  one for each cell, and a verdict that a single cell can bring takes level 1 - .05/k (Bonferroni)
-  in place of 95%: "every" to fail, "some" to hold, "most" for both. Thus either verdict is wrong
-  in 2.5% at most, however many cells there are. Sorted by verdict and by how far they are inside
-  the region, the worst cell decides for "every", the best for "some", and for "most" the one that
-  more than half are as good as.
+- A claim over the mean of its k cells has one interval. One over every, most or some of them has an
+  interval for each cell, and a verdict that a single cell can bring about takes level 1 - .05/k
+  (Bonferroni) in place of 95%: "every" to fail, "some" to hold, "most" for both. Thus either
+  verdict is wrong in at most 2.5%, however many cells there are. Sorted by verdict and by how far
+  they are inside the region, the limiting case is the worst cell for "every", the best for "some",
+  and for "most" the one that more than half are as good as.
 
 Example: 64, 62, 66 with three seeds against 61, 62, 60, of 1,000 items each. The effects are 3, 0
 and 6: mean 3, s² = 9, so that the seeds add 9 / 3 = 3. The means 64 and 61 become 63.94 and 60.96,
@@ -40,6 +39,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -49,7 +49,6 @@ from scipy.special import ndtri, stdtrit  # scipy.stats would take a second to i
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import atomic_path
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import (
@@ -60,7 +59,7 @@ from mbert_atlas.scorecard.cells import (
     measured_cells,
     read_cells,
 )
-from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, cells_of
+from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 
 HOLDS = "holds"
 DOES_NOT_HOLD = "does not hold"
@@ -72,33 +71,33 @@ COLUMNS = (
     *("protocol", "artifact", "place", "effect_of", "expected", "above", "below"),
     *("reported", "reported_bears_out", "note"),
 )
-"""Columns of claims.csv. ``low`` and ``high`` are the ends of the interval; ``cells`` is how many
-the effect ranges over, ``cell`` the one that decides where that is not their mean; ``effect_of``
-says whether the effect is a ``difference`` of conditions or a ``level``."""
+"""Columns of claims.csv. ``low`` and ``high`` are the ends of the interval, ``basis`` its source;
+``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
+``effect_of`` is ``difference`` (of conditions) or ``level``; ``reported_bears_out`` is ``yes`` if
+the paper's own numbers agree with the claim."""
 
 RULE = (
-    "A claim speaks of an effect: the mean of some cells less that of others. It holds if the 95% "
-    "interval of the effect lies inside the expected region, does not hold if it lies outside, and "
-    "is undecided if it lies across a border. Nothing is decided by hand.",
-    "The interval comes from the spread over seeds (Student's t, paired by seed) and from the "
-    "sampling of items (as that of a share of n; conditions count as different items unless their "
-    "paired interval was measured), added up. With one seed the items alone make it, and the row "
-    "says so.",
-    "Where a claim is about every, most or some of k cells rather than their mean, each cell has "
-    "an interval of its own; a verdict that a single cell can bring takes level 1 − .05/k in place "
-    "of 95%. The worst cell decides for “everywhere”, the best for “somewhere”, and for “most” the "
-    "one that more than half are as good as. It is named beside the effect.",
-    "The paper's own numbers have no interval: they bear a claim out or not by the region alone.",
+    "A claim is about an effect: the mean of some cells minus that of others. It holds if the 95% "
+    "confidence interval (CI) of the effect lies inside the expected region, does not hold if it "
+    "lies outside, and is undecided if it crosses a border.",
+    "The CI combines the variance over seeds (Student's t, paired by seed) and over test items (of "
+    "a proportion; conditions count as different items unless their paired interval was measured). "
+    "With one seed it is an item-level CI; the basis is given below each effect.",
+    "Where a claim is about every, most or some of k cells rather than their mean, each cell has a "
+    "CI, and a verdict that a single cell can bring about takes level 1 − .05/k (Bonferroni) in "
+    "place of 95%. The limiting case, named next to the effect, is the worst cell for “in all”, "
+    "the best for “in at least one”, and for “in most” the one that more than half are as good as.",
+    "The paper's own numbers have no CI: they agree with a claim if they lie in the region.",
 )
-"""The rule in words, one paragraph per entry, for the pages; the module says it in full."""
+"""How verdicts are computed, one paragraph per entry, for the pages; the module has the details."""
 _NUMBERS = ("effect", "low", "high", "cells", "above", "below", "reported")
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05
 _PERCENT = re.compile(r"(^|_)(accuracy(?!_drop)|f1|v_measure|ami|exact_match|las|mrr)(_|$)")
 _SHARES = {"separation_auc": 1.0, "convert_rate": 1.0}
-_Item = TypeVar("_Item")
-_WHERE = {"mean": "", "every": "everywhere", "most": "in most places", "some": "somewhere"}
 _METRIC, _CONDITION, _LAYERS = map(KEY.index, ("metric", "condition", "layers"))
+_NOUNS = {"target": "language", "source": "training language", "layers": "layer"}
+_Item = TypeVar("_Item")
 
 
 class Estimate(NamedTuple):
@@ -108,7 +107,7 @@ class Estimate(NamedTuple):
         effect: in the unit of the metric.
         low: lower end of the interval; minus infinity if there is none.
         high: upper end.
-        basis: what the interval comes from, in words.
+        basis: of the interval: seeds, items, or both.
     """
 
     effect: float
@@ -132,23 +131,23 @@ def estimate(
     """Estimate an effect by the rule of this module.
 
     Args:
-        weights: what each measured number counts.
-        cells: the measured numbers, and beside them paired intervals where there are some.
-        level: one less the coverage of the interval.
+        weights: of each measured number in the effect.
+        cells: the measured numbers, paired intervals included where they exist.
+        level: 1 - the coverage of the interval.
     """
     effect, spread, freedom, seeds = _over_seeds(weights, cells)
     items = _over_items(weights, cells)
+    if items is None and not freedom:
+        return Estimate(effect, -math.inf, math.inf, f"no CI available, {seeds}")
     total = spread + (items or 0.0)
-    if items is None and freedom == 0:
-        return Estimate(effect, -math.inf, math.inf, f"{seeds}, items unknown")
-    # the items have infinitely many degrees of freedom; with one seed they alone count
+    # With one seed only the items count, which have infinitely many degrees of freedom.
     ratio = total / spread if spread and freedom else math.inf
     degrees = freedom * ratio * ratio if math.isfinite(ratio) else math.inf
     share = 1 - level / 2
     quantile = ndtri(share) if math.isinf(degrees) else stdtrit(degrees, share)
     half = float(quantile) * math.sqrt(total)
-    kind = " alone" if items is None else " and items" if freedom else ": items alone"
-    return Estimate(effect, effect - half, effect + half, seeds + kind)
+    kind = "seed" if items is None else "seed- and item" if freedom else "item"
+    return Estimate(effect, effect - half, effect + half, f"{kind}-level CI, {seeds}")
 
 
 def verdicts(
@@ -164,11 +163,10 @@ def verdicts(
         reported: CSV files of the papers' numbers, all papers'.
 
     Returns:
-        Columns :data:`COLUMNS`, one row per claim and protocol. The reported effect has no
-        interval; whether it bears the claim out is a matter of the region alone.
+        Columns :data:`COLUMNS`, one row per claim and protocol.
 
     Raises:
-        DataError: names file and line if a CSV file is not as it should be.
+        DataError: names file and line of a mistake in a CSV file.
     """
     printed = {line.key: line.number("value") for line in read_cells(reported, REPORTED_COLUMNS)}
     ours = measured_cells(read_cells(measurements, MEASUREMENT_COLUMNS))
@@ -176,46 +174,48 @@ def verdicts(
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)
         for name, claim in stated.claims.items():
-            of_paper = _of_paper(claim, cells_of(claim, paper, numbers), numbers)
-            for protocol in PROTOCOLS:
-                cells = cells_of(claim, paper, ours[protocol])
-                rows.append(
-                    {"paper": paper, "id": name, "protocol": protocol}
-                    | _as_columns(claim)
-                    | _verdict(claim, cells, ours[protocol])
-                    | of_paper
-                )
+            of_paper = cells_of(claim, paper, numbers)
+            cells = {protocol: cells_of(claim, paper, ours[protocol]) for protocol in PROTOCOLS}
+            common = {
+                **{"paper": paper, "id": name},
+                **_as_columns(claim, [*of_paper, *chain(*cells.values())]),
+                **_of_paper(claim, of_paper, numbers),
+            }
+            rows += [
+                common | {"protocol": protocol} | _verdict(claim, cells[protocol], ours[protocol])
+                for protocol in PROTOCOLS
+            ]
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     return frame.astype(dict.fromkeys(_NUMBERS, float))
 
 
-def write_claims(frame: pd.DataFrame, path: Path | str) -> None:
-    """Write what :func:`verdicts` returns as CSV, atomically."""
-    with atomic_path(path) as temporary:
-        frame.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
-
-
 def read_verdicts(path: Path | str) -> pd.DataFrame:
-    """Read what :func:`write_claims` wrote.
+    """Read the CSV file of what :func:`verdicts` returns.
 
     Raises:
         DataError: if columns are missing.
     """
     frame = pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, str)).fillna(dict.fromkeys(_TEXTS, ""))
     if missing := [column for column in COLUMNS if column not in frame]:
-        raise DataError(path, "line 1", f"no column {', '.join(missing)}", "make it again")
+        raise DataError(
+            path, "line 1", f"no column {', '.join(missing)}", "delete the file and run again"
+        )
     return frame
 
 
-def _as_columns(claim: Claim) -> dict[str, object]:
+def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     is_difference = any(difference.minus for difference in claim.effect)
-    expected = claim.expect.text("+" if is_difference else "")
+    region = claim.expect.text("+" if is_difference else "")
+    varying = {column for cell in cells for column in cell.place}
+    noun = _NOUNS.get(min(varying), min(varying)) if len(varying) == 1 else "case"
+    scopes = {"every": f" in all {noun}s", "most": f" in most {noun}s"}
+    scopes |= {"some": f" in at least one {noun}", "mean": ""}
     return {
         "claim": claim.claim,
         "artifact": claim.artifact,
         "place": claim.place,
         "effect_of": "difference" if is_difference else "level",
-        "expected": f"{expected} {_WHERE[claim.over]}".strip(),
+        "expected": region + scopes[claim.over],
         "above": claim.expect.above,
         "below": claim.expect.below,
         "note": claim.note,
@@ -237,20 +237,21 @@ def _verdict(
             )
             for cell in cells
         ]
-    ranked = sorted(estimates, key=lambda item: _goodness(item[0], claim.expect), reverse=True)
-    found, cell = _deciding(claim, ranked)
-    return {
-        "verdict": judge(found.low, found.high, claim.expect),
-        "cells": len(cells),
-        "cell": cell,
-        **found._asdict(),
-    }
+
+    def goodness(item: tuple[Estimate, str]) -> tuple[int, float]:
+        ranks = (DOES_NOT_HOLD, UNDECIDED, HOLDS)
+        verdict = judge(item[0].low, item[0].high, claim.expect)
+        return ranks.index(verdict), claim.expect.margin(item[0].effect)
+
+    found, cell = _limiting_case(claim, sorted(estimates, key=goodness, reverse=True))
+    verdict = judge(found.low, found.high, claim.expect)
+    return {"verdict": verdict, "cells": len(cells), "cell": cell, **found._asdict()}
 
 
 def _of_cell(
-    claim: Claim, weights: Mapping[Key, float], measured: Mapping[Key, Measured], cells: int
+    claim: Claim, weights: Weights, measured: Mapping[Key, Measured], cells: int
 ) -> Estimate:
-    """Return the estimate of one cell of many, at the level that its verdict takes."""
+    """Return the estimate of one cell of several, at the level that its verdict takes."""
     plain = estimate(weights, measured)
     needs_all = {"every": HOLDS, "some": DOES_NOT_HOLD}.get(claim.over)
     if judge(plain.low, plain.high, claim.expect) == needs_all:
@@ -258,13 +259,8 @@ def _of_cell(
     return estimate(weights, measured, _LEVEL / cells)
 
 
-def _goodness(found: Estimate, expected: Expected) -> tuple[int, float]:
-    ranks = (DOES_NOT_HOLD, UNDECIDED, HOLDS)
-    return ranks.index(judge(found.low, found.high, expected)), expected.margin(found.effect)
-
-
-def _deciding(claim: Claim, best_first: Sequence[_Item]) -> _Item:
-    """Return the one of all cells, sorted by how good they are, that decides for the claim."""
+def _limiting_case(claim: Claim, best_first: Sequence[_Item]) -> _Item:
+    """Return the cell that decides for the claim."""
     place = {"mean": 0, "some": 0, "every": -1, "most": len(best_first) // 2}
     return best_first[place[claim.over]]
 
@@ -272,19 +268,19 @@ def _deciding(claim: Claim, best_first: Sequence[_Item]) -> _Item:
 def _of_paper(
     claim: Claim, cells: Sequence[CellEffect], printed: Mapping[Key, float]
 ) -> dict[str, object]:
-    """Return the effect that the paper's own numbers show, and whether it is as claimed."""
+    """Return the effect in the paper's own numbers, and whether it is as claimed."""
     if not cells:
         return {"reported": math.nan, "reported_bears_out": ""}
     parts = [_mean(cells)] if claim.over == "mean" else [cell.weights for cell in cells]
     effects = [sum(weight * printed[key] for key, weight in part.items()) for part in parts]
-    effect = _deciding(claim, sorted(effects, key=claim.expect.margin, reverse=True))
+    effect = _limiting_case(claim, sorted(effects, key=claim.expect.margin, reverse=True))
     # reported numbers are rounded, and a sum of them is not exact
     inside = claim.expect.margin(round(effect, 6)) > 0
     return {"reported": effect, "reported_bears_out": "yes" if inside else "no"}
 
 
-def _mean(cells: Collection[CellEffect]) -> dict[Key, float]:
-    weights: dict[Key, float] = {}
+def _mean(cells: Collection[CellEffect]) -> Weights:
+    weights: Weights = {}
     for cell in cells:
         for key, weight in cell.weights.items():
             weights[key] = weights.get(key, 0.0) + weight / len(cells)
@@ -305,12 +301,12 @@ def _over_seeds(
             for seed in common
         ]
         if len(effects) == 1:
-            return effects[0], 0.0, 0, "no seeds" if common == [None] else "1 seed"
+            return effects[0], 0.0, 0, "no seeds" if common == [None] else "one seed"
         spread = float(np.var(effects, ddof=1)) / len(effects)
-        text = f"{len(effects)} seeds" if len(by_seed) == 1 else f"{len(effects)} paired seeds"
+        text = f"{len(effects)} {'paired ' if len(by_seed) > 1 else ''}seeds"
         return float(np.mean(effects)), spread, len(effects) - 1, text
     effect = sum(weight * float(np.mean(list(values.values()))) for weight, values in by_seed)
-    text = f"{'/'.join(sorted({str(len(each)) for each in seeded}))} seeds, none in common"
+    text = f"{'/'.join(sorted({str(len(each)) for each in seeded}))} unpaired seeds"
     parts = [
         (weight**2 * float(np.var(list(values.values()), ddof=1)) / len(values), len(values) - 1)
         for weight, values in by_seed
@@ -319,12 +315,12 @@ def _over_seeds(
     if len(parts) < len(seeded) or not any(variance for variance, _ in parts):
         return effect, 0.0, 0, text
     spread = sum(variance for variance, _ in parts)
-    freedom = 1 / sum((variance / spread) ** 2 / own for variance, own in parts)
+    freedom = 1 / sum((variance / spread) ** 2 / degrees for variance, degrees in parts)
     return effect, spread, freedom, text
 
 
 def _over_items(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> float | None:
-    """Return the variance from the items; none if it is not known of all numbers."""
+    """Return the variance over items; none if it is unknown for a number."""
     variance = 0.0
     left = dict(weights)
     for key, weight in weights.items():
@@ -342,7 +338,7 @@ def _over_items(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> 
             return None
         variance += weight**2 * of_one
         if rules.is_difference(key[_METRIC], key[_CONDITION]):
-            # The score that it was taken from: one for all conditions and layers.
+            # The score that it is a difference to: one for all conditions and layers.
             blank = {_CONDITION: "", _LAYERS: ""}
             original = tuple(blank.get(place, name) for place, name in enumerate(key))
             total, n = originals.get(original, (0.0, cells[key].n_items or 0))
@@ -363,19 +359,19 @@ def _item_variance(key: Key, cell: Measured) -> float | None:
 
 
 def _paired_variance(key: Key, baseline: Key, cells: Mapping[Key, Measured]) -> float | None:
-    """Return the variance of a condition less another, where their interval was measured."""
-    if (
-        key[:_CONDITION] + key[_CONDITION + 1 :]
-        != baseline[:_CONDITION] + baseline[_CONDITION + 1 :]
+    """Return the variance of the difference of two conditions, if its interval was measured."""
+    if (*key[:_CONDITION], *key[_CONDITION + 1 :]) != (
+        *baseline[:_CONDITION],
+        *baseline[_CONDITION + 1 :],
     ):
         return None
-    ends = [
+    low, high = (
         cells.get((*key[:_METRIC], f"{key[_METRIC]}_gain_{end}_vs_{baseline[_CONDITION]}"))
         for end in ("low", "high")
-    ]
-    if ends[0] is None or ends[1] is None:
+    )
+    if low is None or high is None:
         return None
-    width = ends[1].values[None] - ends[0].values[None]
-    if width <= 0:  # nothing differs, such as where neither finds anything: that is not certainty
+    width = high.values[None] - low.values[None]
+    if width <= 0:  # no difference at all, such as two scores of 0, is not certainty
         return None
     return float((width / (2 * ndtri(0.975))) ** 2)

@@ -533,15 +533,15 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "reported: language": (
         reported(",en,es,,", ",en,ess,,"),
         "csv, line 2",
-        "'ess' is not known as target; near it: es.*correct it, or list it under `reported`",
+        "'ess' is not defined as target; did you mean es.*correct it, or list it under `reported`",
     ),
     "reported: source": (reported(",en,es,,", ",enn,es,,"), "csv, line 2", "'enn' is .* as source"),
     "reported: condition": (
         reported(",original,", ",orignal,"),
         "csv, line 2",
-        "'orignal' is not known as condition; near it: original.*correct it",
+        "'orignal' is not defined as condition; did you mean original.*correct it",
     ),
-    "reported: task": (reported(",xnli,", ",xnil,"), "csv, line 2", "near it: xnli.*correct it"),
+    "reported: task": (reported(",xnli,", ",xnil,"), "csv, line 2", "did you mean xnli.*correct it"),
     "reported: value": (reported(",74.2", ",74;2"), "csv, line 2", "not a finite number.*correct"),
     "language without examples": (
         vanishing,

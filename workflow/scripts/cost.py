@@ -4,17 +4,18 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
-    from mbert_atlas.scorecard.cost import RuleCost, collect_cost, write_cost
+    from mbert_atlas.scorecard.cells import write_csv
+    from mbert_atlas.scorecard.cost import collect_cost
 
     root = Path(snakemake.params.benchmarks)
     frame = collect_cost(
         sorted(root.rglob("*.tsv")),
         root=root,
         logs=Path(snakemake.params.logs),
-        rules={rule: RuleCost(**item) for rule, item in snakemake.params.rules.items()},
+        rules=snakemake.params.rules,
         papers=snakemake.params.papers,
     )
-    write_cost(frame, snakemake.output[0])
+    write_csv(frame, snakemake.output[0])
 
 
 run(main, snakemake)

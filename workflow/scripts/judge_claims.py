@@ -4,8 +4,9 @@ from workflow.scripts.atlas_job import run
 
 
 def main(snakemake):
+    from mbert_atlas.scorecard.cells import write_csv
     from mbert_atlas.scorecard.claims import read_claims
-    from mbert_atlas.scorecard.verdicts import verdicts, write_claims
+    from mbert_atlas.scorecard.verdicts import verdicts
 
     reported = {Path(item["path"]).stem: Path(item["path"]) for item in snakemake.params.reported}
     claims = {
@@ -13,7 +14,7 @@ def main(snakemake):
         for paper, item in snakemake.params.claims.items()
     }
     frame = verdicts(claims, list(map(Path, snakemake.input)), list(reported.values()))
-    write_claims(frame, snakemake.output[0])
+    write_csv(frame, snakemake.output[0])
 
 
 run(main, snakemake)

@@ -7,10 +7,10 @@ def main(snakemake):
     from mbert_atlas.files import read_json
     from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.rules import Contrast
-    from mbert_atlas.scorecard.tables import artifact_name, write_tables
+    from mbert_atlas.scorecard.tables import Labels, write_tables
+    from mbert_atlas.scorecard.templates import artifact_name
 
     params = snakemake.params
-    facts = read_json(Path(snakemake.input.facts)) if snakemake.input.facts else params.facts
     contrasts = [Contrast(*contrast) for contrast in params.contrasts]
     frame = compare(
         list(map(Path, snakemake.input.measurements)),
@@ -21,13 +21,11 @@ def main(snakemake):
     write_tables(
         frame[(frame["paper"] == params.paper) & (frame["artifact"] == params.artifact)],
         title=f"{artifact_name(params.artifact)} of {params.title}",
-        contrasts=contrasts,
+        labels=Labels(params.names, contrasts, params.conditions),
         csv_path=Path(snakemake.output.csv),
         html_path=Path(snakemake.output.html),
-        names=params.names,
         comparable=params.comparable,
-        facts=facts,
-        conditions=params.conditions,
+        facts=read_json(Path(snakemake.input.facts)) if snakemake.input.facts else params.facts,
     )
 
 

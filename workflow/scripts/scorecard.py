@@ -5,38 +5,36 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.corpora.cards import corpora_read
-    from mbert_atlas.scorecard.compare import compare, write_scorecard
-    from mbert_atlas.scorecard.page import drawing, write_page
+    from mbert_atlas.scorecard.cells import write_csv
+    from mbert_atlas.scorecard.compare import compare
+    from mbert_atlas.scorecard.page import write_page
     from mbert_atlas.scorecard.reasons import read_reasons
-    from mbert_atlas.scorecard.replication import provenance
     from mbert_atlas.scorecard.rules import Contrast
+    from mbert_atlas.scorecard.templates import Setting, figure_links, provenance
 
+    params, output = snakemake.params, snakemake.output
     contrasts = {
         paper: [Contrast(*contrast) for contrast in declared]
-        for paper, declared in snakemake.params.contrasts.items()
+        for paper, declared in params.contrasts.items()
     }
     frame = compare(
         list(map(Path, snakemake.input.measurements)),
-        [Path(item["path"]) for item in snakemake.params.reported],
+        [Path(item["path"]) for item in params.reported],
         contrasts=contrasts,
-        comparable=snakemake.params.comparable,
+        comparable=params.comparable,
     )
-    write_scorecard(frame, snakemake.output.csv)
+    write_csv(frame, output.csv, digits=10)
     write_page(
         frame,
-        Path(snakemake.output.html),
-        run_name=snakemake.params.run,
-        comparable=snakemake.params.comparable,
-        provenance=provenance() | corpora_read(Path(snakemake.output.csv).parent / "data"),
-        titles=snakemake.params.titles,
+        Path(output.html),
+        setting=Setting(params.run, params.comparable),
+        provenance=provenance() | corpora_read(Path(output.csv).parent / "data"),
+        titles=params.titles,
         contrasts=contrasts,
-        names=snakemake.params.names,
+        names=params.names,
+        conditions=params.conditions,
+        figures=figure_links(params.figures, params.names),
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
-        conditions=snakemake.params.conditions,
-        figures=[
-            drawing(item["paper"], item["artifact"], Path(item["path"]), snakemake.params.names)
-            for item in snakemake.params.figures
-        ],
     )
 
 

@@ -3,39 +3,32 @@ from pathlib import Path
 from workflow.scripts.atlas_job import run
 
 _LINKS = {
-    "scorecard.html": "every number that the papers print beside ours",
+    "scorecard.html": "all reported numbers next to those of this run",
     "claims.csv": "the verdicts as a table",
     "scorecard.csv": "the numbers as a table",
     "cost.csv": "jobs, hours and memory by paper and stage",
-    "alignment.html": "how good the word links are (AER)",
-    "report.html": "all figures and tables with captions in one file, if --report has made it",
-}
-_HIGHLIGHTS = {
-    "claims.csv": "the verdicts as a table",
-    "cost.csv": "jobs, hours and memory by paper and stage",
+    "alignment.html": "quality of the word alignment (AER)",
+    "report.html": "all figures and tables with captions in one file, after --report",
 }
 
 
 def main(snakemake):
-    from mbert_atlas.scorecard.page import drawing
-    from mbert_atlas.scorecard.replication import Setting, write_index
+    from mbert_atlas.scorecard.replication import write_index
+    from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, scope = snakemake.params, snakemake.wildcards.scope
-    links = _HIGHLIGHTS if scope == "highlights/" else _LINKS
-    missing = {"report.html"} if scope else set()  # it is of all
+    missing = {"report.html"} if scope else set()  # the report is about everything
     missing |= set() if snakemake.input.alignment else {"alignment.html"}
-    links = {name: text for name, text in links.items() if name not in missing}
+    if scope == "highlights/":
+        missing |= {"scorecard.html", "scorecard.csv"}
     write_index(
         read_verdicts(snakemake.input.claims),
         Path(snakemake.output[0]),
         titles=params.titles,
         setting=Setting(params.run, params.comparable, params.world),
-        figures=[
-            drawing(item["paper"], item["artifact"], Path(item["path"]), params.names)
-            for item in params.figures
-        ],
-        links=links,
+        figures=figure_links(params.figures, params.names),
+        links={name: text for name, text in _LINKS.items() if name not in missing},
         part=scope.rstrip("/"),
     )
 

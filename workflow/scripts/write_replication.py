@@ -7,9 +7,9 @@ from workflow.scripts.atlas_job import run
 
 def main(snakemake):
     from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.page import drawing
-    from mbert_atlas.scorecard.replication import Setting, write_replication
+    from mbert_atlas.scorecard.replication import write_replication
     from mbert_atlas.scorecard.rules import Contrast
+    from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, paper = snakemake.params, snakemake.wildcards.paper
@@ -29,10 +29,7 @@ def main(snakemake):
         scorecard=frame[frame["paper"] == paper],
         contrasts=contrasts,
         artifacts=params.artifacts,
-        figures=[
-            drawing(item["paper"], item["artifact"], Path(item["path"]), params.names)
-            for item in params.figures
-        ],
+        figures=figure_links(params.figures, params.names),
         prose=Path(params.prose["path"]).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
         names=params.names,

@@ -1,0 +1,149 @@
+"""What all pages share: templates, their setting, names of artifacts, figures, provenance."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import mbert_atlas
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.files import atomic_path
+from mbert_atlas.labels import label, language
+from mbert_atlas.scorecard import rules, verdicts
+
+_SYMBOLS = {
+    rules.REPRODUCED: "✓",
+    rules.DIRECTION_ONLY: "≈",
+    rules.NOT_REPRODUCED: "✗",
+    rules.NOT_COMPARABLE: "≁",
+    rules.NO_REPORTED_VALUE: "–",
+    rules.NOT_RUN: "○",
+    verdicts.HOLDS: "✓",
+    verdicts.DOES_NOT_HOLD: "✗",
+    verdicts.UNDECIDED: "?",
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a page is about.
+
+    Attributes:
+        run_name: preset or name of the run.
+        comparable: whether data and encoder are the papers'.
+        world: where they are not: the data and encoder, to be read after "holds".
+    """
+
+    run_name: str
+    comparable: bool
+    world: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Where a claim holds, to be read after "holds"."""
+        if self.comparable:
+            return "here"
+        return self.world or "with the data and the encoder of this run"
+
+
+@dataclass(frozen=True)
+class FigureLink:
+    """A figure of an artifact.
+
+    Attributes:
+        paper: key of the paper.
+        artifact: key of the artifact, such as ``figure1``.
+        title: of the link.
+        path: the SVG file; a PNG lies next to it.
+    """
+
+    paper: str
+    artifact: str
+    title: str
+    path: Path
+
+
+def figure_links(
+    figures: Iterable[Mapping[str, str]], names: Mapping[str, str]
+) -> list[FigureLink]:
+    """Return figures with titles that follow from their file names.
+
+    Args:
+        figures: ``paper``, ``artifact`` and ``path`` of each; ``figure1.de.published.svg`` is
+            *Figure 1, German, published*.
+        names: language code to English name.
+    """
+    links = []
+    for figure in figures:
+        path, artifact = Path(figure["path"]), figure["artifact"]
+        name, *rest = path.stem.split(".")
+        words = filter(None, [name.removeprefix(artifact).strip("_"), *rest])
+        title = ", ".join([artifact_name(artifact), *(language(word, names) for word in words)])
+        links.append(FigureLink(figure["paper"], artifact, title, path))
+    return links
+
+
+def artifact_name(artifact: str) -> str:
+    """Return ``table2`` as ``Table 2``, ``appendixA`` as ``Appendix A``."""
+    match = re.fullmatch(r"([a-z]+)[_ ]?([A-Z0-9][A-Za-z0-9.]*)", artifact)
+    return f"{match[1].capitalize()} {match[2]}" if match else label(artifact)
+
+
+def render(template: str, output: Path, setting: Setting, **content: object) -> None:
+    """Write a page, atomically.
+
+    Args:
+        template: name of the template in this package.
+        output: the HTML file.
+        setting: what the page is about.
+        content: variables of the template.
+
+    Raises:
+        AtlasError: if the disk is full.
+    """
+    templates = Environment(
+        loader=PackageLoader("mbert_atlas.scorecard", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "artifact_name": artifact_name,
+        "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
+    }
+    templates.globals |= {
+        "symbols": _SYMBOLS,
+        "protocols": PROTOCOLS,
+        "judged": rules.JUDGED,
+        "verdicts": rules.VERDICTS,
+        "claim_verdicts": verdicts.VERDICTS,
+        "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
+        "run_name": setting.run_name,
+        "comparable": setting.comparable,
+        "where": setting.where,
+    }
+    with atomic_path(output) as temporary:
+        temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")
+
+
+def relative(path: Path, page: Path) -> str:
+    """Return the target of a link from a page to a file."""
+    return Path(os.path.relpath(path, page.parent)).as_posix()
+
+
+def provenance() -> dict[str, str]:
+    """Return the versions of the software, by name."""
+    return {
+        "mbert-atlas": mbert_atlas.__version__,
+        "Python": platform.python_version(),
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+    }
