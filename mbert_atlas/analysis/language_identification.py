@@ -1,22 +1,17 @@
-"""Pairwise language identification in windows of a space (Liang et al. 2021, section 4.2).
-
-Logistic regression (C = 1, converged) between two languages at a time; a fifth of each language's
-vectors are test vectors.
-"""
+"""Pairwise language identification by logistic regression (Liang et al. 2021, section 4.2)."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from mbert_atlas.analysis.logistic import Sample, count_correct, fit_windows
+from mbert_atlas.analysis.logistic import fit_regressions
 
-_logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
 _TEST_FRACTION = 0.2
 
@@ -35,38 +30,33 @@ def split(random: np.random.Generator, count: int, most: int) -> Split:
     return Split(np.sort(chosen[tests:]), np.sort(chosen[:tests]))
 
 
-class PairwiseIdentifier:
-    """Classifiers between two languages; what they need of a language is computed once.
+def pairwise_accuracies(
+    vectors: Mapping[str, Floats], splits: Mapping[str, Split], pairs: Sequence[tuple[str, str]]
+) -> npt.NDArray[np.float64]:
+    """Return the accuracy of a classifier between each pair of languages (C = 1, converged).
 
     Args:
         vectors: of each language, shape ``(m, dims)``.
         splits: of each language.
-        width: number of columns that any window covers.
+        pairs: of languages.
+
+    Returns:
+        0 to 1, shape ``(pairs,)``.
     """
+    # Pairs (a, b) and (b, c): signs of a, b, c in two regressions [[-1, 0], [1, -1], [0, 1]]
+    codes = list(dict.fromkeys(chain.from_iterable(pairs)))
+    signs = np.zeros((len(codes), len(pairs)), dtype=np.int8)
+    for number, (first, second) in enumerate(pairs):
+        signs[codes.index(first), number], signs[codes.index(second), number] = -1, 1
 
-    def __init__(
-        self, vectors: Mapping[str, Floats], splits: Mapping[str, Split], width: int
-    ) -> None:
-        self._vectors, self._splits, self._width = vectors, splits, width
-        self._prepared: dict[str, tuple[Sample, torch.Tensor]] = {}
+    def rows(code: str, part: int) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(vectors[code][splits[code][part]]))
 
-    def accuracies(
-        self, pair: tuple[str, str], windows: Sequence[slice]
-    ) -> tuple[npt.NDArray[np.float64], int]:
-        """Return the accuracy of each window, 0 to 1, and the number of test vectors."""
-        if not windows:
-            return np.zeros(0), 0
-        (negative, negative_test), (positive, positive_test) = map(self._prepare, pair)
-        weights, converged = fit_windows(negative, positive, windows)
-        if not converged.all():
-            failed = (~converged).sum()
-            _logger.warning("%s: %d regressions did not converge", "-".join(pair), failed)
-        count = negative_test.shape[1] + positive_test.shape[1]
-        return count_correct(negative_test, positive_test, weights, windows) / count, count
-
-    def _prepare(self, code: str) -> tuple[Sample, torch.Tensor]:
-        if code not in self._prepared:
-            vectors, rows = self._vectors[code][:, : self._width], self._splits[code]
-            test = torch.from_numpy(np.ascontiguousarray(vectors[rows.test].T))
-            self._prepared[code] = Sample.of(vectors[rows.train]), test
-        return self._prepared[code]
+    weights = fit_regressions([rows(code, 0) for code in codes], signs)
+    correct, total = np.zeros(len(pairs)), np.zeros(len(pairs))
+    for code, sign in zip(codes, signs, strict=True):
+        test, used = rows(code, 1), sign.nonzero()[0]
+        is_second = test @ weights[used, :-1].T + weights[used, -1] > 0
+        correct[used] += (is_second.numpy() == (sign[used] > 0)).sum(axis=0)
+        total[used] += len(test)
+    return correct / total

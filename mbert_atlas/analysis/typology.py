@@ -5,7 +5,6 @@ Logistic regression (C = 1), each value of a feature against the rest.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from mbert_atlas.analysis.shared_regression import fit_shared
+from mbert_atlas.analysis.logistic import fit_regressions
 from mbert_atlas.errors import AtlasError
 
-_logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
 _FOLDS = 5
 
@@ -113,10 +111,7 @@ class TypologyProbe(NamedTuple):
         Returns:
             Percent.
         """
-        weights, converged = fit_shared(list(map(_tensor, train)), self.signs)
-        if not converged.all():
-            failed, dims = (~converged).sum(), train[0].shape[1]
-            _logger.warning("typology, %d dimensions: %d did not converge", dims, failed)
+        weights = fit_regressions(list(map(_tensor, train)), self.signs)
         margins = [_tensor(own) @ weights[:, :-1].T + weights[:, -1] for own in test]
 
         def correct(fold: Fold, language: int, value: str) -> int:

@@ -1,50 +1,81 @@
-"""Regressions of all windows at once against scikit-learn's, one by one."""
+"""Regressions on shared vectors against scikit-learn's, one by one."""
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 
-from mbert_atlas.analysis.logistic import Sample, count_correct, fit_windows
+from mbert_atlas.analysis.logistic import fit_regressions
+
+GROUPS, SIZE, DIMS = 12, 150, 8
 
 
-def toy(gap: float, count: int = 3000, dims: int = 30) -> tuple[np.ndarray, np.ndarray]:
+def toy(gap: float) -> tuple[list[torch.Tensor], np.ndarray]:
+    """Groups with different means and sizes, some left out of some regressions."""
     random = np.random.default_rng(0)
-    gold = np.repeat([False, True], count // 2)
-    vectors = random.normal(size=(count, dims)) * np.linspace(3, 0.3, dims)
-    vectors[gold] += gap * random.normal(size=dims)
-    return vectors.astype(np.float32), gold
+    spread = np.linspace(3, 0.3, DIMS)
+    groups = [
+        random.normal(size=(SIZE + 10 * number, DIMS)) * spread + gap * random.normal(size=DIMS) + 1
+        for number in range(GROUPS)
+    ]
+    signs = random.choice([-1, 0, 1], size=(GROUPS, 9)).astype(np.int8)
+    signs[:2] = [[1], [-1]]  # both classes everywhere
+    signs[2:, 8] = 0  # two groups alone, as of a pair of languages
+    return [torch.from_numpy(own.astype(np.float32)) for own in groups], signs
 
 
-WINDOWS = [slice(0, 1), slice(0, 10), slice(10, 20), slice(0, 30)]
+def rows_of(
+    groups: list[torch.Tensor], signs: np.ndarray, part: slice = slice(None)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors and classes of one regression, as scikit-learn takes them."""
+    kept = [(own[part].numpy(), sign) for own, sign in zip(groups, signs, strict=True) if sign]
+    gold = np.concatenate([np.full(len(own), sign > 0) for own, sign in kept])
+    return np.concatenate([own for own, _ in kept]).astype(np.float64), gold
 
 
-@pytest.mark.parametrize("gap", [0.05, 0.5, 3.0])
-def test_windows_converge_to_what_scikit_learn_finds(gap: float) -> None:
-    vectors, gold = toy(gap)
-    no, yes = Sample.of(vectors[~gold]), Sample.of(vectors[gold])
-    weights, converged = fit_windows(no, yes, WINDOWS, tolerance=1e-9)
-    assert converged.all()
-    for number, window in enumerate(WINDOWS):
-        theirs = LogisticRegression(tol=1e-8, max_iter=10_000).fit(
-            vectors[:, window].astype(np.float64), gold
-        )
-        own = weights[number, :-1].numpy()
-        np.testing.assert_allclose(own[window], theirs.coef_[0], atol=0.02, rtol=0.02)
-        assert float(weights[number, -1]) == pytest.approx(theirs.intercept_[0], abs=0.02, rel=0.02)
-        assert not np.delete(own, np.arange(len(own))[window]).any()
+@pytest.mark.parametrize(
+    ("gap", "penalty"), [(0.05, 1.0), (0.5, 1.0), (3.0, 1.0), (0.5, 0.001), (0.5, 100.0)]
+)
+def test_it_converges_to_what_scikit_learn_finds(
+    gap: float, penalty: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    groups, signs = toy(gap)
+    weights = fit_regressions(groups, signs, inverse_penalty=penalty, tolerance=1e-9)
+    assert "converge" not in caplog.text
+    for number, own in enumerate(weights.numpy()):
+        theirs = LogisticRegression(C=penalty, tol=1e-8, max_iter=10_000)
+        theirs.fit(*rows_of(groups, signs[:, number]))
+        np.testing.assert_allclose(own[:-1], theirs.coef_[0], atol=0.01, rtol=0.01)
+        assert own[-1] == pytest.approx(theirs.intercept_[0], abs=0.01, rel=0.01)
 
 
-def test_accuracies_are_those_of_scikit_learn() -> None:
-    vectors, gold = toy(0.3)
-    train, test = (
-        [Sample.of(vectors[start::2][gold[start::2] == side]) for side in (False, True)]
-        for start in (0, 1)
-    )
-    weights, _ = fit_windows(*train, WINDOWS)
-    right = count_correct(test[0].vectors, test[1].vectors, weights, WINDOWS)
-    for number, window in enumerate(WINDOWS):
-        theirs = LogisticRegression(max_iter=10_000).fit(vectors[::2, window], gold[::2])
-        expected = theirs.score(vectors[1::2, window], gold[1::2])
-        assert right[number] / len(gold[1::2]) == pytest.approx(expected, abs=0.001)
+@pytest.mark.parametrize("gap", [0.1, 0.5])
+def test_accuracies_are_those_of_scikit_learn(gap: float) -> None:
+    groups, signs = toy(gap)
+    weights = fit_regressions([own[::2] for own in groups], signs)
+    differences = []
+    for number, own in enumerate(weights.numpy()):
+        theirs = LogisticRegression(tol=1e-8, max_iter=10_000)
+        theirs.fit(*rows_of(groups, signs[:, number], slice(0, None, 2)))
+        vectors, gold = rows_of(groups, signs[:, number], slice(1, None, 2))
+        correct = (vectors @ own[:-1] + own[-1] > 0) == gold
+        assert correct.mean() > max(gold.mean(), 1 - gold.mean()) - 0.02
+        differences.append(abs(correct.mean() - theirs.score(vectors, gold)))
+    assert np.mean(differences) <= 0.001
+
+
+def test_regressions_that_do_not_converge_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        fit_regressions(*toy(0.5), tolerance=1e-9, most_steps=1)
+    assert "9 of 9 regressions did not converge" in caplog.text
+
+
+def test_both_classes_are_needed() -> None:
+    groups, signs = toy(0.5)
+    signs[:, 4] = np.abs(signs[:, 4])  # none is of the first class
+    with pytest.raises(ValueError, match="both classes"):
+        fit_regressions(groups, signs)

@@ -7,10 +7,11 @@ from mbert_atlas.papers.liang2021 import artifacts as liang2021
 rule probe_languages:
     """One probe in subspaces of an encoder: every window of the last layer, the first one of the others."""
     input:
-        unpack(
-            lambda wildcards: liang2021.vectors_and_directions(
-                plan, wildcards.encoder, wildcards.languages
-            )
+        vectors=lambda wildcards: plan.vectors_of(
+            wildcards.encoder, liang2021.texts_of(plan, wildcards.encoder), wildcards.languages
+        ),
+        directions=lambda wildcards: plan.directions(
+            wildcards.encoder, liang2021.texts_of(plan, wildcards.encoder), wildcards.languages
         ),
         typology=plan.table(plan.config.liang2021.typology),
     output:
@@ -41,7 +42,9 @@ rule classify_in_subspaces:
     input:
         train="<results>/features/liang2021/{model}-{task}-train/{encoder}",
         test="<results>/features/liang2021/{model}-{task}-test/{encoder}",
-        directions=lambda wildcards: liang2021.all_directions(plan, wildcards.encoder),
+        directions=lambda wildcards: plan.directions(
+            wildcards.encoder, liang2021.texts_of(plan, wildcards.encoder)
+        ),
     output:
         "<results>/classifiers/liang2021/{model}-{task}/{encoder}.parquet",
     log:

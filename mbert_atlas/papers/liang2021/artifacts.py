@@ -91,26 +91,11 @@ def language_sets(plan: Files) -> dict[str, list[str]]:
 # Jobs that only this paper has
 
 
-def vectors_and_directions(plan: Files, encoder: str, languages: str) -> dict[str, Any]:
-    """Return the token vectors of a set of languages, or of ``all``, and their directions."""
+def texts_of(plan: Files, encoder: str) -> str:
+    """Return the texts whose tokens show where an encoder separates languages."""
     paper = section(plan)
-    dataset = _texts(paper, encoder)
-    codes, size = plan.config.datasets[dataset].languages, paper.tokens.languages_per_job
-    groups = [codes[start : start + size] for start in range(0, len(codes), size)]
-    chosen = set(language_sets(plan).get(languages, codes))
-    return {
-        "vectors": [
-            path("vectors", encoder=encoder, dataset=dataset, group=number)
-            for number, group in enumerate(groups)
-            if chosen & set(group)
-        ],
-        "directions": plan.directions(encoder, dataset, languages),
-    }
-
-
-def all_directions(plan: Files, encoder: str) -> str:
-    """Return the directions that identify all languages under an encoder."""
-    return plan.directions(encoder, _texts(section(plan), encoder))
+    (model,) = (model for model, name in paper.encoders.items() if name == encoder)
+    return paper.tokens.texts[model]
 
 
 def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:
@@ -128,12 +113,6 @@ def probing(plan: Files, probe: Probe, languages: str) -> dict[str, Any]:
         options |= {"methods": ["densray"], "pairs": dict.fromkeys(PROTOCOLS)}
         options |= {"layers": [], "layer_size": 1}
     return options
-
-
-def _texts(paper: Section, encoder: str) -> str:
-    """Return the texts whose tokens show where an encoder separates languages."""
-    (model,) = (model for model, name in paper.encoders.items() if name == encoder)
-    return paper.tokens.texts[model]
 
 
 def _examples(plan: Files, encoder: str, task: TaskName, dataset: str) -> str:

@@ -129,11 +129,11 @@ def check(config: Any) -> None:
                 continue
             place = f"{at}.transfer.runs.{task}.{source}"
             layers = paper.transfer.layers.get(task, {}).get(source, [])
-            shown = families_of(family, layers)
+            needed = families_of(family, layers)
             if source == "en":
                 tuned = paper.removal.tuned.get(task, {}).items()
-                shown += [f"{family}-{method}-{n}" for method, firsts in tuned for n in firsts]
-            for name in shown:
+                needed += [f"{family}-{method}-{n}" for method, firsts in tuned for n in firsts]
+            for name in needed:
                 check_name(place, name, finetuning_families(config), " as fine-tuning")
             if check_name(f"{at}.transfer.datasets", task, paper.transfer.datasets, " there"):
                 test = paper.transfer.datasets[task]

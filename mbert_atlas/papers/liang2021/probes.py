@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.analysis.clustering import linkage_agreement
-from mbert_atlas.analysis.language_identification import PairwiseIdentifier, split
+from mbert_atlas.analysis.language_identification import pairwise_accuracies, split
 from mbert_atlas.analysis.subspaces import random_subspace
 from mbert_atlas.analysis.typology import TypologyProbe
 from mbert_atlas.arrays import load_arrays
@@ -130,29 +130,31 @@ def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Itera
     order = random.permutation(len(every))
     used = [every[number] for number in order[:pairs]] if pairs else every
     splits = {code: split(random, len(space.vectors[code]), tokens) for code in codes}
-    windows, drawn = space.windows, space.random_windows
-    is_published = space.protocol == "published"
-    last = max([window.stop for window in windows], default=0)
-    identifier = PairwiseIdentifier(space.vectors, splits, space.dims if is_published else last)
-    total = np.zeros(len(windows) + len(drawn))
-    count, of_last = 0, np.zeros(len(drawn))
-    for pair in track(used, "pairs of languages"):
-        columns = [window.columns for window in windows]
-        if is_published:
-            columns += [space.adjacent(random, window) for window in drawn]
-        accuracies, count = identifier.accuracies(pair, columns)
-        total[: len(columns)] += accuracies
-        of_last = accuracies[len(windows) :]
-    if not is_published:
-        for vectors in space.rotated():
-            identifier = PairwiseIdentifier(vectors, splits, space.dims)
-            for pair in track(used, "pairs of languages, random subspaces"):
-                accuracies, _ = identifier.accuracies(pair, [window.columns for window in drawn])
-                total[len(windows) :] += accuracies / len(space.rotations)
-    for window, value in zip([*windows, *drawn], total / len(used), strict=True):
+    drawn, count = space.random_windows, sum(len(splits[code].test) for code in used[-1])
+
+    def accuracies(
+        vectors: Mapping[str, Floats], columns: slice, pairs: Sequence[tuple[str, str]] = used
+    ) -> npt.NDArray[np.float64]:
+        window = {code: own[:, columns] for code, own in vectors.items()}
+        return pairwise_accuracies(window, splits, pairs)
+
+    for window in track(space.windows, "windows, identification"):
+        value = accuracies(space.vectors, window.columns).mean()
         yield Score(window, "accuracy", 100 * value, count * len(used))
-    if is_published:
-        for window, value in zip(drawn, of_last, strict=True):
+    if not drawn:
+        return
+    if space.protocol == "published":
+        values = [
+            [accuracies(space.vectors, space.adjacent(random, own), [pair])[0] for own in drawn]
+            for pair in track(used, "random windows, pairs of languages")
+        ]
+    else:
+        each = [[accuracies(own, w.columns) for w in drawn] for own in space.rotated()]
+        values = np.mean(each, axis=0).T
+    for window, value in zip(drawn, np.mean(values, axis=0), strict=True):
+        yield Score(window, "accuracy", 100 * value, count * len(used))
+    if space.protocol == "published":
+        for window, value in zip(drawn, values[-1], strict=True):
             yield Score(window._replace(kind="random_last"), "accuracy", 100 * value, count)
 
 

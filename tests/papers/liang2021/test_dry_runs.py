@@ -21,8 +21,8 @@ def test_every_artifact_is_a_target(repository):
     targets = [f"liang2021_figure{n}" for n in range(1, 6)]
     targets += [f"liang2021_table{n}" for n in range(1, 7)]
     planned = jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))
-    assert planned["lay_out_table"] == 6
-    assert planned["plot_curves"] == 5 * 2
+    assert planned["render_table"] == 6
+    assert planned["render_figure"] == 5 * 2
 
 
 def test_one_table_needs_nothing_of_the_figures(repository):
@@ -44,6 +44,7 @@ def test_a_task_and_two_figures_can_be_left_out(repository, tmp_path):
         "    sets: {austronesian: null, germanic: null, italic: null, slavic: null, random: null}\n"
     )
     planned = jobs(snakemake(repository, "all", "-n", "--forceall", "--configfile", config))
-    assert planned["plot_curves"] == 3 * 2  # Figures 1 to 3
-    assert planned["measure_preservation"] == 4  # Tables 1 to 3 and 6
+    assert planned["render_figure"] == 3 * 2  # Figures 1 to 3
+    assert planned["render_table"] == 4  # Tables 1 to 3 and 6
+    assert planned["measure"] == 3 + 4
     assert "classify_in_subspaces" not in planned
