@@ -24,29 +24,18 @@ Key = tuple[str, ...]
 
 
 class Measured(NamedTuple):
-    """What was measured of one cell under one protocol.
+    """What was measured of one cell under one protocol."""
 
-    Attributes:
-        values: values by seed (none where the value has no seed).
-        n_items: items behind one value; none if unknown.
-    """
-
-    values: dict[int | None, float]
-    n_items: int | None
+    values: dict[int | None, float]  # by seed; none where a value has no seed
+    n_items: int | None  # items behind one value; none if unknown
 
 
 class CellLine(NamedTuple):
-    """A line of a CSV file.
-
-    Attributes:
-        path: of the file.
-        number_in_file: of the line, from 1.
-        fields: texts by column.
-    """
+    """A line of a CSV file."""
 
     path: Path
-    number_in_file: int
-    fields: dict[str, str]
+    number_in_file: int  # from 1
+    fields: dict[str, str]  # by column
 
     @property
     def key(self) -> Key:
@@ -84,11 +73,7 @@ class CellLine(NamedTuple):
 
 
 def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLine]:
-    """Yield the lines of CSV files of reported or measured numbers.
-
-    Args:
-        paths: the files.
-        columns: what their headers must have.
+    """Yield the lines of CSV files whose headers have these columns.
 
     Raises:
         DataError: if columns are missing, a row has other fields than the header, or a cell (under

@@ -155,15 +155,10 @@ class Claims(ConfigModel):
 
 
 class CellEffect(NamedTuple):
-    """One cell that a claim is about.
-
-    Attributes:
-        weights: the effect.
-        place: values by column that distinguish the cell from the others of the claim.
-    """
+    """One cell that a claim is about."""
 
     weights: Weights
-    place: dict[str, str]
+    place: dict[str, str]  # values by column that distinguish it from the claim's other cells
 
 
 def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
@@ -198,11 +193,7 @@ def _check_reported(
     languages: Collection[str],
     path: Path,
 ) -> None:
-    """Check the names and numbers of the reported cells.
-
-    Raises:
-        DataError: names the line.
-    """
+    """Check the names and numbers of the reported cells."""
     allowed = {column: {*names, ""} for column, names in listed.items()}
     for column in ("source", "target"):
         if languages:
@@ -224,13 +215,7 @@ def _check_reported(
 
 
 def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
-    """Return the cells that a claim is about, if all terms of their differences have numbers.
-
-    Args:
-        claim: the claim.
-        paper: key of its paper.
-        keys: names of the cells that have numbers.
-    """
+    """Return the cells of a paper's claim of which all terms are among those with numbers."""
     of_paper = [key for key in keys if key[0] == paper]
     cells = [cell for difference in claim.effect for cell in _cells(claim, difference, of_paper)]
     varying = [
@@ -267,11 +252,7 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
 
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
-    """Check that some number of the artifact has each name.
-
-    Raises:
-        Mistake: at the first.
-    """
+    """Check that some number of the artifact has each name."""
     for column in read.unreported:
         check_name(f"unreported.{column}", column, COLUMNS, " as a column")
     for column, by_name in read.means.items():

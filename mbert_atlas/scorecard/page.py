@@ -14,8 +14,8 @@ from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import Contrasts
-from mbert_atlas.scorecard.tables import Labels, lay_out_parts, was_run
-from mbert_atlas.scorecard.templates import FigureLink, Setting, relative, render
+from mbert_atlas.scorecard.tables import lay_out_parts, was_run
+from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, relative, render
 
 _MOST_EXTRA_CELLS = 150
 """Larger tables of additional results are left to figure and CSV file."""
@@ -30,8 +30,6 @@ def write_page(
     provenance: Mapping[str, str],
     titles: Mapping[str, str],
     contrasts: Contrasts,
-    names: Mapping[str, str],
-    conditions: Mapping[str, Mapping[str, str]],
     figures: Sequence[FigureLink] = (),
     reasons: Mapping[tuple[str, str], str] | None = None,
 ) -> None:
@@ -40,12 +38,10 @@ def write_page(
     Args:
         scorecard: what :func:`.compare.compare` returns.
         output: the HTML file.
-        setting: run, and whether its numbers are comparable with the papers'.
+        setting: what the page is about.
         provenance: versions, encoder, data, ... by name.
         titles: of the papers, by key.
-        contrasts: the papers' contrasts, by key.
-        names: language code to English name.
-        conditions: by ``paper/artifact``, names of conditions that differ from the usual.
+        contrasts: of the papers, by key.
         figures: files to link; an artifact with figures and no cells gets a section, too.
         reasons: why artifacts were not run, by paper and artifact, where a failed run has shown it.
 
@@ -53,7 +49,7 @@ def write_page(
         AtlasError: if the disk is full.
     """
     run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
-    cells = [cell for record in run.to_dict("records") for cell in _texts(record, names)]
+    cells = [cell for record in run.to_dict("records") for cell in _texts(record, setting.names)]
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
         rows = scorecard[scorecard["paper"] == paper]
@@ -64,7 +60,7 @@ def write_page(
                 links.setdefault(figure.artifact, []).append(link)
         artifacts = []
         for key in sorted({*rows["artifact"], *links}, key=_natural):
-            labels = Labels(names, contrasts[paper], conditions.get(f"{paper}/{key}", {}))
+            labels = setting.labels(f"{paper}/{key}", contrasts[paper])
             artifact = _artifact(rows[rows["artifact"] == key], labels)
             artifacts.append({"key": key, "figures": links.get(key, []), **artifact})
         counts = {name: rows[f"{name}_verdict"].value_counts().to_dict() for name in PROTOCOLS}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.prose import bullets, table_rows
-from mbert_atlas.scorecard.tables import Labels, lay_out_parts
+from mbert_atlas.scorecard.tables import lay_out_parts
 from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, relative, render
 from mbert_atlas.scorecard.verdicts import RULE
 from mbert_atlas.scorecard.views import claim_views, count_verdicts
@@ -31,8 +31,6 @@ def write_replication(
     figures: Sequence[FigureLink],
     prose: str,
     cost: pd.DataFrame,
-    names: Mapping[str, str],
-    conditions: Mapping[str, Mapping[str, str]],
 ) -> None:
     """Write the page of one paper, with its figures embedded.
 
@@ -48,17 +46,15 @@ def write_replication(
         figures: its figures; the smaller of SVG and PNG is embedded.
         prose: its page in ``docs/papers``, whose deviations and protocols are quoted.
         cost: what :func:`.cost.collect_cost` returns; the paper's part and the shared one count.
-        names: language code to English name.
-        conditions: by ``paper/artifact``, names of conditions that differ from the usual.
 
     Raises:
         AtlasError: if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
-    views = claim_views(claims, names, comparable=setting.comparable)
+    views = claim_views(claims, setting.names, comparable=setting.comparable)
     sections = []
     for key in artifacts:
-        labels = Labels(names, contrasts, conditions.get(f"{paper}/{key}", {}))
+        labels = setting.labels(f"{paper}/{key}", contrasts)
         tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
         section = {
             "key": key,

@@ -20,16 +20,10 @@ _ROUNDING = 1e-9
 
 
 class Metric(NamedTuple):
-    """How far a reproduced value may be from the reported one, and how it is printed.
+    """How far a reproduced value may be from the reported one, and how it is printed."""
 
-    Attributes:
-        absolute: tolerance in the unit of the metric.
-        relative: tolerance as a fraction of the reported value; the larger of the two counts.
-        format: format specification of one value.
-    """
-
-    absolute: float
-    relative: float = 0.0
+    absolute: float  # tolerance in the unit of the metric
+    relative: float = 0.0  # as a fraction of the reported value; the larger tolerance counts
     format: str = ".2f"
 
 
@@ -66,28 +60,16 @@ METRICS = {
 
 
 class Contrast(NamedTuple):
-    """A comparison in a paper: ``condition`` differs from ``baseline``.
+    """A comparison in a paper: ``condition`` differs from ``baseline``."""
 
-    Attributes:
-        artifact: that shows the condition.
-        condition: the condition.
-        baseline: what it is compared with.
-        baseline_artifact: that shows the baseline; empty for the same.
-    """
-
-    artifact: str
+    artifact: str  # that shows the condition
     condition: str
     baseline: str
-    baseline_artifact: str = ""
+    baseline_artifact: str = ""  # that shows the baseline; empty: the same
 
 
 def star(contrasts: Sequence[Contrast], artifact: str, condition: str) -> str:
-    """Return the mark of a significant difference of a cell in an artifact and condition.
-
-    Returns:
-        ``**`` if the condition's baseline is itself compared with another one in this artifact,
-        else ``*``.
-    """
+    """Return the mark of a significant difference: ``*``, or ``**`` from a tested baseline."""
     baselines = {c.condition: c.baseline for c in reversed(contrasts) if c.artifact == artifact}
     return "**" if baselines.get(condition) in baselines else "*"
 
@@ -128,14 +110,9 @@ def tolerance(rule: Metric, reported: float) -> float:
 def value_verdict(
     reported: float, measured: float, standard_error: float, rule: Metric, *, signed: bool
 ) -> str:
-    """Judge one number.
+    """Judge a mean over seeds, whose standard error is NaN below two seeds.
 
-    Args:
-        reported: the paper's value.
-        measured: our mean over seeds.
-        standard_error: of that mean; NaN if there are fewer than two seeds.
-        rule: tolerance of the metric.
-        signed: whether an equal sign alone counts (differences).
+    If ``signed``, an equal sign alone counts as :data:`DIRECTION_ONLY`.
     """
     allowed = tolerance(rule, reported)
     noise = 0.0 if math.isnan(standard_error) else min(2 * standard_error, _MOST_NOISE * allowed)
@@ -151,14 +128,7 @@ def claim_verdict(
     reported_significant: bool,
     measured_significant: bool | None,
 ) -> str:
-    """Judge a difference of two conditions that the paper tested for significance.
-
-    Args:
-        reported: the paper's difference.
-        measured: ours, mean over seeds.
-        reported_significant: whether the paper stars it.
-        measured_significant: whether our test finds it significant; none if it was not tested.
-    """
+    """Judge a difference of two conditions that the paper tested; none: we did not test it."""
     agree = _same_sign(reported, measured)
     if measured_significant is reported_significant and (agree or not reported_significant):
         return REPRODUCED

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -16,46 +16,23 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.templates import Setting, render
+from mbert_atlas.scorecard.templates import Labels, Setting, render
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
 
-class Labels(NamedTuple):
-    """How cells of an artifact are named and marked.
-
-    Attributes:
-        names: language code to English name.
-        contrasts: the paper's contrasts, which decide how a significant difference is marked.
-        conditions: names of conditions that differ from their usual label.
-    """
-
-    names: Mapping[str, str]
-    contrasts: Sequence[rules.Contrast] = ()
-    conditions: Mapping[str, str] = {}
-
-
 @dataclass(frozen=True)
 class Ours:
-    """A measured number under one protocol.
+    """A measured number under one protocol."""
 
-    Attributes:
-        number: the value as printed.
-        star: ``*`` or ``**`` if it differs significantly, see :func:`rules.star`.
-        spread: ``± standard deviation`` over seeds, empty below two seeds.
-        difference: to the reported value, with its sign; empty if there is none.
-        verdict: one of :data:`.rules.VERDICTS`.
-        details: protocol, verdict, seeds and items, for a tooltip.
-    """
-
-    number: str
-    star: str
-    spread: str
-    difference: str
+    number: str  # as printed
+    star: str  # of a significant difference, see :func:`rules.star`
+    spread: str  # ± standard deviation over seeds, empty below two seeds
+    difference: str  # to the reported value, with its sign; empty if there is none
     verdict: str
-    details: str
+    details: str  # protocol, verdict, seeds and items, for a tooltip
 
     def __str__(self) -> str:
         return f"{self.number}{self.star} {self.spread}".strip()
@@ -63,35 +40,21 @@ class Ours:
 
 @dataclass(frozen=True)
 class Entry:
-    """One place of a table.
+    """One place of a table."""
 
-    Attributes:
-        reported: the paper's number with its star; empty if it has none.
-        ours: by protocol; protocols that did not run are left out.
-    """
-
-    reported: str
-    ours: dict[str, Ours]
+    reported: str  # with its star; empty if the paper has no number
+    ours: dict[str, Ours]  # by protocol; those that did not run are left out
 
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of one kind of an artifact, laid out.
+    """The cells of one kind of an artifact, laid out."""
 
-    Attributes:
-        kind: ``value``, ``claim`` or ``extra``.
-        common: facets that are the same for all cells, as readable text.
-        row_facets: names of the facets that distinguish the rows.
-        columns: readable headings.
-        rows: for each row its facets' texts and its cells, one per column; none where there is no
-            number.
-    """
-
-    kind: str
-    common: dict[str, str]
-    row_facets: list[str]
-    columns: list[str]
-    rows: list[tuple[list[str], list[Entry | None]]]
+    kind: str  # value, claim or extra
+    common: dict[str, str]  # texts of the facets that are the same for all cells
+    row_facets: list[str]  # names of the facets that distinguish the rows
+    columns: list[str]  # headings
+    rows: list[tuple[list[str], list[Entry | None]]]  # texts of the facets, and a cell per column
 
     @property
     def entries(self) -> list[Entry]:
@@ -134,8 +97,7 @@ def lay_out(
     Args:
         cells: rows of the scorecard, all of one paper and artifact.
         labels: names and marks.
-        artifact: all rows of the artifact if ``cells`` are a part of them; they decide what goes
-            across and the order of the columns.
+        artifact: all rows of the artifact if ``cells`` are not; they decide the columns.
     """
     artifact = cells if artifact is None else artifact
     return [
@@ -271,13 +233,13 @@ def write_tables(
     paper prints them, with stars and the standard deviation over seeds.
 
     Args:
-        cells: the rows of what :func:`.compare.compare` returns that are of this artifact.
+        cells: the artifact's rows of what :func:`.compare.compare` returns.
         title: of the page.
         labels: names and marks.
         csv_path: the CSV file.
         html_path: the page.
         comparable: whether the numbers are comparable with the paper's; else the page warns.
-        facts: rows of a table before the numbers, by heading; all with the same.
+        facts: rows of a table before the numbers, by heading.
 
     Raises:
         AtlasError: if there are no rows, or the disk is full.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -31,19 +32,28 @@ _SYMBOLS = {
 }
 
 
+class Labels(NamedTuple):
+    """How cells of an artifact are named and marked."""
+
+    names: Mapping[str, str]  # language code to English name
+    contrasts: Sequence[rules.Contrast] = ()  # they decide how significant differences are marked
+    conditions: Mapping[str, str] = {}  # names that differ from their usual label
+
+
 @dataclass(frozen=True)
 class Setting:
-    """What a page is about.
-
-    Attributes:
-        run_name: preset or name of the run.
-        comparable: whether data and encoder are the papers'.
-        world: where they are not: the data and encoder, to be read after "holds".
-    """
+    """What a page is about."""
 
     run_name: str
-    comparable: bool
-    world: str | None = None
+    comparable: bool  # whether data and encoder are the papers'
+    world: str | None = None  # where they are not: data and encoder, to be read after "holds"
+    names: Mapping[str, str] = field(default_factory=dict)  # language code to English name
+    conditions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Names of conditions that differ from their usual label, by ``paper/artifact``."""
+
+    def labels(self, key: str, contrasts: Sequence[rules.Contrast]) -> Labels:
+        """Return how cells of ``paper/artifact`` are named and marked."""
+        return Labels(self.names, contrasts, self.conditions.get(key, {}))
 
     @property
     def where(self) -> str:
@@ -55,19 +65,12 @@ class Setting:
 
 @dataclass(frozen=True)
 class FigureLink:
-    """A figure of an artifact.
-
-    Attributes:
-        paper: key of the paper.
-        artifact: key of the artifact, such as ``figure1``.
-        title: of the link.
-        path: the SVG file; a PNG lies next to it.
-    """
+    """A figure of an artifact."""
 
     paper: str
     artifact: str
     title: str
-    path: Path
+    path: Path  # the SVG file; a PNG lies next to it
 
 
 def figure_links(
@@ -97,17 +100,7 @@ def artifact_name(artifact: str) -> str:
 
 
 def render(template: str, output: Path, setting: Setting, **content: object) -> None:
-    """Write a page, atomically.
-
-    Args:
-        template: name of the template in this package.
-        output: the HTML file.
-        setting: what the page is about.
-        content: variables of the template.
-
-    Raises:
-        AtlasError: if the disk is full.
-    """
+    """Write a page from a template of this package and its variables, atomically."""
     templates = Environment(
         loader=PackageLoader("mbert_atlas.scorecard", "."),
         autoescape=True,

@@ -101,19 +101,12 @@ _Item = TypeVar("_Item")
 
 
 class Estimate(NamedTuple):
-    """An effect and its interval.
-
-    Attributes:
-        effect: in the unit of the metric.
-        low: lower end of the interval; minus infinity if there is none.
-        high: upper end.
-        basis: of the interval: seeds, items, or both.
-    """
+    """An effect in the unit of the metric, and its interval."""
 
     effect: float
-    low: float
+    low: float  # minus infinity if there is no interval
     high: float
-    basis: str
+    basis: str  # of the interval: seeds, items, or both
 
 
 def judge(low: float, high: float, expected: Expected) -> str:
@@ -131,8 +124,8 @@ def estimate(
     """Estimate an effect by the rule of this module.
 
     Args:
-        weights: of each measured number in the effect.
-        cells: the measured numbers, paired intervals included where they exist.
+        weights: the effect.
+        cells: measured numbers, with paired intervals where they exist.
         level: 1 - the coverage of the interval.
     """
     effect, spread, freedom, seeds = _over_seeds(weights, cells)

@@ -20,48 +20,28 @@ _Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a claim under one protocol.
-
-    Attributes:
-        protocol: published or corrected.
-        verdict: one of :data:`mbert_atlas.scorecard.verdicts.VERDICTS`.
-        effect: with its interval, as text; empty if it was not run.
-        basis: of the interval, and the limiting case if there is one.
-        plot: effect and interval over the expected region, as SVG; empty if it was not run.
-    """
+    """The result of a claim under one protocol; texts are empty if it was not run."""
 
     protocol: str
     verdict: str
-    effect: str = ""
-    basis: str = ""
-    plot: str = ""
+    effect: str = ""  # with its interval
+    basis: str = ""  # of the interval, and the limiting case if there is one
+    plot: str = ""  # effect and interval over the expected region, as SVG
 
 
 @dataclass(frozen=True)
 class ClaimView:
-    """A claim with its results.
+    """A claim with its results."""
 
-    Attributes:
-        row: of what :func:`mbert_atlas.scorecard.verdicts.verdicts` returns.
-        reported: the effect in the paper's own numbers, as text; empty if it has none.
-        outcomes: by protocol.
-    """
-
-    row: dict[str, Any]
-    reported: str
-    outcomes: list[Outcome]
+    row: dict[str, Any]  # of :func:`.verdicts.verdicts`, under the first protocol
+    reported: str  # the effect in the paper's own numbers; empty if it has none
+    outcomes: list[Outcome]  # by protocol
 
 
 def claim_views(
     claims: pd.DataFrame, names: Mapping[str, str], *, comparable: bool
 ) -> list[ClaimView]:
-    """Prepare the claims of one paper for a page.
-
-    Args:
-        claims: rows of what :func:`mbert_atlas.scorecard.verdicts.verdicts` returns.
-        names: language code to English name.
-        comparable: whether the paper's effect is plotted next to ours.
-    """
+    """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
     views = []
     for _, rows in claims.groupby("id", sort=False):
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]

@@ -19,12 +19,12 @@ def test_scores_have_a_row_per_way_of_joining(tmp_path: Path) -> None:
     write_json({"symmetrisation": "union", "aer": None, "sentences": 0}, tmp_path / "ru.json")
     paths = {("bitext", code): tmp_path / f"{code}.json" for code in ("hi", "ru")}
     rows = alignment_rows(paths, {"hi": "Hindi"})
-    assert [row["directions joined by"] for row in rows] == [
+    assert [row["symmetrisation"] for row in rows] == [
         "intersection",
         "one to one (used)",
         "no gold links",
     ]
-    assert (rows[0]["language"], rows[0]["AER"], rows[0]["links found in them"]) == (
+    assert (rows[0]["language"], rows[0]["AER"], rows[0]["predicted links"]) == (
         "Hindi",
         "26.9",
         "1,700",

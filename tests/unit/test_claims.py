@@ -1,4 +1,4 @@
-"""Claims as data: what is read, what is refused, and the verdicts of the stated rule by hand."""
+"""Claims as data: reading, errors, and verdicts compared with calculations by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mbert_atlas.errors import DataError
 from mbert_atlas.papers import names
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
-from mbert_atlas.scorecard.cells import Key, Measured
+from mbert_atlas.scorecard.cells import Key, Measured, write_csv
 from mbert_atlas.scorecard.claims import Claim, Claims, Expected, cells_of, read_claims
 from mbert_atlas.scorecard.verdicts import (
     DOES_NOT_HOLD,
@@ -25,7 +25,6 @@ from mbert_atlas.scorecard.verdicts import (
     judge,
     read_verdicts,
     verdicts,
-    write_claims,
 )
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +58,7 @@ def measured(*values: float, n: int | None = 1000, first_seed: int = 1) -> Measu
 
 
 def claim(**changes: Any) -> Claim:
-    given = {
+    values = {
         "claim": "Adjustment helps.",
         "place": "section 1",
         "artifact": "table1",
@@ -67,7 +66,7 @@ def claim(**changes: Any) -> Claim:
         "effect": {"plus": {"condition": "adjusted"}, "minus": {"condition": "original"}},
         "expect": {"above": 0},
     }
-    return Claim.model_validate(given | changes)
+    return Claim.model_validate(values | changes)
 
 
 def read(tmp_path: Path, text: str = CLAIM) -> Claims:
@@ -97,7 +96,7 @@ def rows(tmp_path: Path, cells: dict[Key, Measured], **changes: Any) -> dict[str
 # Reading
 
 
-def test_a_claim_ranges_over_what_no_side_names(tmp_path: Path) -> None:
+def test_a_claim_has_an_effect_per_value_that_no_side_names(tmp_path: Path) -> None:
     (found,) = read(tmp_path).claims.values()
     keys = [key(*each) for each in (("adjusted", "ru"), ("original", "ru"), ("original", "hi"))]
     (cell,) = cells_of(found, "toy2020", keys)  # of Hindi one side is missing
@@ -152,7 +151,7 @@ def test_mistakes_are_named_with_file_and_line(
     assert sentence in str(caught.value)
 
 
-def test_names_that_only_we_measure_are_declared(tmp_path: Path) -> None:
+def test_names_of_additional_measurements_are_declared(tmp_path: Path) -> None:
     ours = CLAIM.replace("metric: accuracy", "metric: separation_auc")
     with pytest.raises(DataError, match="separation_auc"):
         read(tmp_path, ours)
@@ -181,7 +180,7 @@ def test_every_paper_states_its_claims(paper: str) -> None:
     assert len({each.claim for each in claims.values()}) == len(claims)
     found = verdicts({paper: read}, [], [reported])
     assert set(found["verdict"]) == {NOT_RUN}
-    # where a paper's own numbers say otherwise, the row tells
+    # a note explains where the paper's own numbers contradict a claim
     contradicted = found[found["reported_bears_out"] == "no"]
     assert (contradicted["note"] != "").all(), contradicted["id"].tolist()
 
@@ -197,16 +196,16 @@ def test_the_example_of_the_rule() -> None:
     assert found.effect == pytest.approx(3)
     assert found.high - 3 == pytest.approx(5.98, abs=0.005)
     assert found.low == pytest.approx(2 * 3 - found.high)
-    assert found.basis == "3 paired seeds and items"
+    assert found.basis == "seed- and item-level CI, 3 paired seeds"
 
 
-def test_one_seed_leaves_the_items() -> None:
+def test_one_seed_gives_an_item_level_interval() -> None:
     """242 of 404 and 202 of 404: 1e4 (.599 · .401 + .25) / 400 = 12.25, 1.96 · 3.50 = 6.86."""
     weights = {key("adjusted"): 1.0, key("original"): -1.0}
     cells = {key("adjusted"): measured(60, n=400), key("original"): measured(50, n=400)}
     found = estimate(weights, cells)
     assert (found.low, found.high) == pytest.approx((3.139, 16.861), abs=0.001)
-    assert found.basis == "1 seed: items alone"
+    assert found.basis == "item-level CI, one seed"
 
 
 @pytest.mark.parametrize(("metric", "full"), [("accuracy", 100), ("mrr", 100), ("convert_rate", 1)])
@@ -216,12 +215,12 @@ def test_means_between_0_and_1_have_items_too(metric: str, full: int) -> None:
     assert found.high - found.effect == pytest.approx(full * 1.96 * 0.0245, rel=0.01)
 
 
-def test_a_relative_loss_of_accuracy_is_no_share() -> None:
+def test_a_relative_drop_of_accuracy_is_no_proportion() -> None:
     name = key("original", metric="accuracy_drop_percent")
-    assert estimate({name: 1.0}, {name: measured(-20, n=400)}).basis == "1 seed, items unknown"
+    assert estimate({name: 1.0}, {name: measured(-20, n=400)}).basis == "no CI available, one seed"
 
 
-def test_nothing_right_is_not_certain() -> None:
+def test_no_correct_item_is_not_certain() -> None:
     found = estimate({key("original"): 1.0}, {key("original"): measured(0, n=96)})
     assert found.high == pytest.approx(1.96 * math.sqrt(1e4 * 0.02 * 0.98 / 96), abs=0.001)
 
@@ -258,7 +257,7 @@ def test_the_baseline_of_gains_drops_out() -> None:
         assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
 
 
-def test_a_loss_is_no_share_even_under_the_name_of_a_score() -> None:
+def test_a_loss_is_no_proportion_even_under_the_name_of_a_score() -> None:
     """As the gain above; layers of one encoder have their score in common."""
     low = key("new_delta")
     high = (*low[:7], "3-4", low[8])  # of other layers
@@ -268,7 +267,7 @@ def test_a_loss_is_no_share_even_under_the_name_of_a_score() -> None:
         assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
 
 
-def test_seeds_alone_where_items_are_no_share() -> None:
+def test_only_seeds_where_items_are_no_proportion() -> None:
     """-.1 and -.3: s² = .02, a standard error of .1, and t = 12.706 with one degree of freedom."""
     weights = {
         key("adjusted", metric="mean_ratio"): 1.0,
@@ -278,9 +277,9 @@ def test_seeds_alone_where_items_are_no_share() -> None:
     cells = {after: measured(0.8, 0.6), before: measured(0.9, 0.9)}
     found = estimate(weights, cells)
     assert (found.low, found.high) == pytest.approx((-1.4706, 1.0706), abs=0.0001)
-    assert found.basis == "2 paired seeds alone"
+    assert found.basis == "seed-level CI, 2 paired seeds"
     single = estimate(weights, {after: measured(0.8), before: measured(0.9)})
-    assert single.basis == "1 seed, items unknown"
+    assert single.basis == "no CI available, one seed"
     assert judge(single.low, single.high, Expected(below=0)) == UNDECIDED
 
 
@@ -291,14 +290,14 @@ def test_seeds_without_a_common_one_are_taken_by_side() -> None:
     found = estimate({after: 1.0, before: -1.0}, cells)
     assert found.effect == pytest.approx(10)
     assert found.high == pytest.approx(10 + 9.09 * math.sqrt(13 / 3), rel=0.02)
-    assert found.basis == "2/3 seeds, none in common alone"
+    assert found.basis == "seed-level CI, 2/3 unpaired seeds"
 
 
 def test_only_common_seeds_count() -> None:
     cells = {key("adjusted"): measured(60, 90), key("original"): measured(50)}
     found = estimate({key("adjusted"): 1.0, key("original"): -1.0}, cells)
     assert found.effect == pytest.approx(10)
-    assert found.basis == "1 seed: items alone"
+    assert found.basis == "item-level CI, one seed"
 
 
 @pytest.mark.parametrize(
@@ -318,7 +317,7 @@ def test_only_common_seeds_count() -> None:
         ({"above": 0}, -math.inf, math.inf, UNDECIDED),
     ],
 )
-def test_an_interval_inside_outside_or_across(
+def test_verdict_of_an_interval(
     expect: dict[str, float], low: float, high: float, verdict: str
 ) -> None:
     assert judge(low, high, Expected(**expect)) == verdict
@@ -361,14 +360,16 @@ def cells_with(ru: float, hi: float, vi: float = 50) -> dict[Key, Measured]:
         ("some", (47, 45, 46), DOES_NOT_HOLD, "ru"),
     ],
 )
-def test_one_cell_decides(
+def test_the_limiting_case_decides(
     tmp_path: Path, over: str, cells: tuple[float, ...], verdict: str, cell: str
 ) -> None:
     row = rows(tmp_path, cells_with(*cells), over=over)
     assert (row["verdict"], row["cell"], row["cells"]) == (verdict, cell, 3)
+    scope = {"every": "all languages", "most": "most languages", "some": "at least one language"}
+    assert row["expected"] == f"positive in {scope[over]}"
 
 
-def test_what_one_cell_can_bring_takes_a_wider_interval(tmp_path: Path) -> None:
+def test_a_verdict_that_one_cell_can_bring_about_takes_a_wider_interval(tmp_path: Path) -> None:
     """p = .53 and .5 of 10,000: a standard error of .7064; z(1 - .025 / 3) = 2.394."""
     for over, expect, z in (
         *(("every", {"above": 0}, 1.96), ("every", {"below": 0}, 2.394)),
@@ -386,14 +387,14 @@ def test_a_mean_has_a_narrower_interval_than_its_cells(tmp_path: Path) -> None:
     assert mean["cell"] == ""
 
 
-def test_the_papers_own_effect_stands_beside(tmp_path: Path) -> None:
+def test_the_effect_in_the_papers_numbers(tmp_path: Path) -> None:
     every = rows(tmp_path, cells_with(54, 53), over="every")
     assert (every["reported"], every["reported_bears_out"]) == (pytest.approx(-1), "no")
     mean = rows(tmp_path, cells_with(54, 53), over="mean")
     assert (mean["reported"], mean["reported_bears_out"]) == (pytest.approx(0.5), "yes")
 
 
-def test_what_is_missing_is_not_run(tmp_path: Path) -> None:
+def test_a_missing_side_is_not_run(tmp_path: Path) -> None:
     row = rows(tmp_path, {key("adjusted"): measured(60)})
     assert row["verdict"] == NOT_RUN
     assert row["cells"] == 0
@@ -425,7 +426,7 @@ def test_verdicts_survive_their_file(tmp_path: Path) -> None:
     reported = tmp_path / "reported.csv"
     reported.write_text(REPORTED)
     frame = verdicts({"toy2020": Claims(claims={"better": claim()})}, [], [reported])
-    write_claims(frame, tmp_path / "claims.csv")
+    write_csv(frame, tmp_path / "claims.csv")
     again = read_verdicts(tmp_path / "claims.csv")
     assert list(again.columns) == list(frame.columns)
     assert again["cell"].tolist() == ["", ""]

@@ -1,4 +1,4 @@
-"""The replication pages and the index: everything is there, and nothing comes from elsewhere."""
+"""The replication pages and the index are complete and need no other file."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
-from mbert_atlas.scorecard.page import FigureLink
 from mbert_atlas.scorecard.prose import bullets, table_rows
-from mbert_atlas.scorecard.replication import Setting, write_index, write_replication
+from mbert_atlas.scorecard.replication import write_index, write_replication
+from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
 from mbert_atlas.scorecard.views import claim_views
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
 HEADER = ",".join(MEASUREMENT_COLUMNS)
 CELL = "toy2020,table1,nli,mbert,{},en,ru,,accuracy"
-WORLD = Setting("demo", False, "on synthetic data")
+WORLD = Setting("demo", False, "on synthetic data", {"ru": "Russian"})
 PROSE = """\
 # toy2020
 
@@ -119,7 +119,6 @@ def replication(
         figures=[figure],
         prose=PROSE,
         cost=pd.DataFrame(cost, columns=list(COST_COLUMNS)),
-        names={"ru": "Russian"},
     )
     return output.read_text(encoding="utf-8")
 
@@ -130,7 +129,9 @@ def test_a_level_has_no_plus_sign(measurements: Path, reported: Path) -> None:
     by_id = {"level": Claim.model_validate(level), "gain": claim("It helps.", "adjusted")}
     stated = Claims(claims=by_id)
     frame = verdicts({"toy2020": stated}, [measurements], [reported])
-    texts = {view.key: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)}
+    texts = {
+        view.row["id"]: view.outcomes[0].effect for view in claim_views(frame, {}, comparable=False)
+    }
     assert texts["level"].startswith("60.0 [5")
     assert texts["gain"].startswith("+10.0 [+")
 
@@ -143,7 +144,7 @@ def test_a_page_holds_claims_figure_numbers_deviations_and_cost(
     assert "+10.0 [+" in page
     assert "✓ holds" in page
     assert "○ not run" in page
-    assert "its own numbers say otherwise" in page  # reported: -1
+    assert "contradicted by the paper&#39;s own table" in page  # reported: -1
     assert "Read &lt;generously&gt;." in page
     assert "data:image/png;base64,iVBORw0KGgo=" in page  # the smaller of the two
     assert "Words of 1 &lt; 2 pieces, see the config." in page
@@ -179,30 +180,28 @@ def test_pages_need_nothing_from_elsewhere(
         assert f'id="{anchor}"' in page
 
 
-def test_a_small_world_says_so_and_the_papers_own_does_not(
+def test_only_runs_off_the_papers_have_a_warning(
     tmp_path: Path, claims: pd.DataFrame, measurements: Path, reported: Path, figure: FigureLink
 ) -> None:
     page = replication(tmp_path, claims, measurements, reported, figure)
-    assert "whether it holds on synthetic data" in page
-    assert "None of it says anything of multilingual BERT itself." in page
+    assert "whether they hold on synthetic data" in page
+    assert "No verdict is evidence about multilingual BERT itself." in page
     assert "polygon" not in page
-    papers = Setting("paper", True, None)
+    papers = Setting("paper", True)
     page = replication(tmp_path, claims, measurements, reported, figure, papers)
-    assert "whether it holds here" in page
+    assert "whether they hold here" in page
     assert "multilingual BERT" not in page
     assert 'polygon class="reported"' in page
-    unnamed = replication(
-        tmp_path, claims, measurements, reported, figure, Setting("mine", False, None)
-    )
-    assert "holds with the data and the encoder of this run" in unnamed
+    unnamed = replication(tmp_path, claims, measurements, reported, figure, Setting("mine", False))
+    assert "hold with the data and the encoder of this run" in unnamed
 
 
 def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
     better, never = claim_views(claims, {}, comparable=False)
-    drawings = {outcome.drawing for outcome in better.outcomes}
-    assert len(drawings) == 1  # the same numbers under both
-    assert [outcome.drawing for outcome in never.outcomes] == ["", ""]
-    assert (better.reported, better.contradicted) == ("−1.00", True)
+    plots = {outcome.plot for outcome in better.outcomes}
+    assert len(plots) == 1  # the same numbers under both
+    assert [outcome.plot for outcome in never.outcomes] == ["", ""]
+    assert (better.reported, better.row["reported_bears_out"]) == ("−1.00", "no")
 
 
 def test_prose_without_the_heading_gives_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Verdicts follow the stated rule, bad rows are named, the page says what it must."""
+"""Verdicts of cells, errors in files, tables, the scorecard's page, and costs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,20 @@ from mbert_atlas.labels import language
 from mbert_atlas.papers import names
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.cells import KEY
-from mbert_atlas.scorecard.compare import COLUMNS, compare, write_scorecard
-from mbert_atlas.scorecard.cost import GPU_NOTE, RuleCost, collect_cost, write_cost
-from mbert_atlas.scorecard.page import FigureLink, drawing, write_page
+from mbert_atlas.scorecard.cells import KEY, write_csv
+from mbert_atlas.scorecard.compare import COLUMNS, compare
+from mbert_atlas.scorecard.cost import GPU_NOTE, collect_cost
+from mbert_atlas.scorecard.page import write_page
 from mbert_atlas.scorecard.reasons import read_reasons, write_reasons
-from mbert_atlas.scorecard.tables import Table, artifact_name, lay_out, write_tables
-from mbert_atlas.scorecard.views import shown
+from mbert_atlas.scorecard.tables import Table, lay_out, write_tables
+from mbert_atlas.scorecard.templates import (
+    FigureLink,
+    Labels,
+    Setting,
+    artifact_name,
+    figure_links,
+)
+from mbert_atlas.scorecard.views import signed
 
 REPORTED = sorted((Path(__file__).parents[2] / "resources" / "reported").glob("*.csv"))
 NAMES = {"en": "English", "es": "Spanish", "ru": "Russian", "vi": "Vietnamese", "hi": "Hindi"}
@@ -168,9 +175,7 @@ def test_verdict_of_a_value(tmp_path: Path, values: tuple[float, ...], verdict: 
     ("value", "verdict"),
     [(1.9, rules.REPRODUCED), (2.1, rules.DIRECTION_ONLY), (-0.1, rules.NOT_REPRODUCED)],
 )
-def test_a_gain_of_the_right_sign_is_worth_something(
-    tmp_path: Path, value: float, verdict: str
-) -> None:
+def test_verdict_of_a_gain(tmp_path: Path, value: float, verdict: str) -> None:
     assert row_of(score(tmp_path, *seeds(GAIN, value)), GAIN)["published_verdict"] == verdict
 
 
@@ -280,7 +285,7 @@ def test_claims_pair_seeds_and_use_both_sides_stars(tmp_path: Path) -> None:
     assert row_of(frame, untested)["tolerance"] == 0.5
 
 
-def test_a_baseline_may_stand_in_another_artifact(tmp_path: Path) -> None:
+def test_a_baseline_may_be_in_another_artifact(tmp_path: Path) -> None:
     tuned = "unlearning2020,table1,udpos,mbert,tuned,,,,macro_f1_label"
     reversed_ = "unlearning2020,table2,udpos,mbert,reversal,,,,macro_f1_label"
     frame = score(tmp_path, *seeds(tuned, 60.0, 61.0), *seeds(reversed_, 54.0, 54.4))
@@ -294,7 +299,7 @@ def test_a_baseline_may_stand_in_another_artifact(tmp_path: Path) -> None:
     assert reported == pytest.approx([22.8 - 47.5, 1.1 - 20.3])  # Figures 3 and 4
 
 
-def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
+def test_additional_cells_follow_their_artifact(tmp_path: Path) -> None:
     extra = "adjusting2020,table2,xnli,mbert,original,en,fr,,accuracy"
     other = "adjusting2020,figure1,words,mbert,original,en,hi,,auc"
     p_value = ADJUSTED.format("es") + "_p_value_vs_original,0.01,published,,5010"
@@ -313,7 +318,7 @@ def test_cells_of_ours_alone_follow_their_artifact(tmp_path: Path) -> None:
     assert (of_table[of_table["kind"] == "value"].iloc[-1]["target"]) == "fr"
 
 
-def test_our_own_differences_are_among_the_claims(tmp_path: Path) -> None:
+def test_unreported_differences_are_among_the_claims(tmp_path: Path) -> None:
     thai = [cell.format("th") for cell in (ORIGINAL, ADJUSTED)]
     frame = score(tmp_path, *seeds(thai[0], 60.0, 61.0), *seeds(thai[1], 62.0, 62.5))
     claim = row_of(frame, f"{thai[1]}_minus_original")
@@ -335,8 +340,8 @@ def test_presets_off_the_papers_are_not_judged(tmp_path: Path) -> None:
 
 def test_scorecard_file_keeps_numbers_and_is_the_same_twice(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 74.0, 74.5))
-    write_scorecard(frame, tmp_path / "one.csv")
-    write_scorecard(frame, tmp_path / "two.csv")
+    write_csv(frame, tmp_path / "one.csv")
+    write_csv(frame, tmp_path / "two.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
     back = pd.read_csv(tmp_path / "one.csv", keep_default_na=False, na_values=[""])
     assert list(back.columns) == list(COLUMNS)
@@ -364,7 +369,7 @@ def test_scorecard_file_keeps_numbers_and_is_the_same_twice(tmp_path: Path) -> N
         ),
         (
             [ADJUSTED.format("es") + "_significant_vs_original,1,published,4,2"],
-            "line 2: a significance of the single seed 4",
+            "line 2: significance of the single seed 4",
         ),
         (
             [ADJUSTED.format("es") + "_significant_vs_continual,1,published,,2"],
@@ -388,7 +393,7 @@ def test_bad_files_are_named(tmp_path: Path) -> None:
         ORIGINAL.format("es").replace("accuracy", "acuracy") + ",74.2",
         columns=(*KEY, "value"),
     )
-    with pytest.raises(DataError, match=r"paper.csv, line 2: no tolerance .* 'acuracy'"):
+    with pytest.raises(DataError, match=r"paper.csv, line 2: metric 'acuracy' has no tolerance"):
         compare([], [strange], contrasts={})
     with pytest.raises(DataError, match="already in"):
         compare([], papers(tmp_path)[:1] * 2, contrasts=CONTRASTS)
@@ -414,7 +419,7 @@ def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:
         ADJUSTED.format("es") + "_significant_vs_original,1,published,,5010",
     )
     table2 = frame[(frame["paper"] == "adjusting2020") & (frame["artifact"] == "table2")]
-    values, claims = lay_out(table2, NAMES, CONTRASTS["adjusting2020"])
+    values, claims = lay_out(table2, Labels(NAMES, CONTRASTS["adjusting2020"]))
     assert values.columns == claims.columns == ["Spanish", "Russian", "Vietnamese", "Hindi"]
     assert values.common == {
         "task": "XNLI",
@@ -443,10 +448,11 @@ def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:
 
 
 def laid_out(frame: pd.DataFrame, paper: str, artifact: str) -> list[Table]:
-    return lay_out(frame[(frame["paper"] == paper) & (frame["artifact"] == artifact)], NAMES)
+    of_artifact = (frame["paper"] == paper) & (frame["artifact"] == artifact)
+    return lay_out(frame[of_artifact], Labels(NAMES))
 
 
-def test_a_place_has_one_line_whatever_the_protocols_and_they_may_agree(tmp_path: Path) -> None:
+def test_protocols_share_a_row_and_may_agree(tmp_path: Path) -> None:
     lines = [*seeds(ORIGINAL.format("es"), 74.0), *seeds(ADJUSTED.format("es"), 75.0)]
     lines += [line.replace("published", "corrected") for line in lines]
     values = laid_out(score(tmp_path, *lines), "adjusting2020", "table2")[0]
@@ -490,7 +496,7 @@ def test_pages_begin_with_the_languages_that_were_run(tmp_path: Path) -> None:
     assert "Spanish" in page.folded
 
 
-def test_a_star_against_what_is_compared_itself_is_double() -> None:
+def test_a_star_against_a_tested_condition_is_double() -> None:
     own = CONTRASTS["adjusting2020"]
     assert rules.star(own, "table3", "adjusted") == "*"
     assert rules.star(own, "table3", "continual") == "**"
@@ -501,10 +507,9 @@ def write_out(frame: pd.DataFrame, paper: str, artifact: str, folder: Path, **mo
     write_tables(
         frame[(frame["paper"] == paper) & (frame["artifact"] == artifact)],
         title=artifact,
-        contrasts=CONTRASTS[paper],
+        labels=Labels(NAMES, CONTRASTS[paper]),
         csv_path=folder / "t.csv",
         html_path=folder / "t.html",
-        names=NAMES,
         comparable=True,
         **more,
     )
@@ -520,7 +525,7 @@ def test_facts_go_before_the_numbers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("table", "own"), [("table1", True), ("table2", False), ("table3", False)])
-def test_claims_beside_another_table_are_the_scorecards(
+def test_differences_to_another_table_are_only_in_the_scorecard(
     tmp_path: Path, table: str, own: bool
 ) -> None:
     frame = compare([], papers(tmp_path), contrasts=CONTRASTS)
@@ -586,21 +591,19 @@ def read(path: Path) -> Page:
     return page
 
 
-def render(frame: pd.DataFrame, tmp_path: Path, **more: Any) -> Page:
+def render(frame: pd.DataFrame, tmp_path: Path, comparable: bool = True, **more: Any) -> Page:
     output = tmp_path / "run" / "scorecard.html"
     options: dict[str, Any] = {
-        "run_name": "demo <1>",
-        "comparable": True,
+        "setting": Setting("demo <1>", comparable, names=NAMES),
         "provenance": {"commit": "abc & def"},
         "titles": TITLES,
         "contrasts": CONTRASTS,
-        "names": NAMES,
     }
     write_page(frame, output, **(options | more))
     return read(output)
 
 
-def test_the_page_says_why_an_artifact_was_not_run(tmp_path: Path) -> None:
+def test_the_page_shows_why_an_artifact_was_not_run(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 74.0, 74.5))
     paper, artifact = frame[frame["published_mean"].isna()][["paper", "artifact"]].iloc[-1]
     path = tmp_path / "not_run.csv"
@@ -616,15 +619,9 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
         *seeds(ORIGINAL.format("hi"), 65.0, 65.5),
         ADJUSTED.format("es") + "_p_value_vs_original,0.0123,published,,5010",
     )
-    cost = pd.DataFrame(
-        [("adjusting2020", "training", 3, 1.5, 2.25, 1.5, 900.0, 0)],
-        columns=["paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours",
-                 "peak_memory_mb", "jobs_without_reading"],
-    )  # fmt: skip
     page = render(
         frame,
         tmp_path,
-        cost=cost,
         figures=[
             FigureLink(
                 "adjusting2020", "figure1", "Hindi, published", tmp_path / "run" / "f" / "1.svg"
@@ -642,7 +639,6 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
     assert "± 0.35" in page.text
     assert "✓ reproduced" in page.text
     assert "✗ not reproduced" in page.text
-    assert "2.250" in page.text
     assert "f/1.svg" in page.links
     assert "Spanish" in page.text
     assert "Table 3" in page.text
@@ -651,7 +647,7 @@ def test_page_of_a_comparable_run(tmp_path: Path) -> None:
     assert page.text.count("67.95") == page.folded.count("67.95")  # Russian was not run
 
 
-def test_page_needs_no_network_and_demo_says_so_plainly(tmp_path: Path) -> None:
+def test_page_needs_no_network_and_warns_if_not_comparable(tmp_path: Path) -> None:
     frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 40.0), comparable=False)
     page = render(frame, tmp_path, comparable=False)
     assert "These numbers are not comparable to the papers'." in page.text
@@ -667,8 +663,8 @@ def test_page_needs_no_network_and_demo_says_so_plainly(tmp_path: Path) -> None:
 
 def test_page_of_a_run_that_measured_nothing(tmp_path: Path) -> None:
     page = render(compare([], papers(tmp_path), contrasts=CONTRASTS), tmp_path)
-    assert "Every cell that was run" not in page.text
-    assert "Not run here: Table 1" in page.text
+    assert "All reported cells that were run" not in page.text
+    assert "Not run: Table 1" in page.text
 
 
 # Cost
@@ -678,9 +674,9 @@ HEADER = [
     *("io_in", "io_out", "mean_load", "cpu_time"),
 ]
 RULES = {
-    "finetune": RuleCost("training"),
-    "extract": RuleCost("corpora"),
-    "scores": RuleCost("analysis", paper="adjusting2020"),
+    "finetune": {"stage": "training"},
+    "extract": {"stage": "corpora"},
+    "scores": {"stage": "analysis", "paper": "adjusting2020"},
 }
 
 
@@ -731,7 +727,7 @@ def test_cost_by_paper_and_stage(tmp_path: Path) -> None:
     assert corpora.cpu_hours == pytest.approx(0.005)
     assert corpora.peak_memory_mb == 50
     assert math.isnan(by["adjusting2020", "analysis"].peak_memory_mb)
-    write_cost(frame, tmp_path / "cost.csv")
+    write_csv(frame, tmp_path / "cost.csv")
     assert len(pd.read_csv(tmp_path / "cost.csv")) == 3
 
 
@@ -774,11 +770,12 @@ def test_bad_benchmarks_are_named(tmp_path: Path) -> None:
         ("figure6a", "figure6a.svg", "Figure 6a"),
     ],
 )
-def test_a_drawing_is_named_after_its_file(artifact: str, name: str, title: str) -> None:
-    assert drawing("toy2020", artifact, Path(name), {"de": "German"}).title == title
+def test_a_figure_is_named_after_its_file(artifact: str, name: str, title: str) -> None:
+    figure = {"paper": "toy2020", "artifact": artifact, "path": name}
+    assert figure_links([figure], {"de": "German"})[0].title == title
 
 
-def test_nothing_has_no_sign_of_less() -> None:
-    assert shown(-0.3, 0, "difference") == "+0"
-    assert shown(-0.3, 0, "level") == "0"
+def test_zero_has_no_minus() -> None:
+    assert signed(-0.3, 0, "difference") == "+0"
+    assert signed(-0.3, 0, "level") == "0"
     assert rules.printed(-0.001, "accuracy_minus_original") == "+0.00"

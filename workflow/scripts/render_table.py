@@ -7,8 +7,8 @@ def main(snakemake):
     from mbert_atlas.files import read_json
     from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.rules import Contrast
-    from mbert_atlas.scorecard.tables import Labels, write_tables
-    from mbert_atlas.scorecard.templates import artifact_name
+    from mbert_atlas.scorecard.tables import write_tables
+    from mbert_atlas.scorecard.templates import Labels, artifact_name
 
     params = snakemake.params
     contrasts = [Contrast(*contrast) for contrast in params.contrasts]

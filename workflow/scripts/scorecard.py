@@ -27,12 +27,12 @@ def main(snakemake):
     write_page(
         frame,
         Path(output.html),
-        setting=Setting(params.run, params.comparable),
+        setting=Setting(
+            params.run, params.comparable, names=params.names, conditions=params.conditions
+        ),
         provenance=provenance() | corpora_read(Path(output.csv).parent / "data"),
         titles=params.titles,
         contrasts=contrasts,
-        names=params.names,
-        conditions=params.conditions,
         figures=figure_links(params.figures, params.names),
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
     )

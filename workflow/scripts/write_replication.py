@@ -25,15 +25,15 @@ def main(snakemake):
         Path(snakemake.output[0]),
         paper=paper,
         title=params.title,
-        setting=Setting(params.run, params.comparable, params.world),
+        setting=Setting(
+            params.run, params.comparable, params.world, params.names, params.conditions
+        ),
         scorecard=frame[frame["paper"] == paper],
         contrasts=contrasts,
         artifacts=params.artifacts,
         figures=figure_links(params.figures, params.names),
         prose=Path(params.prose["path"]).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
-        names=params.names,
-        conditions=params.conditions,
     )
 
 
