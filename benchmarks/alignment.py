@@ -137,7 +137,7 @@ def main() -> None:
                     gold=gold,
                     backend=backend,
                     threads=threads,
-                    fast_align=arguments.fast_align,
+                    program=arguments.fast_align,
                 )
                 print(
                     f"{backend}: AER {result['aer']:.4f}, precision {result['precision']:.4f}, "

@@ -6,10 +6,9 @@ translation probability. Translation probabilities are re-estimated by EM under 
 (the flag ``-v``), the tension by gradient steps (``-o``); the alignment takes for each generated
 word the most probable conditioning word (Viterbi).
 
-The speed comes from the layout. Sentence pairs of the same two lengths form one dense block, so
-the prior is computed once per shape and nothing is padded; and every cell (source word, target
-word) of every sentence pair carries the number of its word pair, looked up once, where the C++
-program hashes each cell anew in each iteration and direction.
+It is fast because sentence pairs of the same two lengths form one dense block, so that the prior is
+computed once per shape without padding, and because every cell (source word, target word) carries
+the number of its word pair, which the C++ program looks up in each iteration and direction.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -41,17 +40,19 @@ _CHUNK_CELLS = 1 << 20
 
 @dataclass(frozen=True)
 class Block:
-    """Sentence pairs of one shape, next to each other in the grid.
+    """Consecutive sentence pairs of one shape.
 
     Attributes:
+        start: the first one's place in ``Grid.rows``.
         sentences: number of sentence pairs.
         source_words: words of each source sentence.
         target_words: words of each target sentence.
-        source: where their words lie in ``Grid.source``.
-        target: where their words lie in ``Grid.target``.
-        cells: where their cells lie in ``Grid.pair``.
+        source: their part of ``Grid.source``.
+        target: their part of ``Grid.target``.
+        cells: their part of ``Grid.pair``.
     """
 
+    start: int
     sentences: int
     source_words: int
     target_words: int
@@ -62,14 +63,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Grid:
-    """A bitext as blocks of equal shape; sentences with an empty side are left out.
+    """A bitext as blocks of equal shape, without sentence pairs that have an empty side.
 
     Attributes:
-        rows: for each sentence pair its row in the bitext, int64.
+        rows: row of each sentence pair in the bitext, int64.
         source: source word ids, flat, in the order of ``rows``, int64.
         target: target word ids, likewise.
-        source_start: first word of each sentence pair in ``source``, int64.
-        target_start: first word of each sentence pair in ``target``, int64.
         pair: number of the word pair of each cell, int32; a block's cells have the shape
             (sentences, target words, source words).
         pair_source: source word id of each word pair, int64.
@@ -83,8 +82,6 @@ class Grid:
     rows: IntArray
     source: IntArray
     target: IntArray
-    source_start: IntArray
-    target_start: IntArray
     pair: npt.NDArray[np.int32]
     pair_source: IntArray
     pair_target: IntArray
@@ -113,29 +110,26 @@ class Model:
 def build_grid(
     source: Ragged, target: Ragged, source_types: int, target_types: int, threads: int = 1
 ) -> Grid:
-    """Lay a bitext out in blocks and number its word pairs.
+    """Arrange a bitext in blocks and number its word pairs.
 
     Args:
-        source: source word ids of each sentence.
-        target: target word ids of each sentence.
-        source_types: source ids are below this.
-        target_types: target ids are below this.
+        source: source word ids of each sentence, below ``source_types``.
+        target: target word ids of each sentence, below ``target_types``.
+        source_types: number of different source words.
+        target_types: number of different target words.
         threads: CPU threads.
     """
     usable = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
     n, m = source.lengths[usable], target.lengths[usable]
     order = np.lexsort((m, n))
     rows, n, m = usable[order], n[order], m[order]
-    flat_source, source_start = _in_order(source, rows)
-    flat_target, target_start = _in_order(target, rows)
-    blocks = list(_blocks(n, m, source_start, target_start))
-    pair, keys = _number_pairs(flat_source, flat_target, target_types, blocks, threads)
+    words = [side.take(rows).values.astype(np.int64) for side in (source, target)]
+    blocks = list(_blocks(n, m))
+    pair, keys = _number_pairs(words[0], words[1], target_types, blocks, threads)
     return Grid(
         rows=rows,
-        source=flat_source,
-        target=flat_target,
-        source_start=source_start,
-        target_start=target_start,
+        source=words[0],
+        target=words[1],
         pair=pair,
         pair_source=keys // target_types,
         pair_target=keys % target_types,
@@ -175,7 +169,7 @@ def align_by(grid: Grid, model: Model, reverse: bool) -> Links:
     """Link each generated word to its most probable conditioning word, or to none.
 
     Returns:
-        The links, as source and target positions in the rows of the bitext, in no stated order.
+        The links, in any order.
     """
     axis = 1 if reverse else 2
     parts = []
@@ -183,24 +177,22 @@ def align_by(grid: Grid, model: Model, reverse: bool) -> Links:
         weight = model.pair.take(cells)
         weight *= _prior(block, model.tension, reverse)
         best = weight.argmax(axis)
-        found = weight.max(axis) > model.null[generated] * NULL_PROBABILITY
-        sentence, position = np.nonzero(found)
-        first = np.searchsorted(grid.source_start, block.source.start)
-        parts.append((grid.rows[first + sentence], best[found], position))
+        linked = weight.max(axis) > model.null[generated] * NULL_PROBABILITY
+        sentence, position = np.nonzero(linked)
+        parts.append((grid.rows[block.start + sentence], best[linked], position))
     if not parts:
         parts = [(np.empty(0, np.int64),) * 3]
-    row, other, own = (np.concatenate(column) for column in zip(*parts, strict=True))
-    source, target = (own, other) if reverse else (other, own)
+    row, conditioning, generated = (np.concatenate(item) for item in zip(*parts, strict=True))
+    source, target = (generated, conditioning) if reverse else (conditioning, generated)
     return Links(row, source.astype(np.int32), target.astype(np.int32), grid.bitext_rows)
 
 
 def align_both(grid: Grid, threads: int = 1) -> tuple[Links, Links]:
-    """Estimate and align both directions, side by side if there are two threads.
-
-    The result does not depend on ``threads``.
+    """Estimate and align both directions, in parallel with two threads.
 
     Returns:
-        Links of the forward direction (target words generated) and of the reverse one.
+        Links of the forward direction (target words generated) and of the reverse one; they do not
+        depend on ``threads``.
     """
     with ThreadPoolExecutor(min(threads, 2)) as pool:
         forward, reverse = pool.map(
@@ -209,65 +201,57 @@ def align_both(grid: Grid, threads: int = 1) -> tuple[Links, Links]:
     return forward, reverse
 
 
-def _in_order(ragged: Ragged, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the values of ``rows``, one row after the other, and where each begins."""
-    taken = ragged.take(rows)
-    return taken.values.astype(np.int64), taken.offsets[:-1]
-
-
-def _blocks(
-    n: IntArray, m: IntArray, source_start: IntArray, target_start: IntArray
-) -> Iterator[Block]:
+def _blocks(n: IntArray, m: IntArray) -> Iterator[Block]:
+    """Yield blocks of at most ``_BLOCK_CELLS`` cells of sentence pairs, sorted by both lengths."""
     changes = np.flatnonzero((np.diff(n) != 0) | (np.diff(m) != 0)) + 1
-    cell = 0
+    source = target = cell = 0
     for begin, end in pairwise([0, *changes.tolist(), len(n)] if len(n) else []):
         words = int(n[begin]), int(m[begin])
         step = max(1, _BLOCK_CELLS // (words[0] * words[1]))
         for first in range(begin, end, step):
             count = min(step, end - first)
-            s, t = int(source_start[first]), int(target_start[first])
-            size = count * words[0] * words[1]
-            yield Block(
+            block = Block(
+                first,
                 count,
                 *words,
-                slice(s, s + count * words[0]),
-                slice(t, t + count * words[1]),
-                slice(cell, cell + size),
+                slice(source, source + count * words[0]),
+                slice(target, target + count * words[1]),
+                slice(cell, cell + count * words[0] * words[1]),
             )
-            cell += size
+            source, target, cell = block.source.stop, block.target.stop, block.cells.stop
+            yield block
 
 
 def _number_pairs(
     source: IntArray, target: IntArray, target_types: int, blocks: list[Block], threads: int
 ) -> tuple[npt.NDArray[np.int32], IntArray]:
-    """Return the number of each cell's word pair and, per number, the pair's key."""
+    """Return the number of each cell's word pair and, per number, the pair's key.
 
-    # The pair of source word 1 and target word 2 of 10 has the key 1 * 10 + 2; equal keys of all
-    # cells get one number each, in the order in which they come: 12 31 12 become 0 1 0.
+    The pair of source word 1 and target word 2 of 10 has the key 1 * 10 + 2; numbers follow first
+    occurrence: 12 31 12 become 0 1 0. Pairs are numbered in chunks, whose small tables stay in the
+    cache, and then the chunks' keys.
+    """
+    pair = np.empty(blocks[-1].cells.stop if blocks else 0, dtype=np.int32)
+
     def keys_of(block: Block) -> IntArray:
         left = source[block.source].reshape(block.sentences, 1, block.source_words)
         right = target[block.target].reshape(block.sentences, block.target_words, 1)
         return (left * target_types + right).ravel()
 
     def number(chunk: list[Block]) -> IntArray:
-        codes, found = pd.factorize(np.concatenate([keys_of(block) for block in chunk]))
+        codes, keys = pd.factorize(np.concatenate([keys_of(block) for block in chunk]))
         pair[chunk[0].cells.start : chunk[-1].cells.stop] = codes
-        return found
+        return keys
 
-    chunks: list[list[Block]] = []
-    begun = -1
-    for block in blocks:
-        if block.cells.start // _CHUNK_CELLS != begun:
-            begun = block.cells.start // _CHUNK_CELLS
-            chunks.append([])
-        chunks[-1].append(block)
-    # Twice: the small table of one chunk stays in the cache, and leaves few keys for the large one.
-    pair = np.empty(blocks[-1].cells.stop if blocks else 0, dtype=np.int32)
+    grouped = groupby(blocks, lambda block: block.cells.start // _CHUNK_CELLS)
+    chunks = [list(group) for _, group in grouped]
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(number, chunks))
-    codes, keys = pd.factorize(np.concatenate(found or [np.empty(0, np.int64)]))
-    numbers = np.split(codes.astype(np.int32), np.cumsum([len(part) for part in found])[:-1])
-    for chunk, renumbered in zip(chunks, numbers, strict=True):
+        keys_by_chunk = list(pool.map(number, chunks))
+    codes, keys = pd.factorize(np.concatenate(keys_by_chunk or [np.empty(0, np.int64)]))
+    numbers = np.split(
+        codes.astype(np.int32), np.cumsum([len(part) for part in keys_by_chunk])[:-1]
+    )
+    for chunk, renumbered in zip(chunks, numbers, strict=False):
         span = slice(chunk[0].cells.start, chunk[-1].cells.stop)
         pair[span] = renumbered[pair[span]]
     return pair, keys

@@ -11,7 +11,7 @@ from mbert_atlas.corpora.gold_alignment import GoldSentence
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """Agreement of links A with sure links S and possible links P; shares from 0 to 1.
+    """Agreement of links A with sure links S and possible links P, from 0 to 1.
 
     Attributes:
         aer: 1 - (|A and S| + |A and P|) / (|A| + |S|).
@@ -33,28 +33,28 @@ class AlignmentScores:
 
 
 def score(links: Links, gold: Sequence[GoldSentence]) -> AlignmentScores:
-    """Score links against hand-made ones, all sentences together.
+    """Score links against gold links, over all sentences.
 
     Raises:
         ValueError: if the numbers of sentences differ, or if neither side has a link.
     """
     if links.rows != len(gold):
         raise ValueError(f"{links.rows} aligned sentences, {len(gold)} gold ones")
-    found = set(zip(links.row.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
+    ours = set(zip(links.row.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
     sure = {(row, *link) for row, sentence in enumerate(gold) for link in sentence.sure}
     possible = {(row, *link) for row, sentence in enumerate(gold) for link in sentence.possible}
     possible |= sure
-    if not found and not sure:
-        raise ValueError("no link was found and none is sure: the error rate is not defined")
-    in_sure, in_possible = len(found & sure), len(found & possible)
-    precision = in_possible / len(found) if found else 0.0
+    if not ours and not sure:
+        raise ValueError("neither side has a link: the error rate is undefined")
+    in_sure, in_possible = len(ours & sure), len(ours & possible)
+    precision = in_possible / len(ours) if ours else 0.0
     recall = in_sure / len(sure) if sure else 0.0
     return AlignmentScores(
-        aer=1 - (in_sure + in_possible) / (len(found) + len(sure)),
+        aer=1 - (in_sure + in_possible) / (len(ours) + len(sure)),
         precision=precision,
         recall=recall,
         f1=2 * precision * recall / (precision + recall) if precision + recall else 0.0,
         sentences=len(gold),
-        links=len(found),
+        links=len(ours),
         sure_links=len(sure),
     )

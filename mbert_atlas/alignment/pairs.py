@@ -1,4 +1,4 @@
-"""Word pairs: the links that adjustment and analysis use, and their place among word pieces."""
+"""Word pairs: the links that adjustment and analysis use, and the subwords of their words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mbert_atlas.schemas import BITEXT, WORD_PAIRS
 from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
 
 IntArray = npt.NDArray[np.int64]
-Units = Literal["words", "pieces"]
+Units = Literal["words", "subwords"]
 _BATCH = 2048
 
 
@@ -44,12 +44,12 @@ def word_pairs(
 ) -> None:
     """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
-    Out go long sentences, links of words that have several, and links of words with one spelling.
-    Sentences without a pair stay in ``output``; ``heldout`` has only sentences with pairs.
+    Long sentences, links of words that have several, and links of words with the same spelling are
+    dropped. Sentences without a pair stay in ``output``; ``heldout`` has only sentences with pairs.
 
     Args:
         bitext: Parquet file of schema ``BITEXT``.
-        pharaoh: its links, line by line.
+        pharaoh: its links, line-parallel.
         output: Parquet file of schema ``WORD_PAIRS``, for adjustment.
         heldout: likewise, for sentences that adjustment never sees.
         card: dataset card (JSON) of both files.
@@ -57,10 +57,10 @@ def word_pairs(
         seed: decides which.
         language: code of the target language.
         maximum_words: longest sentence on either side.
-        drop_identical: whether links of words with one spelling leave.
+        drop_identical: whether to drop links of words with the same spelling.
 
     Raises:
-        DataError: if the files disagree or at most ``held_out`` sentences have a pair left.
+        DataError: if the files disagree or at most ``held_out`` sentences have a pair.
     """
     table = read_parquet(bitext, BITEXT)
     links = read_pharaoh(pharaoh, len(table)).sorted()
@@ -89,7 +89,7 @@ def word_pairs(
 def _selected(
     table: pa.Table, links: Links, maximum_words: int, drop_identical: bool, origin: Path | str
 ) -> tuple[Links, npt.NDArray[np.bool_], dict[str, int]]:
-    """Return the links that stay, which sentences may have some, and what is left out."""
+    """Return the links that stay, the sentences that may have some, and counts of the dropped."""
     sides = [_flat(table[f"{side}_tokens"]) for side in ("source", "target")]
     lengths = [length for _, length in sides]
     _require_inside(links, lengths, origin)
@@ -133,7 +133,7 @@ def _unwanted(
     links: Links, words: Sequence[pa.Array], lengths: Sequence[IntArray]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
     """Return which links are of a word with several links, and of words with the same spelling."""
-    # Sentences of 2 and 3 source words: word 1 of the second is place 2 + 1 among all words. With
+    # Sentences of 2 and 3 source words: word 1 of the second has place 2 + 1 among all words. With
     # the links 0-0 0-1 of the first and 1-0 of the second, source places are 0 0 3: 0 has several.
     place = [
         offsets_of(length)[links.row] + word
@@ -152,23 +152,23 @@ def encode_word_pairs(
     maximum_length: int = 512,
     units: Units = "words",
 ) -> None:
-    """Tokenise word pairs once and write them as a token store; its rows are the table's rows.
+    """Tokenise word pairs and write them as a token store, row by row parallel to the table.
 
     Ragged int32 arrays of the store, for each side (``source``, ``target``):
-    ``<side>_ids``, piece ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
-    the pieces [start, end) of each word, [CLS] being piece 0 (both are 0 for a word without pieces
-    or not wholly inside ``maximum_length``); ``<side>_pairs``, the words of each pair.
+    ``<side>_ids``, token ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
+    the positions [start, end) of each word (both are 0 for a word without tokens or not completely
+    within ``maximum_length``); ``<side>_pairs``, the words of each pair.
 
     Args:
         table: Parquet file of schema ``WORD_PAIRS``.
         tokenizer_dir: folder with ``tokenizer.json``.
         output: folder to write.
-        maximum_length: pieces of a sentence with [CLS] and [SEP]; the rest is cut off.
-        units: what the table's tokens are: words to tokenise, or pieces of this tokenizer (see
-            :func:`piece_bitext`), which are looked up, as ``##ing`` would be split at its signs.
+        maximum_length: tokens of a sentence with [CLS] and [SEP]; the rest is truncated.
+        units: the units of the table: words to tokenise, or subwords of this tokenizer (see
+            :func:`subword_bitext`), which are looked up, as ``##ing`` would be split at its signs.
 
     Raises:
-        DataError: if the tokenizer cannot be used, no pair is left, or a piece is not one.
+        DataError: if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
     rows = read_parquet(table, WORD_PAIRS)
@@ -192,7 +192,7 @@ def encode_word_pairs(
     for side, (index_values, _) in zip(("source", "target"), indices, strict=True):
         arrays[f"{side}_pairs"] = Ragged(index_values[kept], offsets)
     dropped = {
-        "pairs of words without pieces": int(gone.sum()),
+        "pairs of words without tokens": int(gone.sum()),
         "pairs of words beyond maximum_length": int((~kept & ~gone).sum()),
     }
     meta = {
@@ -211,8 +211,8 @@ def _counts(arrays: Mapping[str, Ragged]) -> dict[str, int]:
         "sentences": len(pairs),
         "sentences with pairs": int(np.count_nonzero(pairs.lengths)),
         "pairs": len(pairs.values),
-        "source pieces": len(arrays["source_ids"].values),
-        "target pieces": len(arrays["target_ids"].values),
+        "source tokens": len(arrays["source_ids"].values),
+        "target tokens": len(arrays["target_ids"].values),
     }
 
 
@@ -266,7 +266,7 @@ def tokenise_words(
         side: for the progress line.
 
     Returns:
-        Piece ids with specials, int32, by sentence; each piece's word in its sentence (-1 for
+        Token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
         specials), int32, flat; and words per sentence, int64.
     """
     ids: list[npt.NDArray[np.int32]] = []
@@ -283,23 +283,23 @@ def tokenise_words(
         )
         lengths += [len(e) for e in encodings]
     nothing = [np.empty(0, np.int32)]
-    pieces = Ragged(np.concatenate(ids or nothing), offsets_of(lengths))
-    return pieces, np.concatenate(words or nothing), _flat(column)[1]
+    tokens = Ragged(np.concatenate(ids or nothing), offsets_of(lengths))
+    return tokens, np.concatenate(words or nothing), _flat(column)[1]
 
 
 def _look_up(
     tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
-    """Return what :func:`tokenise_words` does for tokens that are pieces already."""
+    """Return the same as :func:`tokenise_words` for tokens that are subwords already."""
     flat, lengths = _flat(column)
     encoded = flat.dictionary_encode()
-    numbers = [tokenizer.token_to_id(piece) for piece in encoded.dictionary.to_pylist()]
+    numbers = [tokenizer.token_to_id(token) for token in encoded.dictionary.to_pylist()]
     if None in numbers:
         raise DataError(
             "word pairs",
-            f"{side} piece {encoded.dictionary[numbers.index(None)].as_py()!r}",
-            "the tokenizer has no such piece",
-            "split the bitext into pieces with the tokenizer of this encoder",
+            f"{side} subword {encoded.dictionary[numbers.index(None)].as_py()!r}",
+            "the tokenizer has no such subword",
+            "split the bitext with the tokenizer of this encoder",
         )
     first, last = tokenizer.encode([], is_pretokenized=True).ids
     offsets = offsets_of(lengths + 2)
@@ -314,29 +314,29 @@ def _look_up(
 
 
 def _spans(
-    pieces: Ragged, words: npt.NDArray[np.int32], lengths: IntArray, maximum_length: int
+    tokens: Ragged, words: npt.NDArray[np.int32], lengths: IntArray, maximum_length: int
 ) -> tuple[Ragged, Ragged, Ragged, npt.NDArray[np.bool_]]:
-    """Cut sentences to ``maximum_length`` and find the pieces of each word.
+    """Truncate sentences to ``maximum_length`` and locate the tokens of each word.
 
     Returns:
-        Piece ids; first piece and one past the last piece of each word, 0 and 0 for a word that is
-        not wholly there; and whether a word had no pieces before the cut.
+        Token ids; first token and one past the last token of each word, 0 and 0 for a word that is
+        incomplete; and whether a word had no tokens before truncation.
     """
-    sentence = np.repeat(np.arange(len(pieces)), pieces.lengths)
-    position = np.arange(len(sentence)) - pieces.offsets[sentence]
+    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    position = np.arange(len(sentence)) - tokens.offsets[sentence]
     first_word = offsets_of(lengths)
     inside = words >= 0
     word = first_word[sentence[inside]] + words[inside]
-    # Pieces      [CLS] a  ##b c [SEP]   their words      -1  0  0  1  -1
-    # positions   0     1  2   3 4       starts 1 3, ends 3 4: word 0 is the pieces [1, 3).
-    # A word's pieces follow each other, so the last write of its end is that of its last piece.
+    # Tokens      [CLS] a  ##b c [SEP]   their words      -1  0  0  1  -1
+    # positions   0     1  2   3 4       starts 1 3, ends 3 4: word 0 has the tokens [1, 3).
+    # A word's tokens are consecutive, so the last write of its end is that of its last token.
     start, end = np.zeros((2, int(first_word[-1])), dtype=np.int32)
     end[word] = position[inside] + 1
     start[word[::-1]] = position[inside][::-1]
     vanished = end == 0
     cut = end > maximum_length - 1
     start[cut] = end[cut] = 0
-    last = pieces.lengths[sentence] - 1
+    last = tokens.lengths[sentence] - 1
     kept = (position < maximum_length - 1) | (position == last)
-    ids = Ragged(pieces.values[kept], offsets_of(np.minimum(pieces.lengths, maximum_length)))
+    ids = Ragged(tokens.values[kept], offsets_of(np.minimum(tokens.lengths, maximum_length)))
     return ids, Ragged(start, first_word), Ragged(end, first_word), vanished

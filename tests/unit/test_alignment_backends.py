@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from scipy.special import digamma
 
-from mbert_atlas.alignment import backends, diagonal
+from mbert_atlas.alignment import diagonal, systran
 from mbert_atlas.alignment.backends import align, one_to_one, symmetrise
 from mbert_atlas.alignment.pharaoh import Links, read_pharaoh, write_pharaoh
 from mbert_atlas.arrays import Ragged
@@ -250,7 +250,7 @@ def test_the_wheel_gives_the_same_links(tmp_path, how):
 
 
 def test_the_wheel_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(backends, "find_spec", lambda name: None)
+    monkeypatch.setattr(systran, "find_spec", lambda name: None)
     bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
     with pytest.raises(AtlasError, match=r"install systran-align==3\.5\.0 or use the default"):
         align(bitext, tmp_path / "links", backend="systran")
@@ -259,8 +259,8 @@ def test_the_wheel_is_missing(tmp_path, monkeypatch):
 @pytest.mark.skipif(find_spec("systran_align") is None, reason="systran-align is not installed")
 def test_another_version_of_the_wheel(tmp_path, monkeypatch):
     bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
-    silent = backends._TRAIN_WITH_WHEEL.replace("verbose=True", "verbose=False")
-    monkeypatch.setattr(backends, "_TRAIN_WITH_WHEEL", silent)
+    silent = systran._TRAIN_WITH_WHEEL.replace("verbose=True", "verbose=False")
+    monkeypatch.setattr(systran, "_TRAIN_WITH_WHEEL", silent)
     with pytest.raises(AtlasError, match="did not report its tension"):
         align(bitext, tmp_path / "links", backend="systran")
 
@@ -268,7 +268,7 @@ def test_another_version_of_the_wheel(tmp_path, monkeypatch):
 def test_no_fast_align_on_path(tmp_path):
     bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
     with pytest.raises(AtlasError, match="no conda package of fast_align exists") as caught:
-        align(bitext, tmp_path / "links", backend="fast_align", fast_align="no-such-program")
+        align(bitext, tmp_path / "links", backend="fast_align", program="no-such-program")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "links").exists()
 
@@ -289,7 +289,7 @@ def test_fast_align_is_called_with_its_flags(tmp_path):
         tmp_path / "fast_align",
         f'echo "$OMP_NUM_THREADS $@" >> {log}; cat "$2" >> {log}; echo "0-0 1-0"; echo 0-0',
     )
-    align(bitext, tmp_path / "links", backend="fast_align", fast_align=fake, threads=3)
+    align(bitext, tmp_path / "links", backend="fast_align", program=fake, threads=3)
     text = log.read_text()
     assert re.findall(r"^3 -i \S+ -d -o -v(?: -r)?$", text, re.M)
     assert re.findall(r"-d -o -v( -r)?\n", text) == ["", " -r"]
@@ -301,7 +301,7 @@ def test_fast_align_fails(tmp_path):
     bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
     fake = program(tmp_path / "fast_align", "echo first >&2; echo no memory >&2; exit 3")
     with pytest.raises(AtlasError, match=r"ended with status 3 \(no memory\)"):
-        align(bitext, tmp_path / "links", backend="fast_align", fast_align=fake)
+        align(bitext, tmp_path / "links", backend="fast_align", program=fake)
     assert not (tmp_path / "links").exists()
 
 

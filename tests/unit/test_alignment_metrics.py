@@ -59,7 +59,7 @@ def test_possible_links_only():
 
 
 def test_undefined_or_mismatched():
-    with pytest.raises(ValueError, match="not defined"):
+    with pytest.raises(ValueError, match="error rate is undefined"):
         score(links_of([]), [gold([])])
     with pytest.raises(ValueError, match="2 aligned sentences, 1 gold"):
         score(links_of([], []), [gold([(0, 0)])])

@@ -148,9 +148,9 @@ def test_files_that_disagree(files):
 
 @pytest.fixture
 def tokenizer_dir(tmp_path):
-    pieces = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "b", "##a", "##b", ",", "c"]
+    tokens = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "a", "b", "##a", "##b", ",", "c"]
     tokenizer = Tokenizer(
-        WordPiece({piece: number for number, piece in enumerate(pieces)}, unk_token="[UNK]")
+        WordPiece({token: number for number, token in enumerate(tokens)}, unk_token="[UNK]")
     )
     tokenizer.normalizer = BertNormalizer(lowercase=False)
     tokenizer.pre_tokenizer = BertPreTokenizer()
@@ -175,7 +175,7 @@ def write_pairs(path, rows):
     return path
 
 
-def test_pieces_by_hand(tmp_path, tokenizer_dir):
+def test_tokens_by_hand(tmp_path, tokenizer_dir):
     table = write_pairs(
         tmp_path / "pairs",
         [
@@ -195,13 +195,13 @@ def test_pieces_by_hand(tmp_path, tokenizer_dir):
     assert store.ragged("source_ids")[1].tolist() == [CLS, 4, SEP]
     assert len(store.ragged("source_pairs")[1]) == 0
     assert store.ragged("source_ids").values.dtype == np.int32
-    assert store.meta["dropped"]["pairs of words without pieces"] == 1
+    assert store.meta["dropped"]["pairs of words without tokens"] == 1
     assert store.meta["counts"]["pairs"] == 2
     assert store.meta["tokenizer_sha256"] == sha256_of(tokenizer_dir / "tokenizer.json")
 
 
 def test_only_what_bert_cannot_take_is_cut(tmp_path, tokenizer_dir):
-    """64 words of two pieces stay whole, as in the authors' loader."""
+    """64 words of two tokens stay whole, as in the authors' loader."""
     pairs = write_pairs(tmp_path / "pairs", [(["ab"] * 64, ["a"] * 64, [(63, 63)])])
     limit = Alignment().maximum_length
     encode_word_pairs(pairs, tokenizer_dir, tmp_path / "store", maximum_length=limit)
@@ -212,7 +212,7 @@ def test_only_what_bert_cannot_take_is_cut(tmp_path, tokenizer_dir):
 
 
 def test_what_lies_beyond_the_cut(tmp_path, tokenizer_dir):
-    # [CLS] a ##b c | a ##b [SEP] cut to five pieces: the third word would be half there at six
+    # [CLS] a ##b c | a ##b [SEP] cut to five tokens: the third word would be half there at six
     rows = [(["ab", "c", "ab"], ["a", "b"], [(0, 0), (2, 1)])]
     for maximum_length, kept in ((7, 3), (6, 2), (5, 2), (4, 1)):
         encode_word_pairs(
@@ -260,10 +260,10 @@ def test_equal_to_tokenising_word_by_word(tmp_path, tokenizer_dir):
     def spans(words):
         ids, found = [CLS], []
         for word in words:
-            pieces = tokenizer.encode(word, add_special_tokens=False).ids
-            whole = bool(pieces) and len(ids) + len(pieces) <= limit - 1
-            found.append((len(ids), len(ids) + len(pieces)) if whole else (0, 0))
-            ids += pieces
+            tokens = tokenizer.encode(word, add_special_tokens=False).ids
+            whole = bool(tokens) and len(ids) + len(tokens) <= limit - 1
+            found.append((len(ids), len(ids) + len(tokens)) if whole else (0, 0))
+            ids += tokens
         return [*ids[: limit - 1], SEP], found
 
     for row, (source, target, links) in enumerate(rows):

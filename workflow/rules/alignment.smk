@@ -49,7 +49,7 @@ rule encode_word_pairs:
     params:
         alignment=plan.config.alignment.model_dump(mode="json", exclude={"gold", "backend"}),
         units=lambda wildcards: (
-            "pieces" if plan.config.datasets[wildcards.dataset].made_from else "words"
+            "subwords" if plan.config.datasets[wildcards.dataset].made_from else "words"
         ),
         code=plan.code("encode_word_pairs"),
     script:

@@ -17,7 +17,7 @@ class Bitext(Derivable):
     """Sentence pairs of English and one other language; derived: words are split into subwords."""
 
     reader = "corpora.bitext:read"
-    deriver = "alignment.pieces:derive"
+    deriver = "alignment.subwords:derive"
     by_language = reads_large = has_file_limits = True
 
     corpus: Literal["bitext"] = CORPUS

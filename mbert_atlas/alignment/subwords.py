@@ -1,4 +1,4 @@
-"""Bitext in word pieces: alignment of the sub-words themselves (Efimov et al. 2022, Table 6)."""
+"""Bitext of subwords, for subword alignment (Efimov et al. 2022, Table 6)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from mbert_atlas.schemas import BITEXT
 
 
 def derive(job: DerivingJob) -> None:
-    """Split the words of one language of a bitext, see :func:`piece_bitext`."""
+    """Split the words of one language of a bitext, see :func:`subword_bitext`."""
     assert job.tokenizer is not None
-    piece_bitext(job.tables[0], job.tokenizer, job.output)
+    subword_bitext(job.tables[0], job.tokenizer, job.output)
 
 
-def piece_bitext(bitext: Path | str, tokenizer_dir: Path | str, output: Path | str) -> None:
-    """Split the words of a bitext into pieces, each of which is a "word" of the new bitext.
+def subword_bitext(bitext: Path | str, tokenizer_dir: Path | str, output: Path | str) -> None:
+    """Split the words of a bitext into subwords, each of which is a "word" of the new bitext.
 
-    :func:`align` and :func:`word_pairs` take the result as they take any bitext (their limit on
-    words then counts pieces); :func:`encode_word_pairs` needs ``units="pieces"``.
+    :func:`align` and :func:`word_pairs` read the result like any bitext (their limit on words then
+    counts subwords); :func:`encode_word_pairs` needs ``units="subwords"``.
 
     Args:
         bitext: Parquet file of schema ``BITEXT``.
@@ -39,12 +39,12 @@ def piece_bitext(bitext: Path | str, tokenizer_dir: Path | str, output: Path | s
     size = tokenizer.get_vocab_size(with_added_tokens=True)
     numbers = tokenizer.get_vocab(with_added_tokens=True)
     names = np.empty(max(size, 1 + max(numbers.values())), dtype=object)
-    for piece, number in numbers.items():
-        names[number] = piece
+    for token, number in numbers.items():
+        names[number] = token
     columns: dict[str, Any] = {name: table[name] for name in ("id", "score")}
     for side in ("source", "target"):
         ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side)
-        # A row's pieces without [CLS] and [SEP], which belong to no word.
+        # A row's subwords without [CLS] and [SEP], which belong to no word.
         before = np.concatenate([[0], np.cumsum(words >= 0)])
         columns[f"{side}_tokens"] = pa.ListArray.from_arrays(
             pa.array(before[ids.offsets], pa.int32()),

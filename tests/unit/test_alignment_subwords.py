@@ -1,4 +1,4 @@
-"""Alignment of word pieces in place of words."""
+"""Alignment of subwords instead of words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from toy_representations import NAMES, toy_encoder
 
-from mbert_atlas.alignment import align, encode_word_pairs, piece_bitext, word_pairs
+from mbert_atlas.alignment import align, encode_word_pairs, subword_bitext, word_pairs
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.wordpiece import write_tokenizer
@@ -36,12 +36,12 @@ def encoder(tmp_path: Path) -> Path:
     return toy_encoder(tmp_path / "encoder")
 
 
-def test_pieces_are_those_of_the_tokenizer(tmp_path: Path, encoder: Path) -> None:
+def test_subwords_are_those_of_the_tokenizer(tmp_path: Path, encoder: Path) -> None:
     source = [["en1s", "en2"], [], ["what", "en3ss"]]
     target = [["xx2s", "xx1"], ["xx4"], ["xx3"]]
     _bitext(tmp_path / "words", source, target)
-    piece_bitext(tmp_path / "words", encoder, tmp_path / "pieces")
-    table = read_parquet(tmp_path / "pieces", BITEXT)
+    subword_bitext(tmp_path / "words", encoder, tmp_path / "subwords")
+    table = read_parquet(tmp_path / "subwords", BITEXT)
     assert table["source_tokens"].to_pylist() == [
         ["en1", "##s", "en2"],
         [],
@@ -53,7 +53,7 @@ def test_pieces_are_those_of_the_tokenizer(tmp_path: Path, encoder: Path) -> Non
 
 
 def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
-    """A sentence's ids are the same, whether it comes as words or as their pieces."""
+    """A sentence's ids are the same, whether it comes as words or as their subwords."""
     random = np.random.default_rng(0)
 
     def sentences(prefix: str) -> list[list[str]]:
@@ -63,8 +63,8 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
         ]
 
     _bitext(tmp_path / "words", sentences("en"), sentences("xx"))
-    piece_bitext(tmp_path / "words", encoder, tmp_path / "pieces")
-    for name, units in (("words", "words"), ("pieces", "pieces")):
+    subword_bitext(tmp_path / "words", encoder, tmp_path / "subwords")
+    for name, units in (("words", "words"), ("subwords", "subwords")):
         table = read_parquet(tmp_path / name)
         first = pa.array([[0]] * 30, pa.list_(pa.int16()))
         rows = table.drop_columns(["score"]).append_column("source_index", first)
@@ -72,30 +72,34 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
         encode_word_pairs(
             tmp_path / "t", encoder, tmp_path / f"store-{name}", maximum_length=12, units=units
         )
-    words, pieces = (load_arrays(tmp_path / f"store-{name}") for name in ("words", "pieces"))
-    assert (words.meta["units"], pieces.meta["units"]) == ("words", "pieces")
+    words, subwords = (load_arrays(tmp_path / f"store-{name}") for name in ("words", "subwords"))
+    assert (words.meta["units"], subwords.meta["units"]) == ("words", "subwords")
     for side in ("source", "target"):
         assert np.array_equal(
-            words.ragged(f"{side}_ids").values, pieces.ragged(f"{side}_ids").values
+            words.ragged(f"{side}_ids").values, subwords.ragged(f"{side}_ids").values
         )
-        ids, start, end = (pieces.ragged(f"{side}_{n}") for n in ("ids", "word_start", "word_end"))
+        ids, start, end = (
+            subwords.ragged(f"{side}_{n}") for n in ("ids", "word_start", "word_end")
+        )
         assert max(ids.lengths) == 12
         for row in range(30):
-            inside = end[row] > 0  # pieces that the cut left
+            inside = end[row] > 0  # subwords that the cut left
             assert start[row][inside].tolist() == list(range(1, len(ids[row]) - 1))
             assert (end[row] - start[row])[inside].tolist() == [1] * int(inside.sum())
 
 
-def test_the_alignment_code_runs_on_pieces(tmp_path: Path, encoder: Path) -> None:
+def test_the_alignment_code_runs_on_subwords(tmp_path: Path, encoder: Path) -> None:
     random = np.random.default_rng(1)
     source = [[f"en{k}s" for k in random.choice(40, 5, replace=False)] for _ in range(200)]
     target = [[word.replace("en", "xx") for word in row] for row in source]
     _bitext(tmp_path / "words", source, target)
-    piece_bitext(tmp_path / "words", encoder, tmp_path / "pieces")
-    align(tmp_path / "pieces", tmp_path / "links")
+    subword_bitext(tmp_path / "words", encoder, tmp_path / "subwords")
+    align(tmp_path / "subwords", tmp_path / "links")
     files = {name: tmp_path / name for name in ("output", "heldout", "card")}
-    word_pairs(tmp_path / "pieces", tmp_path / "links", **files, held_out=10, seed=0, language="xx")
-    encode_word_pairs(files["output"], encoder, tmp_path / "store", units="pieces")
+    word_pairs(
+        tmp_path / "subwords", tmp_path / "links", **files, held_out=10, seed=0, language="xx"
+    )
+    encode_word_pairs(files["output"], encoder, tmp_path / "store", units="subwords")
     store, pairs = open_pairs(tmp_path / "store")
     sides = [
         [
@@ -110,7 +114,7 @@ def test_the_alignment_code_runs_on_pieces(tmp_path: Path, encoder: Path) -> Non
     assert right > 0.95
 
 
-def test_foreign_pieces_are_refused(tmp_path: Path, encoder: Path) -> None:
+def test_foreign_subwords_raise_an_error(tmp_path: Path, encoder: Path) -> None:
     rows = {
         "id": ["1"],
         "source_tokens": [["en1", "##zz"]],
@@ -119,18 +123,18 @@ def test_foreign_pieces_are_refused(tmp_path: Path, encoder: Path) -> None:
         "target_index": [[0]],
     }
     write_parquet(pa.table(rows, schema=WORD_PAIRS), tmp_path / "t")
-    with pytest.raises(DataError, match=r"piece '##zz'.*no such piece"):
-        encode_word_pairs(tmp_path / "t", encoder, tmp_path / "store", units="pieces")
+    with pytest.raises(DataError, match=r"subword '##zz'.*no such subword"):
+        encode_word_pairs(tmp_path / "t", encoder, tmp_path / "store", units="subwords")
 
 
 @pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
-def test_pieces_of_multilingual_bert(tmp_path: Path) -> None:
+def test_subwords_of_multilingual_bert(tmp_path: Path) -> None:
     folder = Path(os.environ["MBERT_ATLAS_MIRROR"]) / "mbert-vocab"
     vocabulary = next(folder.glob("*vocab.txt"))
     write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
     words = ["अंतर्राष्ट्रीय", "don't", "U.S.", "naïveté", "你好", "##hash"]
     _bitext(tmp_path / "words", [words], [words[::-1]])
-    piece_bitext(tmp_path / "words", tmp_path / "t", tmp_path / "pieces")
+    subword_bitext(tmp_path / "words", tmp_path / "t", tmp_path / "subwords")
     tokenizer = load_tokenizer(tmp_path / "t")
-    found = read_parquet(tmp_path / "pieces")["source_tokens"].to_pylist()[0]
-    assert found == [piece for word in words for piece in tokenizer.tokenize(word)]
+    found = read_parquet(tmp_path / "subwords")["source_tokens"].to_pylist()[0]
+    assert found == [token for word in words for token in tokenizer.tokenize(word)]
