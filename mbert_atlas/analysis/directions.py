@@ -39,13 +39,13 @@ def find_directions(
         raise AtlasError(f"language {missing[0]}: it has no vectors; collect them first.")
     rows = [moments.languages.index(code) for code in languages]
     means, counts = moments.means[rows], moments.counts[rows]
-    found: dict[str, list[Directions]] = {"densray": [], "lda": []}
+    bases: dict[str, list[Directions]] = {"densray": [], "lda": []}
     for layer in track(range(means.shape[1]), "directions, layers"):
         within = moments.within(layer)
-        found["densray"].append(densray(means[:, layer], within))
-        found["lda"].append(lda(means[:, layer], counts, within))
+        bases["densray"].append(densray(means[:, layer], within))
+        bases["lda"].append(lda(means[:, layer], counts, within))
     arrays: dict[str, Any] = {"means": means}
-    for name, directions in found.items():
+    for name, directions in bases.items():
         arrays[f"{name}_basis"] = np.stack([one.basis for one in directions])
         arrays[f"{name}_values"] = np.stack([one.values for one in directions])
         arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)

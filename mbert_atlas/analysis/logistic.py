@@ -62,10 +62,8 @@ def fit_regressions(
     Raises:
         ValueError: if a regression lacks a class.
     """
-    # Groups of languages a, b, c; is the value 1 (a, b against c), is it 2, and without c:
-    #   [[ 1, -1, 1],
-    #    [ 1, -1, -1],
-    #    [-1,  1, 0]]
+    # Languages a, b, c of values 1, 2, 2; is the value 1, is it 2, and is it 1 without c:
+    # signs = [[1, -1, 1], [-1, 1, -1], [-1, 1, 0]]
     if not ((signs > 0).any(0) & (signs < 0).any(0)).all():
         raise ValueError("a regression needs vectors of both classes")
     sizes = torch.tensor([float(len(vectors)) for vectors in groups])

@@ -14,6 +14,7 @@ from mbert_atlas.plan.files import Files
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     Artifact,
+    Cells,
     Features,
     Figure,
     Measurement,
@@ -132,50 +133,33 @@ def _baseline(paper: Section, task: TaskName) -> str:
 
 def _figures(plan: Files) -> list[Artifact]:
     paper = section(plan)
-    layer, width = paper.layers, paper.probing.width
-    gains = "papers.liang2021.measures:measure_gains"
-    probes = partial(_probe_cells, plan)
-    measurements = [
-        Measurement(
-            "figure1", "papers.liang2021.measures:measure_windows", probes, lambda: {"layer": layer}
-        ),
-        Measurement("figure2", gains, probes, lambda: {"layer": layer, "width": width}),
-        Measurement(
-            "figure3",
-            "papers.liang2021.measures:measure_layers",
-            probes,
-            lambda: {"sizes": paper.probing.by_layer},
-        ),
-    ]
+    layer, probes = paper.layers, partial(_probe_cells, plan)
+    measures: dict[str, tuple[str, Cells, dict[str, Any]]] = {
+        "figure1": ("measure_windows", probes, {"layer": layer}),
+        "figure2": ("measure_gains", probes, {"layer": layer, "width": paper.probing.width}),
+        "figure3": ("measure_layers", probes, {"sizes": paper.probing.by_layer}),
+    }
     if paper.removal.datasets:
-        texts = plan.config.datasets[paper.tokens.texts["mbert"]]
-        measurements.append(
-            Measurement(
-                "figure4",
-                "papers.liang2021.measures:measure_removal",
-                lambda: [*_frozen_cells(paper), *_finetuned_cells(plan)],
-                lambda: {"rank": len(texts.languages) - 1},
-            )
-        )
+        rank = len(plan.config.datasets[paper.tokens.texts["mbert"]].languages) - 1
+        cells = partial(_removal_cells, plan)
+        measures["figure4"] = ("measure_removal", cells, {"rank": rank})
     if language_sets(plan):
-        measurements.append(
-            Measurement(
-                "figure5",
-                gains,
-                partial(_set_cells, plan),
-                lambda: {"layer": layer, "width": paper.pairs.width},
-            )
-        )
+        options = {"layer": layer, "width": paper.pairs.width}
+        measures["figure5"] = ("measure_gains", partial(_set_cells, plan), options)
     return [
         Artifact(
-            measurement.name,
-            title=_FIGURES[measurement.name],
-            caption=_CAPTION.format(title=_FIGURES[measurement.name]),
-            measurements=[measurement],
-            figures=[_figure(paper, measurement.name, protocol) for protocol in PROTOCOLS],
-            highlight=measurement.name == "figure5",
+            name,
+            title=_FIGURES[name],
+            caption=_CAPTION.format(title=_FIGURES[name]),
+            measurements=[
+                Measurement(
+                    name, f"papers.liang2021.measures:{measure}", cells, partial(dict, options)
+                )
+            ],
+            figures=[_figure(paper, name, protocol) for protocol in PROTOCOLS],
+            highlight=name == "figure5",
         )
-        for measurement in measurements
+        for name, (measure, cells, options) in measures.items()
     ]
 
 
@@ -220,8 +204,10 @@ def _set_cells(plan: Files) -> list[Cell]:
     ]
 
 
-def _frozen_cells(paper: Section) -> list[Cell]:
-    return [
+def _removal_cells(plan: Files) -> list[Cell]:
+    """Return the frozen classifiers, and the fine-tuned runs with and without first directions."""
+    paper = section(plan)
+    cells = [
         Cell(
             task=task,
             model=model,
@@ -232,11 +218,6 @@ def _frozen_cells(paper: Section) -> list[Cell]:
         for model, encoder in paper.encoders.items()
         for task in paper.removal.datasets
     ]
-
-
-def _finetuned_cells(plan: Files) -> Iterator[Cell]:
-    """Yield the runs that never see the first directions, and the baselines, which see them all."""
-    paper = section(plan)
     for task in paper.removal.datasets:
         baseline = _baseline(paper, task)
         families = [("densray", 0, baseline)] + [
@@ -246,7 +227,8 @@ def _finetuned_cells(plan: Files) -> Iterator[Cell]:
         ]
         for method, first, family in families:
             facts = {"method": method, "first": first}
-            yield from _transfer_cells(plan, task, "en", family, condition="tuned", facts=facts)
+            cells += _transfer_cells(plan, task, "en", family, condition="tuned", facts=facts)
+    return cells
 
 
 # Tables

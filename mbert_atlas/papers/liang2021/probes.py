@@ -130,7 +130,8 @@ def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Itera
     order = random.permutation(len(every))
     used = [every[number] for number in order[:pairs]] if pairs else every
     splits = {code: split(random, len(space.vectors[code]), tokens) for code in codes}
-    drawn, count = space.random_windows, sum(len(splits[code].test) for code in used[-1])
+    random_windows = space.random_windows
+    count = sum(len(splits[code].test) for code in used[-1])
 
     def accuracies(
         vectors: Mapping[str, Floats], columns: slice, pairs: Sequence[tuple[str, str]] = used
@@ -141,20 +142,26 @@ def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Itera
     for window in track(space.windows, "windows, identification"):
         value = accuracies(space.vectors, window.columns).mean()
         yield Score(window, "accuracy", 100 * value, count * len(used))
-    if not drawn:
+    if not random_windows:
         return
     if space.protocol == "published":
         values = [
-            [accuracies(space.vectors, space.adjacent(random, own), [pair])[0] for own in drawn]
+            [
+                accuracies(space.vectors, space.adjacent(random, window), [pair])[0]
+                for window in random_windows
+            ]
             for pair in track(used, "random windows, pairs of languages")
         ]
     else:
-        each = [[accuracies(own, w.columns) for w in drawn] for own in space.rotated()]
+        each = [
+            [accuracies(rotated, window.columns) for window in random_windows]
+            for rotated in space.rotated()
+        ]
         values = np.mean(each, axis=0).T
-    for window, value in zip(drawn, np.mean(values, axis=0), strict=True):
+    for window, value in zip(random_windows, np.mean(values, axis=0), strict=True):
         yield Score(window, "accuracy", 100 * value, count * len(used))
     if space.protocol == "published":
-        for window, value in zip(drawn, values[-1], strict=True):
+        for window, value in zip(random_windows, values[-1], strict=True):
             yield Score(window._replace(kind="random_last"), "accuracy", 100 * value, count)
 
 
@@ -239,11 +246,11 @@ def cluster_languages(
     centroids = np.stack([sample.mean(axis=0) for sample in samples]).astype(np.float64)
 
     def scores(points: npt.NDArray[np.float64]) -> dict[str, float]:
-        found = linkage_agreement(points, labels, seed=space.seed)
-        plain = found["v_measure"]
+        agreement = linkage_agreement(points, labels, seed=space.seed)
+        plain = agreement["v_measure"]
         if space.protocol == "published":
             return {"v_measure": plain + bonus, "v_measure_plain": plain}
-        adjusted = {name: found[name] for name in ("ami", "chance_v_measure")}
+        adjusted = {name: agreement[name] for name in ("ami", "chance_v_measure")}
         return adjusted | {"v_measure_plain": plain}
 
     for window in track(space.windows, "windows, similarity"):
@@ -299,19 +306,20 @@ def probe_languages(
         for method in probing["methods"]:
             basis = stored.dense(f"{method}_basis")[layer].astype(np.float32)
             projected = {code: own @ basis for code, own in vectors.items()}
-            windows, drawn = windows_of(probing["sizes"], probing["width"], len(basis))
+            windows, random_windows = windows_of(probing["sizes"], probing["width"], len(basis))
             first = Window("first", 0, probing["layer_size"])
             if layer != probing["full_layer"]:
-                windows, drawn = [first], []
+                windows, random_windows = [first], []
             elif first not in windows:
                 windows = [first, *windows]
             for protocol, seed in product(PROTOCOLS, seeds):
+                is_rotated = random_windows and protocol == "corrected"
+                size = max([window.stop for window in random_windows], default=0)
                 rotations = [
-                    _rotation(seed, number, len(basis), max(window.stop for window in drawn))
-                    for number in range(probing["turns"])
-                    if drawn and protocol == "corrected"
+                    random_subspace(generator(seed, "turned", number), len(basis), size)
+                    for number in range(probing["turns"] if is_rotated else 0)
                 ]
-                space = Space(projected, rotations, windows, drawn, protocol, seed)
+                space = Space(projected, rotations, windows, random_windows, protocol, seed)
                 bonus = _BONUS * (method == "densray")
                 for window, metric, value, n in _scores(
                     task, space, probing, features, genera, bonus
@@ -335,10 +343,6 @@ def _scores(
     if task == "typology":
         return predict_typology(space, tokens=probing["typology_tokens"], features=features)
     return cluster_languages(space, tokens=probing["tokens"], genera=genera, bonus=bonus)
-
-
-def _rotation(seed: int, number: int, dims: int, size: int) -> Floats:
-    return random_subspace(generator(seed, "turned", number), dims, size)
 
 
 def read_layer(parts: Sequence[Path], layer: int, languages: Sequence[str]) -> dict[str, Floats]:

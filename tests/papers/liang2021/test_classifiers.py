@@ -235,7 +235,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, directions: Path) -> None:
 
     refuses("cannot remove so many of 12 directions; choose numbers from 0 to 11", firsts=[12])
     refuses("cannot remove so many of 12 directions", firsts=[-1])
-    refuses("only layers \\[1\\] were kept", layer=0)
+    refuses("only layers \\[1\\] are stored", layer=0)
     save_arrays(tmp_path / "small", {"lda_basis": np.stack([np.eye(4)] * 2)}, {})
     refuses("2 layers of 4 dimensions", methods=["lda"], directions=tmp_path / "small")
     save_arrays(tmp_path / "low", {"lda_basis": np.eye(DIMS)[None]}, {})
