@@ -29,17 +29,11 @@ _INFLUENTIAL = (10, 100)
 
 @dataclass(frozen=True)
 class Panel:
-    """A model whose distances are measured.
+    """A model whose distances are measured."""
 
-    Attributes:
-        name: of the panel of the figure.
-        protocols: protocols under which the panel shows this model.
-        folder: encoder folder, with the tokenizer that the pairs were encoded by.
-    """
-
-    name: str
-    protocols: Sequence[str]
-    folder: Path
+    name: str  # of the panel of the figure
+    protocols: Sequence[str]  # under which the panel shows this model
+    folder: Path  # of the encoder, with the tokenizer of the pairs
 
 
 def word_pair_distances(
@@ -53,18 +47,18 @@ def word_pair_distances(
 ) -> None:
     """Measure the same related and unrelated word pairs under several encoders, last layer.
 
-    Related are aligned words of parallel sentences. Each unrelated pair takes the English word of
+    Related pairs are aligned words of parallel sentences. An unrelated pair is the English word of
     one related pair and the other word of a pair from a different sentence, so that both kinds
-    hold the same words and differ in nothing but who is paired with whom.
+    hold the same words.
 
     Args:
-        panels: the models, all with the tokenizer that the store was made with.
-        store: token store of word pairs that no encoder was adjusted on, see :func:`open_pairs`.
+        panels: the models, all with the tokenizer of the store.
+        store: token store of held-out word pairs, see :func:`open_pairs`.
         output: Parquet to write, columns :data:`mbert_atlas.schemas.WORD_DISTANCES`.
-        summary: JSON to write: a list with ``panel``, ``protocols`` and what :func:`summarise`
-            returns, for each model.
-        pairs: related pairs to draw; all where the store has fewer. As many unrelated ones.
-        seed: decides which pairs.
+        summary: JSON to write: ``panel``, ``protocols`` and what :func:`summarise` returns, for
+            each model.
+        pairs: number of related, and of unrelated, pairs; all where the store has fewer.
+        seed: of the sample.
 
     Raises:
         DataError: if the store is not usable or not of the encoders' tokenizer, or its pairs can't
@@ -135,7 +129,7 @@ def derangement(group: IntArray, seed: int) -> IntArray:
 
     Args:
         group: group (sentence) of each item, int, shape ``(n,)``.
-        seed: decides the draw.
+        seed: of the permutation.
 
     Returns:
         ``other`` with ``group[other[i]] != group[i]`` for every i, int64.
@@ -151,7 +145,7 @@ def derangement(group: IntArray, seed: int) -> IntArray:
     for item in np.flatnonzero(group[other] == group):
         if group[other[item]] != group[item]:
             continue  # fixed by an earlier swap
-        # Both ends of the swap must end up well; at most 2 * largest - 1 items don't qualify.
+        # The swap must suit both items; at most 2 * largest - 1 items don't qualify.
         fits = np.flatnonzero((group != group[item]) & (group[other] != group[item]))
         partner = random.choice(fits)
         other[item], other[partner] = other[partner], other[item]
@@ -159,7 +153,7 @@ def derangement(group: IntArray, seed: int) -> IntArray:
 
 
 def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
-    """Summarise how far related pairs are apart from unrelated ones.
+    """Summarise how distances of related and unrelated pairs differ.
 
     Args:
         related: squared differences by dimension, shape ``(n, dims)``.
@@ -167,14 +161,13 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
 
     Returns:
         ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
-        ``mean_ratio`` (related over unrelated), ``separation_auc`` (chance that an unrelated
-        pair is farther apart than a related one) and ``squared_distance_share``: the share of
-        the squared distance that the 10 and 100 most influential dimensions carry, over all
-        pairs and by kind, 0 to 1.
+        ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :class:`.Separation`) and
+        ``squared_distance_share``: the fraction of the squared distance in the 10 and 100 most
+        influential dimensions, over all pairs and by kind, 0 to 1.
     """
-    distances = {"related": _distance(related), "unrelated": _distance(unrelated)}
-    apart = separation(**distances)
-    described = {
+    squares = {"related": related, "unrelated": unrelated}
+    distances = {kind: _distance(values) for kind, values in squares.items()}
+    summary: dict[str, Any] = {
         kind: {
             "n": len(values),
             "mean": float(values.mean()),
@@ -183,22 +176,21 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
         }
         for kind, values in distances.items()
     }
-    sums = {
-        "related": related.sum(0, dtype=np.float64),
-        "unrelated": unrelated.sum(0, dtype=np.float64),
-    }
+    auc, ratio = separation(**distances)
+    sums = {kind: values.sum(0, dtype=np.float64) for kind, values in squares.items()}
     sums["all"] = sums["related"] + sums["unrelated"]
+    shares = {
+        f"top{count}": {
+            kind: float(np.sort(total)[::-1][:count].sum() / total.sum())
+            for kind, total in sums.items()
+        }
+        for count in _INFLUENTIAL
+    }
     return {
-        **described,
-        "mean_ratio": apart.ratio,
-        "separation_auc": apart.auc,
-        "squared_distance_share": {
-            f"top{count}": {
-                kind: float(np.sort(total)[::-1][:count].sum() / total.sum())
-                for kind, total in sums.items()
-            }
-            for count in _INFLUENTIAL
-        },
+        **summary,
+        "mean_ratio": ratio,
+        "separation_auc": auc,
+        "squared_distance_share": shares,
     }
 
 

@@ -19,23 +19,21 @@ def write_measurements(
     """Write measured values for the scorecard, atomically.
 
     Args:
-        rows: a value with some of ``schemas.MEASUREMENT_COLUMNS`` each; what a row lacks is empty.
+        rows: values with some of ``schemas.MEASUREMENT_COLUMNS``; missing ones are empty.
         path: CSV file.
         common: columns that are the same in all rows, such as paper and artifact.
 
     Raises:
         AtlasError: if a row has a column that is not one of them, or there are no rows.
     """
-    complete = [{**common, **row} for row in rows]
-    unknown = {column for row in complete for column in row} - set(MEASUREMENT_COLUMNS)
-    if unknown or not complete:
-        raise AtlasError(
-            f"{path}: measurements with unknown columns {sorted(unknown)}; "
-            f"use {', '.join(MEASUREMENT_COLUMNS)}."
-            if unknown
-            else f"{path}: nothing was measured; check that the papers' runs are in the config."
-        )
-    frame = pd.DataFrame(complete).reindex(columns=list(MEASUREMENT_COLUMNS))
+    frame = pd.DataFrame([{**common, **row} for row in rows])
+    if frame.empty:
+        problem = "nothing was measured; check that the papers' runs are in the config"
+        raise AtlasError(f"{path}: {problem}.")
+    if unknown := set(frame.columns) - set(MEASUREMENT_COLUMNS):
+        columns = ", ".join(MEASUREMENT_COLUMNS)
+        raise AtlasError(f"{path}: unknown columns {sorted(unknown)}; use {columns}.")
+    frame = frame.reindex(columns=list(MEASUREMENT_COLUMNS))
     frame["seed"] = frame["seed"].astype("Int64")
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format="%.10g", lineterminator="\n")

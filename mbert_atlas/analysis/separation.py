@@ -1,4 +1,4 @@
-"""Separation of related from unrelated word pairs; free of torch."""
+"""Separation of related from unrelated word pairs; without torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Separation(NamedTuple):
-    """How far two samples of distances are apart.
+    """How two samples of distances differ.
 
     Attributes:
         auc: probability that a random unrelated pair is farther apart than a random related

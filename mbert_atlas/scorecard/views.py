@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import language
+from mbert_atlas.scorecard.templates import artifact_name
 from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
 
 _WIDTH, _HEIGHT, _EDGE = 150, 22, 6  # of a plot, in pixels
@@ -86,13 +87,18 @@ def _outcome(
     text = f"{effect} [{', '.join(ends)}]" if math.isfinite(size) else effect
     basis = record["basis"]
     if record["cell"]:
-        cell = " ".join(language(part, names) for part in record["cell"].split())
+        cell = " ".join(_name(part, names) for part in record["cell"].split())
         basis += f"; limiting case: {cell} (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
     reported = record["reported"] if comparable else math.nan
     plot = _plot(record, scale, reported)
     return Outcome(record["protocol"], record["verdict"], text, basis, plot)
+
+
+def _name(part: str, names: Mapping[str, str]) -> str:
+    is_artifact = part.startswith(("figure", "table"))
+    return artifact_name(part) if is_artifact else language(part, names)
 
 
 def _scale(records: Sequence[_Record], *, with_reported: bool) -> tuple[float, float]:

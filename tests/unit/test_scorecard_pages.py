@@ -1,0 +1,306 @@
+"""Tables shaped like the papers', and the scorecard's page."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from toy_scorecard import ADJUSTED, CONTRASTS, NAMES, ORIGINAL, TITLES, papers, score, seeds
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.labels import language
+from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.compare import compare
+from mbert_atlas.scorecard.page import write_page
+from mbert_atlas.scorecard.reasons import read_reasons, write_reasons
+from mbert_atlas.scorecard.tables import Table, lay_out, write_tables
+from mbert_atlas.scorecard.templates import (
+    FigureLink,
+    Labels,
+    Setting,
+    artifact_name,
+    figure_links,
+)
+
+# Tables
+
+
+def test_names() -> None:
+    assert artifact_name("table2") == "Table 2"
+    assert artifact_name("appendixA") == "Appendix A"
+    assert artifact_name("section5.4") == "Section 5.4"
+    assert artifact_name("wals_check") == "wals check"
+    assert language("en+hi", NAMES) == "English + Hindi"
+    assert language("zero_shot", NAMES) == "zero shot"
+
+
+def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:
+    frame = score(
+        tmp_path,
+        *seeds(ORIGINAL.format("es"), 74.0, 75.0),
+        *seeds(ADJUSTED.format("es"), 74.5, 75.5),
+        ADJUSTED.format("es") + "_significant_vs_original,1,published,,5010",
+    )
+    table2 = frame[(frame["paper"] == "adjusting2020") & (frame["artifact"] == "table2")]
+    values, claims = lay_out(table2, Labels(NAMES, CONTRASTS["adjusting2020"]))
+    assert values.columns == claims.columns == ["Spanish", "Russian", "Vietnamese", "Hindi"]
+    assert values.common == {
+        "task": "XNLI",
+        "model": "mBERT",
+        "source": "English",
+        "metric": "accuracy",
+    }
+    assert values.row_facets == ["condition"]
+    texts, cells = values.rows[1]
+    assert texts == ["adjusted"]
+    assert [cell.reported for cell in cells if cell] == ["74.82*", "69.45*", "70.88*", "61.54*"]
+    assert [list(map(str, cell.ours.values())) for cell in cells if cell] == [
+        ["75.00* ± 0.71"],
+        [],
+        [],
+        [],
+    ]
+    assert values.protocols == ["published"]
+    assert cells[0] is not None
+    ours = cells[0].ours["published"]
+    assert (ours.difference, ours.verdict) == ("+0.18", rules.REPRODUCED)
+    assert "2 seeds" in ours.details
+    assert claims.rows[0][0] == ["adjusted − original"]
+    assert claims.rows[0][1][0] is not None
+    assert str(claims.rows[0][1][0].ours["published"]) == "+0.50* ± 0.00"
+
+
+def laid_out(frame: pd.DataFrame, paper: str, artifact: str) -> list[Table]:
+    of_artifact = (frame["paper"] == paper) & (frame["artifact"] == artifact)
+    return lay_out(frame[of_artifact], Labels(NAMES))
+
+
+def test_protocols_share_a_row_and_may_agree(tmp_path: Path) -> None:
+    lines = [*seeds(ORIGINAL.format("es"), 74.0), *seeds(ADJUSTED.format("es"), 75.0)]
+    lines += [line.replace("published", "corrected") for line in lines]
+    values = laid_out(score(tmp_path, *lines), "adjusting2020", "table2")[0]
+    assert [texts for texts, _ in values.rows] == [["original"], ["adjusted"], ["continual"]]
+    assert values.agrees
+    assert values.protocols == ["published"]
+    lines[-1] = lines[-1].replace("75.0", "76.0")
+    values = laid_out(score(tmp_path, *lines), "adjusting2020", "table2")[0]
+    assert values.protocols == ["published", "corrected"]
+
+
+def test_many_languages_go_down_and_many_metrics_across(tmp_path: Path) -> None:
+    cell = "adjusting2020,{},words,mbert,{},en,{},{},{}"
+    lines = [
+        f"{cell.format('figure1', condition, target, '', metric)},1.5,published,1,9"
+        for condition in ("original", "adjusted", "nli")
+        for target in ("ru", "hi")
+        for metric in ("auc", "mean_ratio", "share", "distance")
+    ]
+    lines += [
+        f"{cell.format('table6', condition, f'l{number}', layers, 'las')},1.5,published,1,9"
+        for number in range(20)
+        for layers, condition in (("", "ref"), ("1-2", "random_init"), ("3-4", "random_init"))
+    ]
+    frame = score(tmp_path, *lines)
+    (figure,) = laid_out(frame, "adjusting2020", "figure1")
+    assert figure.columns == ["AUC", "mean ratio", "share", "distance"]
+    assert figure.row_facets == ["target", "condition"]
+    assert len(figure.rows) == 6
+    (table,) = laid_out(frame, "adjusting2020", "table6")
+    assert table.columns == ["reference", "1-2, re-initialised", "3-4, re-initialised"]
+    assert table.row_facets == ["target"]
+    assert len(table.rows) == 20
+
+
+def test_pages_begin_with_the_languages_that_were_run(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("hi"), 59.0))
+    write_out(frame, "adjusting2020", "table2", tmp_path)
+    page = read(tmp_path / "t.html")
+    assert page.text.index("Hindi") < page.text.index("Spanish")
+    assert "Spanish" in page.folded
+
+
+def test_a_star_against_a_tested_condition_is_double() -> None:
+    own = CONTRASTS["adjusting2020"]
+    assert rules.star(own, "table3", "adjusted") == "*"
+    assert rules.star(own, "table3", "continual") == "**"
+    assert rules.star(CONTRASTS["unlearning2020"], "table2", "reversal") == "*"
+
+
+def write_out(frame: pd.DataFrame, paper: str, artifact: str, folder: Path, **more: Any) -> None:
+    write_tables(
+        frame[(frame["paper"] == paper) & (frame["artifact"] == artifact)],
+        title=artifact,
+        labels=Labels(NAMES, CONTRASTS[paper]),
+        csv_path=folder / "t.csv",
+        html_path=folder / "t.html",
+        comparable=True,
+        **more,
+    )
+
+
+def test_facts_go_before_the_numbers(tmp_path: Path) -> None:
+    pages = "adjusting2020,table1,wikipedia,mbert,,en,hi,,n_pages"
+    frame = score(tmp_path, f"{pages},149000,published,,149000")
+    facts = [{"language": "Hindi", "word order": "SOV"}]
+    write_out(frame, "adjusting2020", "table1", tmp_path, facts=facts)
+    text = (tmp_path / "t.html").read_text()
+    assert text.index("<td>SOV</td>") < text.index("149,000") < text.index("150,000")
+
+
+@pytest.mark.parametrize(("table", "own"), [("table1", True), ("table2", False), ("table3", False)])
+def test_differences_to_another_table_are_only_in_the_scorecard(
+    tmp_path: Path, table: str, own: bool
+) -> None:
+    frame = compare([], papers(tmp_path), contrasts=CONTRASTS)
+    in_scorecard = frame[(frame["paper"] == "unlearning2020") & (frame["artifact"] == table)]
+    assert (in_scorecard["kind"] == "claim").any()
+    write_out(frame, "unlearning2020", table, tmp_path)
+    assert (pd.read_csv(tmp_path / "t.csv")["kind"] == "claim").any() == own
+
+
+def test_tables_are_written_for_people_and_programs(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("hi"), 59.0))
+    write_out(frame, "adjusting2020", "table2", tmp_path)
+    table = pd.read_csv(tmp_path / "t.csv", keep_default_na=False)
+    assert table.columns[-4:].tolist() == ["Spanish", "Russian", "Vietnamese", "Hindi"]
+    ours = table[table["version"] == "published"]
+    assert ours["Hindi"].tolist() == ["59.00"]
+    assert table["kind"].value_counts().to_dict() == {"value": 4, "claim": 2}
+    page = read(tmp_path / "t.html")
+    assert page.text.count("74.82*") == 1
+    assert "not comparable to the papers" not in page.text
+    with pytest.raises(AtlasError, match="table99: the scorecard has no such artifact"):
+        write_out(frame, "adjusting2020", "table99", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("artifact", "name", "title"),
+    [
+        ("figure1", "figure1.de.published.svg", "Figure 1, German, published"),
+        ("table1", "table1_udpos.svg", "Table 1, UDPOS"),
+        ("figure6a", "figure6a.svg", "Figure 6a"),
+    ],
+)
+def test_a_figure_is_named_after_its_file(artifact: str, name: str, title: str) -> None:
+    figure = {"paper": "toy2020", "artifact": artifact, "path": name}
+    assert figure_links([figure], {"de": "German"})[0].title == title
+
+
+# The page
+
+
+class Page(HTMLParser):
+    """Text, links and balance of an HTML page."""
+
+    VOID = frozenset({"meta", "input", "br", "link", "img"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text, self.open = "", list[str]()
+        self.links, self.sources = list[str](), list[str]()
+        self.folded = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "href":
+                self.links.append(str(value))
+            elif name == "src":
+                self.sources.append(str(value))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not {"style", "script"} & set(self.open):
+            self.text += data
+            if "details" in self.open and "summary" not in self.open:
+                self.folded += data
+
+
+def read(path: Path) -> Page:
+    page = Page()
+    page.feed(path.read_text(encoding="utf-8"))
+    page.close()
+    assert not page.open
+    return page
+
+
+def render(frame: pd.DataFrame, tmp_path: Path, comparable: bool = True, **more: Any) -> Page:
+    output = tmp_path / "run" / "scorecard.html"
+    options: dict[str, Any] = {
+        "setting": Setting("demo <1>", comparable, names=NAMES),
+        "provenance": {"commit": "abc & def"},
+        "titles": TITLES,
+        "contrasts": CONTRASTS,
+    }
+    write_page(frame, output, **(options | more))
+    return read(output)
+
+
+def test_the_page_shows_why_an_artifact_was_not_run(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 74.0, 74.5))
+    paper, artifact = frame[frame["published_mean"].isna()][["paper", "artifact"]].iloc[-1]
+    path = tmp_path / "not_run.csv"
+    write_reasons([(paper, artifact, "XNLI is <gone>."), ("x", "y", "Why.")], path)
+    assert "XNLI is <gone>." in render(frame, tmp_path, reasons=read_reasons(path)).text
+    assert "XNLI is" not in render(frame, tmp_path).text
+
+
+def test_page_of_a_comparable_run(tmp_path: Path) -> None:
+    frame = score(
+        tmp_path,
+        *seeds(ORIGINAL.format("es"), 74.0, 74.5),
+        *seeds(ORIGINAL.format("hi"), 65.0, 65.5),
+        ADJUSTED.format("es") + "_p_value_vs_original,0.0123,published,,5010",
+    )
+    page = render(
+        frame,
+        tmp_path,
+        figures=[
+            FigureLink(
+                "adjusting2020", "figure1", "Hindi, published", tmp_path / "run" / "f" / "1.svg"
+            )
+        ],
+    )
+    assert "not comparable to the papers" not in page.text
+    assert "demo <1>" in page.text
+    assert "abc & def" in page.text
+    for paragraph in rules.RULE:
+        assert paragraph in page.text
+    assert TITLES["adjusting2020"] in page.text
+    assert "74.25" in page.text
+    assert "0.0123" in page.folded
+    assert "± 0.35" in page.text
+    assert "✓ reproduced" in page.text
+    assert "✗ not reproduced" in page.text
+    assert "f/1.svg" in page.links
+    assert "Spanish" in page.text
+    assert "Table 3" in page.text
+    assert "73.28" in page.folded  # Table 3 was not run
+    assert page.text.count("73.28") == page.folded.count("73.28")
+    assert page.text.count("67.95") == page.folded.count("67.95")  # Russian was not run
+
+
+def test_page_needs_no_network_and_warns_if_not_comparable(tmp_path: Path) -> None:
+    frame = score(tmp_path, *seeds(ORIGINAL.format("es"), 40.0), comparable=False)
+    page = render(frame, tmp_path, comparable=False)
+    assert "These numbers are not comparable to the papers'." in page.text
+    assert "not comparable to the papers" not in page.folded
+    assert not page.sources
+    assert all(
+        link.startswith(("#", "index.html", "papers/", "scorecard.csv")) for link in page.links
+    )
+    assert "≁ not comparable" in page.text
+    again = render(frame, tmp_path, comparable=False)
+    assert again.text == page.text
+
+
+def test_page_of_a_run_that_measured_nothing(tmp_path: Path) -> None:
+    page = render(compare([], papers(tmp_path), contrasts=CONTRASTS), tmp_path)
+    assert "All reported cells that were run" not in page.text
+    assert "Not run: Table 1" in page.text
