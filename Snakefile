@@ -39,7 +39,7 @@ for file in papers.config_files(config, HOME):
 report: "workflow/report/workflow.rst"
 
 
-# With a config of its own, a module skips the files above; here it overrides them.
+# A module with a separate config skips the files above; here it overrides them.
 if workflow.modifier.skip_configfile:
     config = papers.completed(config, HOME)
 

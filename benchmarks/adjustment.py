@@ -104,10 +104,10 @@ def parse() -> argparse.Namespace:
 
 def make_specification(options: argparse.Namespace) -> Adjustment:
     """Return the protocol with the requested number of sentences and token budget."""
-    own = getattr(load(root=common.ROOT).runs["adjusted"], options.protocol)
+    published = getattr(load(root=common.ROOT).runs["adjusted"], options.protocol)
     budget = {"token_budget": options.token_budget}
-    changes = {"optimisation": own.optimisation.model_copy(update=budget)}
-    return own.model_copy(update={"sentences": options.sentences} | changes)
+    changes = {"optimisation": published.optimisation.model_copy(update=budget)}
+    return published.model_copy(update={"sentences": options.sentences} | changes)
 
 
 def prepare(folder: Path, options: argparse.Namespace) -> None:
@@ -161,9 +161,9 @@ class WordVectors(torch.nn.Module):
         for words in sentences:
             ids, places = [self.tokenizer.cls_token_id], []
             for word in words:
-                pieces = self.tokenizer.convert_tokens_to_ids(self.tokenizer.tokenize(word))
-                places.append((len(ids), len(ids) + len(pieces)))
-                ids += pieces
+                subwords = self.tokenizer.convert_tokens_to_ids(self.tokenizer.tokenize(word))
+                places.append((len(ids), len(ids) + len(subwords)))
+                ids += subwords
             rows.append([*ids, self.tokenizer.sep_token_id])
             spans.append([*places, (0, 1), (len(ids), len(ids) + 1)])
         longest = max(len(row) for row in rows)
@@ -382,10 +382,10 @@ def report_speed(
 ) -> None:
     for name, seconds in times.items():
         middle = median(time.wall for time in seconds)
-        shown = ", ".join(map(str, seconds))
-        print(f"{name:>15}: {pairs / middle:8.1f} sentence pairs/s; wall (processor) s: {shown}")
-    shown = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in preparation.items())
-    print(f"once, before the steps of this project: {shown}")
+        line = ", ".join(map(str, seconds))
+        print(f"{name:>15}: {pairs / middle:8.1f} sentence pairs/s; wall (processor) s: {line}")
+    once_by_name = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in preparation.items())
+    print(f"once, before the steps of this project: {once_by_name}")
     theirs, ours = times["straightforward"], times["this project"]
     share = common.ratio(times["bare passes"], ours, "processor")
     print(f"bare passes as a fraction of this project's processor time: {share:.2f}")

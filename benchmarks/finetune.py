@@ -249,8 +249,8 @@ def timed(action: Callable[[], Any]) -> common.Seconds:
 def report_equal_loss(contenders: dict[str, Any], count: int) -> None:
     losses = {name: contender.loss(count) for name, contender in contenders.items()}
     difference = abs(losses["Trainer"] - losses["this loop"])
-    shown = ", ".join(f"{name} {loss:.7f}" for name, loss in losses.items())
-    print(f"loss of the same batch: {shown}; difference {difference:.1e}", flush=True)
+    line = ", ".join(f"{name} {loss:.7f}" for name, loss in losses.items())
+    print(f"loss of the same batch: {line}; difference {difference:.1e}", flush=True)
     if difference > 1e-6:
         sys.exit("The two do not compute the same loss.")
 
@@ -260,10 +260,10 @@ def report_speed(
 ) -> None:
     for name, times in seconds.items():
         middle = median(time.wall for time in times)
-        shown = ", ".join(map(str, times))
+        line = ", ".join(map(str, times))
         print(
             f"{name:>9}: {options.epochs * options.examples / middle:8.1f} examples/s "
-            f"{options.epochs * tokens / middle:9.0f} tokens/s; wall (processor) seconds: {shown}"
+            f"{options.epochs * tokens / middle:9.0f} tokens/s; wall (processor) seconds: {line}"
         )
     theirs, ours = seconds["Trainer"], seconds["this loop"]
     share = common.ratio(seconds["bare passes"], ours, "processor")

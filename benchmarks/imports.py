@@ -65,8 +65,8 @@ def main() -> None:
 def imports(script: str) -> str:
     """Return a program with all imports of a script, those within its functions included."""
     tree = ast.parse((SCRIPTS / f"{script}.py").read_text(encoding="utf-8"))
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join([PREAMBLE, *map(ast.unparse, found), LATER.get(script, "")])
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join([PREAMBLE, *map(ast.unparse, nodes), LATER.get(script, "")])
 
 
 def processor_seconds(program: str) -> float:

@@ -277,9 +277,9 @@ def report_speed(
     unit: str, times: dict[str, list[common.Seconds]], contenders: dict[str, Any]
 ) -> dict[str, Any]:
     for name, seconds in times.items():
-        shown = ", ".join(map(str, seconds))
+        line = ", ".join(map(str, seconds))
         best = 100 * max(contenders[name].history)
-        print(f"{name:>15}: wall (processor) s: {shown}; best validation macro F1 {best:.1f}%")
+        print(f"{name:>15}: wall (processor) s: {line}; best validation macro F1 {best:.1f}%")
     theirs, ours = times.values()
     ratios = {kind: common.ratio(theirs, ours, kind) for kind in common.Seconds._fields}
     print(

@@ -85,10 +85,10 @@ def measure(options: argparse.Namespace) -> None:
         return
     means = scores.groupby(["measure", "layer"]).value.mean().unstack()
     best = means.idxmax(axis=1)
-    shown = scores[scores.layer == scores.measure.map(best)]
-    table = shown.pivot(index="language", columns="measure", values="value")
+    best_layers = scores[scores.layer == scores.measure.map(best)]
+    table = best_layers.pivot(index="language", columns="measure", values="value")
     table.loc["mean"] = table.mean()
-    table.loc["chance"] = shown.groupby("measure").chance.mean()
+    table.loc["chance"] = best_layers.groupby("measure").chance.mean()
     columns = [name for name in ("words", "dictionary", "sentences", "languages") if name in table]
     print((100 * table[columns]).round(1).to_string(na_rep="", float_format="%.1f"))
     print("\nmean by layer (above: the best layer)")

@@ -88,17 +88,17 @@ def in_batches(scores: list[np.ndarray]) -> list[np.ndarray]:
         padded = np.zeros((len(rows), width, width))
         for place, row in enumerate(rows):
             padded[place, : lengths[row], : lengths[row]] = scores[row]
-        found = best_trees(padded, np.arange(width) < lengths[rows][:, None])
+        decoded = best_trees(padded, np.arange(width) < lengths[rows][:, None])
         for place, row in enumerate(rows):
-            trees[row] = found[place, : lengths[row]]
+            trees[row] = decoded[place, : lengths[row]]
     return trees
 
 
 def lowered(score: np.ndarray) -> np.ndarray:
     """Lower the root's arcs so far that exactly one of them is in the best tree."""
-    known = score[1:][np.isfinite(score[1:])]
+    finite = score[1:][np.isfinite(score[1:])]
     result = score.copy()
-    result[:, 0] -= len(score) * (known.max() - known.min()) + 1
+    result[:, 0] -= len(score) * (finite.max() - finite.min()) + 1
     return result
 
 
@@ -149,11 +149,11 @@ def plain_python(score: list[list[float]]) -> list[int]:
     nodes = range(len(score))
     heads = [0]
     for dependent in nodes[1:]:
-        row, own, best = score[dependent], 0, float("-inf")
+        row, chosen, best = score[dependent], 0, float("-inf")
         for head in nodes:
             if head != dependent and row[head] > best:
-                own, best = head, row[head]
-        heads.append(own)
+                chosen, best = head, row[head]
+        heads.append(chosen)
     circle = find_circle(heads)
     if circle is None:
         return heads
@@ -172,10 +172,10 @@ def plain_python(score: list[list[float]]) -> list[int]:
         entering.append(node)
         into.append(score[node][head] - score[node][heads[node]])
     smaller.append([*into, 0.0])
-    found = plain_python(smaller)
+    below = plain_python(smaller)
     for place, dependent in enumerate(outside[1:], 1):
-        heads[dependent] = leaving[place] if found[place] == last else outside[found[place]]
-    heads[entering[found[last]]] = outside[found[last]]
+        heads[dependent] = leaving[place] if below[place] == last else outside[below[place]]
+    heads[entering[below[last]]] = outside[below[last]]
     return heads
 
 

@@ -213,8 +213,8 @@ with SnakemakeApi(OutputSettings(quiet={{Quietness.ALL}})) as api:
     folder, folders = Path({str(stand_ins)!r}), []
     for job in workflow._workflow.dag.jobs:
         (target,) = name(job.get_target_spec())
-        made = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
-        (folder / "table" / target.replace("/", "|")).write_text(json.dumps(made))
+        outputs = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
+        (folder / "table" / target.replace("/", "|")).write_text(json.dumps(outputs))
         folders += [str(path) for path in job.output if path.is_directory]
     (folder / "folders.json").write_text(json.dumps(folders))
 """

@@ -40,7 +40,7 @@ def main() -> None:
     model = BertForPreTraining(config).eval()
     shifts = random.normal(size=(13, options.size)).astype(np.float32)
     ids = Ragged.from_rows(rows, np.int32)
-    (ours, _), found = common.timed(
+    (ours, _), predictions = common.timed(
         lambda: predict_shifted(model, ids, shifts, list(LAYERS), list(WEIGHTS))
     )
     grid = [(layer, weight) for layer in LAYERS for weight in WEIGHTS]
@@ -48,7 +48,7 @@ def main() -> None:
         lambda: {cell: full_passes(model, rows, shifts, *cell) for cell in grid}
     )
     apart = sum(
-        (np.array(row) != found[cell][number]).sum()
+        (np.array(row) != predictions[cell][number]).sum()
         for cell in grid
         for number, row in enumerate(full[cell])
     )
@@ -63,7 +63,7 @@ def full_passes(
     model: BertForPreTraining, rows: list[list[int]], shifts: np.ndarray, layer: int, weight: float
 ) -> list[list[int]]:
     """Return the predicted tokens of all sentences, batch by batch."""
-    found = []
+    predictions = []
     for first in range(0, len(rows), BATCH):
         some = rows[first : first + BATCH]
         ids = torch.zeros(len(some), max(map(len, some)), dtype=torch.long)
@@ -73,8 +73,8 @@ def full_passes(
         with torch.inference_mode(), hooked(model.base_model, [hook]):
             logits = model(ids, attention_mask=(ids > 0).long()).prediction_logits
         tokens = logits.argmax(dim=-1)
-        found += [tokens[n, 1 : len(row) - 1].tolist() for n, row in enumerate(some)]
-    return found
+        predictions += [tokens[n, 1 : len(row) - 1].tolist() for n, row in enumerate(some)]
+    return predictions
 
 
 if __name__ == "__main__":

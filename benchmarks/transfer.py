@@ -216,10 +216,10 @@ def inner_scores(
     scores = pd.DataFrame(measure_multilinguality(encoder, gold, words))
     for measure, some in scores.groupby("measure", sort=False):
         best = some.groupby("layer").value.mean().idxmax()
-        shown = some[some.layer == best]
+        best_rows = some[some.layer == best]
         yield from (
             (str(measure), language, 100 * value)
-            for language, value in zip(shown.language, shown.value, strict=True)
+            for language, value in zip(best_rows.language, best_rows.value, strict=True)
         )
 
 

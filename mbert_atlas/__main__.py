@@ -83,7 +83,7 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
 
 
 def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what Snakemake knows of the jobs of a run, by seed.
+    """Return what Snakemake plans for the jobs of a run, by seed.
 
     Raises:
         AtlasError: Snakemake cannot plan them; has its message.

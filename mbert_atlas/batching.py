@@ -49,7 +49,7 @@ def epoch_batches(
 def micro_batches(indices: Indices, lengths: Indices, token_budget: int) -> list[Indices]:
     """Split examples, longest first, into groups whose padded size is within ``token_budget``.
 
-    An example longer than the budget is a group of its own.
+    An example longer than the budget is a separate group.
 
     Args:
         indices: the examples, shape ``(k,)``.

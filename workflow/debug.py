@@ -1,4 +1,4 @@
-"""One job by hand: its ``snakemake`` object for a notebook, its script in a debugger.
+"""Run one job by hand: its ``snakemake`` object in a notebook, its script in a debugger.
 
     python workflow/debug.py results/demo/data/xnli.parquet --configfile config/demo.yaml --pdb
 
@@ -6,10 +6,10 @@
     snakemake = job("results/demo/data/xnli.parquet", "config/demo.yaml")
     run(snakemake)  # or parts of the script's ``main``, line by line
 
-Both start in the root of the repository. Snakemake plans the job, so that paths, parameters and
-resources are the real ones, whether or not the target is there already. The script runs in this
-process and says what it says here, not in its log. Its inputs have to be there; its outputs are
-replaced, and Snakemake takes no note of it.
+Both start in the root of the repository. Snakemake plans the job, so paths, parameters and
+resources are the real ones, whether or not the target exists. The script runs in this process and
+prints here instead of to its log. Its inputs have to exist; its outputs are overwritten, and
+Snakemake does not record the run.
 """
 
 from __future__ import annotations
@@ -24,20 +24,16 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from snakemake.api import SnakemakeApi
 from snakemake.cli import parse_config
-from snakemake.exceptions import RuleException, WorkflowError, format_exception_to_string
 from snakemake.iocontainers import Snakemake
-from snakemake.settings.enums import Quietness
-from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-ROOT = Path(__file__).resolve().parents[1]
+from workflow.dryrun import ROOT, planned
 
 
 def job(
     target: str, *configfiles: str, config: Sequence[str] = (), cores: int | None = None
 ) -> Snakemake:
-    """Plan one job; return what its script gets, and the script's path as ``script`` beside it.
+    """Plan one job; return what its script gets, with the script's path as ``script``.
 
     Args:
         target: A file that the job makes, or the name of a rule without wildcards.
@@ -48,36 +44,25 @@ def job(
     Raises:
         SystemExit: Snakemake can't plan the target, or no script makes it.
     """
-    with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
-        try:
-            workflow = api.workflow(
-                ResourceSettings(cores=cores or os.cpu_count()),
-                ConfigSettings(
-                    config=parse_config(config), configfiles=[Path(path) for path in configfiles]
-                ),
-                snakefile=ROOT / "Snakefile",
-            )
-            workflow.dag(DAGSettings(targets={target})).execute_workflow("dryrun")
-        except (WorkflowError, RuleException) as error:
-            sys.exit(format_exception_to_string(error, {}))
-        planned, *others = workflow._workflow.dag.targetjobs
-        if others or not planned.rule.script:
+    with planned([target], configfiles, parse_config(config), cores or os.cpu_count()) as workflow:
+        job, *others = workflow.dag.targetjobs
+        if others or not job.rule.script:
             sys.exit(f"{target}: no script makes it. Name a file that a rule with a script makes.")
-        script = Path(planned.rule.basedir.join(planned.rule.script).get_path_or_uri(False))
+        script = Path(job.rule.basedir.join(job.rule.script).get_path_or_uri(False))
         snakemake = Snakemake(
-            planned.input,
-            planned.output,
-            planned.params,
-            planned.wildcards,
-            planned.threads,
-            planned.resources,
-            planned.log,
-            workflow._workflow.globals["config"],
-            planned.rule.name,
+            job.input,
+            job.output,
+            job.params,
+            job.wildcards,
+            job.threads,
+            job.resources,
+            job.log,
+            workflow.globals["config"],
+            job.rule.name,
             None,
             str(script.parent),
         )
-    snakemake = pickle.loads(pickle.dumps(snakemake))  # as scripts get it: without Snakemake's own
+    snakemake = pickle.loads(pickle.dumps(snakemake))  # as in a script
     snakemake.script = script.resolve()
     return snakemake
 
@@ -103,7 +88,7 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
     atlas_job.run = call or (lambda main, snakemake: main(snakemake))
     try:
         runpy.run_path(str(snakemake.script), {"snakemake": snakemake})
-        if state := snakemake.params.get("state"):  # else the next call would find nothing to do
+        if state := snakemake.params.get("state"):  # else the next call would resume at the end
             shutil.rmtree(state, ignore_errors=True)
     finally:
         atlas_job.run = redirected

@@ -38,7 +38,7 @@ _REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
 
 
 def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> WorkflowPlan:
-    """Validate the config and plan what it asks for.
+    """Validate the config and plan it.
 
     Args:
         workflow: Snakemake's workflow.
@@ -67,7 +67,7 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> WorkflowPlan
 
 
 class WorkflowPlan(Plan):
-    """A plan with what Snakemake needs to know of its jobs."""
+    """A plan with what Snakemake needs for its jobs."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """Snakemake's SLURM executor for clusters that preempt, fail and pause.
 
 Checked with snakemake-executor-plugin-slurm 2.8.0 (`CHECKED_WITH`; a test compares). The plugin's
-own loop forgets its running jobs when SLURM does not answer, waits for ever for preempted and for
-forgotten ones, and keeps jobs away from a node that failed once, also when it is up again and the
-only one that could take them. docs/cluster.md tells users what happens instead.
+loop loses its running jobs when SLURM does not answer, waits forever for preempted ones and for
+ones that squeue no longer lists, and excludes a node that failed once, even when it has recovered
+and is the only one that fits. docs/cluster.md describes what happens instead.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from snakemake_executor_plugin_slurm.utils import get_job_wildcards
 
 CHECKED_WITH = "2.8.0"
 PAUSES = (10, 20, 40, 80, 160, 300, 300, 300, 300, 300)
-"""Seconds before sbatch is tried again when SLURM does not answer: half an hour."""
+"""Seconds between attempts of sbatch when SLURM does not answer: half an hour."""
 ENDING_LIMIT = 300
-"""Seconds that a new run waits for the last one's jobs to end when they have been cancelled."""
+"""Seconds that a new run waits for cancelled jobs of the last one to end."""
 NO_ANSWER = re.compile(
     "contact slurm controller|timed out|connection|connect failure|zero bytes|standby mode"
     "|temporarily un",
     re.IGNORECASE,
 )
-"""What SLURM's programs say when they reach no scheduler, or none that can take jobs now."""
+"""Messages of SLURM's programs without a scheduler, or with one that accepts no jobs."""
 FAILED = {
     *("BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "LAUNCH_FAILED", "NODE_FAIL"),
     *("OUT_OF_MEMORY", "REVOKED", "TIMEOUT"),
@@ -46,12 +46,12 @@ FAILED = {
 
 
 def install() -> None:
-    """Have Snakemake use :class:`PatientExecutor` wherever it is told ``executor: slurm``."""
+    """Make Snakemake use :class:`PatientExecutor` for ``executor: slurm``."""
     ExecutorPluginRegistry().plugins["slurm"].executor = PatientExecutor
 
 
 def ask(*command: str) -> str | None:
-    """What a program of SLURM prints; nothing if it fails or takes more than a minute."""
+    """Return what a program of SLURM prints; none if it fails or takes more than a minute."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -60,7 +60,7 @@ def ask(*command: str) -> str | None:
 
 
 def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
-    """Name and state of this user's jobs in the queue that an earlier run in the folder submitted.
+    """Return name and state of queued jobs that an earlier run in the folder submitted.
 
     Raises:
         WorkflowError: SLURM does not answer for half an hour.
@@ -69,7 +69,7 @@ def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
         listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")
         if listing is not None or pause is None:
             break
-        logger.warning(f"SLURM does not answer squeue; it is asked again in {pause} s.")
+        logger.warning(f"SLURM does not answer squeue; next attempt in {pause} s.")
         time.sleep(pause)
     if listing is None:
         raise WorkflowError("SLURM has not answered squeue for half an hour; start again later.")
@@ -81,52 +81,50 @@ def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
     ]
 
 
-def refuse_beside_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
-    """Stop before jobs are submitted whose work jobs of an earlier run are doing.
+def check_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
+    """Raise an error if jobs of an earlier run are doing the work of this one.
 
-    Cancelled jobs whose processes are still ending are waited for, up to `ENDING_LIMIT` seconds.
+    Wait for cancelled jobs whose processes are still ending, up to `ENDING_LIMIT` seconds.
 
     Raises:
-        WorkflowError: There are such jobs; it says how to cancel them and no others.
+        WorkflowError: There are such jobs; names the command that cancels exactly these.
     """
     end = time.monotonic() + ENDING_LIMIT
-    told = False
-    while found := jobs_of(folder, prefix, logger):
-        if {state for _, state in found} != {"COMPLETING"} or time.monotonic() > end:
-            cancel = " && ".join(f"scancel --name={name}" for name in sorted({*dict(found)}))
+    was_logged = False
+    while jobs := jobs_of(folder, prefix, logger):
+        if {state for _, state in jobs} != {"COMPLETING"} or time.monotonic() > end:
+            cancel = " && ".join(f"scancel --name={name}" for name in sorted({*dict(jobs)}))
             raise WorkflowError(
-                f"SLURM has {len(found)} jobs of an earlier run in this folder ({folder}). A new "
-                "run would submit their work a second time. If the Snakemake that started them is "
-                "still at work, leave it; otherwise cancel these jobs, and no others, with\n"
+                f"SLURM has {len(jobs)} jobs of an earlier run in this folder ({folder}). A new "
+                "run would submit their work again. If the Snakemake that started them is still "
+                "running, leave it; otherwise cancel these jobs, and no others, with\n"
                 f"    {cancel}\nand start again."
             )
-        if not told:
-            logger.info(f"Waiting for {len(found)} cancelled jobs of the last run to end.")
-            told = True
+        if not was_logged:
+            logger.info(f"Waiting for {len(jobs)} cancelled jobs of the last run to end.")
+            was_logged = True
         time.sleep(2)
 
 
 def reason(log: Path, rule: str) -> str:
-    """The sentence with which a job ended: its own, else SLURM's; empty if there is none."""
+    """Return the last error of a job, else SLURM's; empty if there is none."""
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return ""
     for start in (f"{rule}: ", "slurmstepd", "srun: error: "):
-        if found := [line for line in lines if line.startswith(start)]:
-            return found[-1]
+        if matches := [line for line in lines if line.startswith(start)]:
+            return matches[-1]
     return ""
 
 
 class PatientExecutor(Executor):  # type: ignore[misc]
-    """Keeps a job until SLURM says how it ended, and submits it whenever SLURM takes it."""
+    """Keeps a job until SLURM reports its end, and submits it whenever SLURM takes it."""
 
     def __init__(self, workflow: Any, logger: Any) -> None:
         if len(workflow.dag):
             prefix = workflow.executor_settings.jobname_prefix
-            refuse_beside_earlier_jobs(
-                str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger
-            )
+            check_earlier_jobs(str(workflow.workdir_init), f"{prefix}_" if prefix else "", logger)
         self._ending = threading.Event()
         self._submission = threading.local()
         self._submitted: set[str] = set()
@@ -137,20 +135,20 @@ class PatientExecutor(Executor):  # type: ignore[misc]
     # ---- submitting -----------------------------------------------------------------------------
 
     def run_job(self, job: Any) -> None:
-        """Submit a job; wait and try again while there is no scheduler to take it."""
+        """Submit a job; retry while no scheduler answers."""
         for attempt, pause in enumerate((*PAUSES, 0)):
             listing = self._queue() if attempt else ""
             self._submission.unanswered = listing is None and pause > 0
-            if known := self._accepted(job, listing or ""):
-                self._report_job_submission_threadsafe(known)
+            if accepted := self._accepted(job, listing or ""):
+                self._report_job_submission_threadsafe(accepted)
             elif not self._submission.unanswered:
                 self._submission.is_last = pause == 0
                 super().run_job(job)
             if not self._submission.unanswered:
                 return
             self.logger.warning(
-                f"SLURM does not answer. A job of rule {job.name} waits; it is submitted again in "
-                f"{pause} s, then at longer intervals, for half an hour in all."
+                f"SLURM does not answer. A job of rule {job.name} waits; next attempt in {pause} "
+                "s, then at longer intervals, for half an hour in all."
             )
             if self._ending.wait(pause):
                 return
@@ -167,13 +165,13 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         super()._report_job_submission_threadsafe(job_info)
 
     def _queue(self) -> str | None:
-        """Id and comment of this run's jobs, one a line; nothing if SLURM does not answer."""
+        """Return id and comment of this run's jobs, by line; none if SLURM does not answer."""
         return ask(
             "squeue", "--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid
         )
 
     def _accepted(self, job: Any, listing: str) -> SubmittedJobInfo | None:
-        """The job as SLURM has it, where sbatch submitted it and only its answer was lost."""
+        """Return the job in SLURM if sbatch submitted it and only its answer was lost."""
         kind = f"{'group' if job.is_group() else 'rule'}_{job.name}"
         wildcards = get_job_wildcards(job)
         comment = f"{kind}_wildcards_{wildcards}" if wildcards else kind
@@ -201,10 +199,10 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             if state == "COMPLETED":
                 self.report_job_success(job)
             elif state == "PREEMPTED":
-                # Not its fault: the attempt does not count. It goes on from its last checkpoint.
+                # The attempt does not count. It resumes from its last checkpoint.
                 self.logger.info(
-                    f"SLURM job {job.external_jobid} of rule {job.job.name} has made room for "
-                    "another (PREEMPTED); it is submitted again."
+                    f"SLURM job {job.external_jobid} of rule {job.job.name} was preempted; it is "
+                    "resubmitted."
                 )
                 self._job_submission_executor.submit(self.run_job, job.job)
             elif state in FAILED:
@@ -223,10 +221,10 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         self.next_seconds_between_status_checks = first if has_ended or not active_jobs else grown
 
     async def _states(self, active_jobs: Sequence[SubmittedJobInfo]) -> dict[str, str]:
-        """The states that SLURM knows of this run's jobs by id, "CANCELLED by 0" as "CANCELLED".
+        """Return the states of this run's jobs by id, "CANCELLED by 0" as "CANCELLED".
 
-        squeue forgets a job some time after its end, so sacct is asked for those that squeue does
-        not list. A job of which neither knows, three times in a row, is FAILED.
+        squeue lists a job only for some time after its end, so sacct is queried for the others. A
+        job that neither lists, three times in a row, is FAILED.
         """
         uses_squeue = self.get_status_command() == "squeue"
         query = query_job_status_squeue if uses_squeue else query_job_status_sacct
@@ -235,7 +233,7 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         if self._silent != (states is None):
             self._silent = states is None
             self.logger.warning(
-                "SLURM does not answer; its jobs go on, and it is asked again and again."
+                "SLURM does not answer; its jobs continue, and it is queried again."
                 if self._silent
                 else "SLURM answers again."
             )
@@ -252,7 +250,7 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         return {job: state.partition(" ")[0] for job, state in states.items()}
 
     async def sleep(self) -> None:
-        """The pause between two questions; it ends with the run."""
+        """Pause between two status checks, or until the run ends."""
         end = time.monotonic() + self.next_seconds_between_status_checks
         while self.wait and time.monotonic() < end:
             await asyncio.sleep(0.5)
@@ -260,13 +258,13 @@ class PatientExecutor(Executor):  # type: ignore[misc]
     # ---- stopping -------------------------------------------------------------------------------
 
     def cancel(self) -> None:
-        """Cancel all jobs of this run; what waits to be submitted is not submitted any more."""
+        """Cancel all jobs of this run, including those that wait for submission."""
         self._ending.set()
         self._job_submission_executor.shutdown(cancel_futures=True)
         super().cancel()
 
     def cancel_jobs(self, active_jobs: Sequence[SubmittedJobInfo]) -> None:
-        """By the name of the run: the list lacks jobs whose states are just being asked for."""
+        """Cancel by the name of the run: the list lacks jobs whose states are being queried."""
         if ask("scancel", f"--name={self.run_uuid}") is None:
             self.logger.error(
                 "The jobs could not be cancelled. When SLURM answers again: "

@@ -24,7 +24,7 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
     """Reject a start whose command line, folder or config files cannot be meant.
 
     Raises:
-        WorkflowError: says what is wrong and how to start instead.
+        WorkflowError: names the mistake and the right start.
     """
     is_module = Path(workflow.basedir).resolve() != home.resolve()
     if not (BASE.is_file() or is_module):

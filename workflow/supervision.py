@@ -1,13 +1,15 @@
-"""What a running Snakemake does for its jobs beside scheduling them; `scheduler.smk` starts it.
+"""What the main process does for running jobs, in addition to scheduling them.
 
-- It passes signals on to their scripts. Snakemake keeps SIGTERM to itself and waits, and SLURM with
-  proctrack/cgroup signals nothing but the first process of a step, which is a Snakemake.
-- It deletes the resumable state of a training once its results have been accepted, not before.
-- It reads the note that an attempt has left (`scripts/atlas_job.py`): an error that no retry can
-  mend gets none, and the next attempt gets more of what was short.
+- It forwards signals to their scripts. Snakemake only waits on SIGTERM, and SLURM with
+  proctrack/cgroup signals only the first process of a step, which is a Snakemake.
+- It deletes the resumable state of a training once its results are accepted, not before.
+- It reads the note of a failed attempt (`scripts/atlas_job.py`): an unrecoverable error is not
+  retried, and the next attempt gets more of what ran short.
 - It locks the folder of results.
-- It takes Snakemake's rate limiter out, whose timers pile up (docs/footguns.md).
+- It disables Snakemake's rate limiter, whose timers pile up (docs/footguns.md).
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -15,7 +17,9 @@ import shutil
 import signal
 import threading
 from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 import psutil
 from snakemake.exceptions import WorkflowError
@@ -24,25 +28,26 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.locks import take_lock
 from workflow.scripts.atlas_job import note_of
 
-_ENDS = defaultdict(list)
-"""By rule and wildcards what failed attempts of this Snakemake were short of."""
+Shortage = Literal["time", "memory", "nothing"] | None
+_ENDS: defaultdict[tuple[str, str], list[Shortage]] = defaultdict(list)
+"""By rule and wildcards, what the failed attempts of this Snakemake were short of."""
 _NEAR_LIMIT = 180.0
-"""Seconds: who ends so shortly before the time limit, or in its last tenth, has run into it."""
+"""Seconds before the time limit (or its last tenth) in which an attempt counts as timed out."""
 
 
-def supervise(workflow, logger, results):
-    """Begin, once jobs are about to start.
+def supervise(workflow: Any, logger: Any, results: str) -> None:
+    """Start supervision when jobs are about to start.
 
     Raises:
-        WorkflowError: if another Snakemake makes results in this folder.
+        WorkflowError: if another Snakemake writes to this folder of results.
     """
-    # Its rate limiter leaves one more timer, a thread, with every job that ends, and each wakes
-    # the whole schedule once a second. No option switches it off.
+    # The rate limiter leaves one timer thread per finished job, each of which triggers the whole
+    # schedule once a second. No option disables it.
     workflow.scheduler.job_rate_limiter = None
-    # Where jobs run elsewhere, a main process that is terminated waits for all of them.
+    # If jobs run elsewhere, a main process that is terminated waits for all of them.
     signals = {signal.SIGINT} | ({signal.SIGTERM} if workflow.local_exec else set())
     if threading.current_thread() is threading.main_thread():
-        pass_on(signals)
+        forward(signals)
     if not workflow.is_main_process:
         return
     try:
@@ -60,14 +65,15 @@ def supervise(workflow, logger, results):
         )
 
 
-def pass_on(signals):
-    """Pass signals that this process gets on to the scripts of its jobs, as SIGTERM."""
-    ears, voice = os.pipe()
-    os.set_blocking(voice, False)
-    signal.set_wakeup_fd(voice, warn_on_full_buffer=False)  # beside Snakemake's own handlers
+def forward(signals: Collection[int]) -> None:
+    """Forward signals of this process to the scripts of its jobs, as SIGTERM."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    # The wakeup descriptor leaves Snakemake's handlers in place.
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
 
-    def listen():
-        while number := os.read(ears, 1):
+    def listen() -> None:
+        while number := os.read(reader, 1):
             if number[0] in signals:
                 for script in _scripts():
                     script.terminate()
@@ -75,10 +81,10 @@ def pass_on(signals):
     threading.Thread(target=listen, daemon=True).start()
 
 
-def _scripts():
-    """The running scripts of this process's jobs.
+def _scripts() -> Iterator[psutil.Process]:
+    """Yield the running scripts of this process's jobs.
 
-    Not the shells around them, which would die, and the job be over before anything is saved.
+    Not the shells around them: their end would end the job before anything is saved.
     """
     for process in psutil.Process().children(recursive=True):
         try:
@@ -88,8 +94,8 @@ def _scripts():
             continue
 
 
-def _then(first, second):
-    def both(job):
+def _then(first: Callable[[Any], None], second: Callable[[Any], None]) -> Callable[[Any], None]:
+    def both(job: Any) -> None:
         first(job)
         for member in job.jobs if job.is_group() else [job]:
             second(member)
@@ -97,28 +103,28 @@ def _then(first, second):
     return both
 
 
-def _forget(job):
-    """Delete what a job whose outputs were accepted has left in case they would not be."""
+def _forget(job: Any) -> None:
+    """Delete the state and the notes of a job whose outputs were accepted."""
     if state := job.params.get("state"):
         shutil.rmtree(state, ignore_errors=True)
     for log in job.log:
         note_of(log).unlink(missing_ok=True)
 
 
-def _learn(job, logger):
-    """Note why an attempt failed; give up where another one would fail as well."""
+def _learn(job: Any, logger: Any) -> None:
+    """Record why an attempt failed; give up if another one would fail as well."""
     note = _read(job)
-    what = short_of(note, job.resources.get("runtime"))
-    _ENDS[job.rule.name, str(job.wildcards)].append(what)
+    _ENDS[job.rule.name, str(job.wildcards)].append(short_of(note, job.resources.get("runtime")))
     if note.get("ended") == "final" and job.restart_times >= job.attempt:
-        logger.error(f"{job.rule.name}: it is not tried again, as that would change nothing.")
+        logger.error(f"{job.rule.name}: not retried, as that would change nothing.")
         job.attempt = job.restart_times + 1
 
 
-def _read(job):
+def _read(job: Any) -> Mapping[str, Any]:
+    """Return and delete the note of an attempt; empty if it wrote none."""
     for log in job.log:
         try:
-            note = json.loads(note_of(log).read_text(encoding="utf-8"))
+            note: dict[str, Any] = json.loads(note_of(log).read_text(encoding="utf-8"))
             note_of(log).unlink()
             return note
         except (OSError, ValueError):
@@ -126,11 +132,11 @@ def _read(job):
     return {}
 
 
-def short_of(note, minutes):
-    """What an attempt was short of: "time", "memory", "nothing", or None if that is not known.
+def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:
+    """Return what an attempt was short of; none if that is unknown.
 
     Args:
-        note: what it has left, see `scripts/atlas_job.py`; empty if it has not begun.
+        note: its note, see `scripts/atlas_job.py`; empty if it did not start.
         minutes: its time limit, or none.
     """
     if not note:
@@ -138,15 +144,14 @@ def short_of(note, minutes):
     left = minutes * 60 - note["seconds"] if isinstance(minutes, int) else float("inf")
     if note["ended"] != "failed" and left < max(_NEAR_LIMIT, 0.1 * (left + note["seconds"])):
         return "time"
-    # Killed without a word, or failed: SLURM and Python tell lack of memory in many ways.
+    # Killed without a word, or failed: SLURM and Python report lack of memory in many ways.
     return "nothing" if note["ended"] in ("stopped", "done", "final") else "memory"
 
 
-def growth(what, rule, wildcards, attempt):
-    """The factor for memory or time: one more for each attempt that ended for lack of it.
+def growth(what: Shortage, rule: str, wildcards: Any, attempt: int) -> int:
+    """Return the factor for memory or time: 1 plus the number of attempts that were short of it.
 
-    An attempt of which nothing is known counts for both.
+    An attempt without a note counts for both.
     """
-    ends = _ENDS[rule, str(wildcards)]
-    known = [*ends, *[None] * attempt][: attempt - 1]
-    return 1 + sum(item in (what, None) for item in known)
+    ends = [*_ENDS[rule, str(wildcards)], *[None] * attempt][: attempt - 1]
+    return 1 + sum(end in (what, None) for end in ends)

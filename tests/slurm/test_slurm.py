@@ -64,7 +64,7 @@ def test_next_run_resumes_that_seed_only(workflow: Workflow, story: _Story) -> N
     assert story.returncode_next == 0, story.printed_next
     assert [job.rule for job in workflow.jobs(story.printed_next)] == ["finetune"]
     done = re.findall(r"^Finished jobid: \d+ \(Rule: (\w+)\)", story.printed_next, re.MULTILINE)
-    assert done == ["finetune", "measure_transfer"]
+    assert done == ["finetune", "measure"]
     resumed = re.search(r"resumes after step (\d+)", story.log_next)
     assert resumed is not None, story.log_next
     assert int(resumed[1]) > 0
@@ -82,5 +82,5 @@ def test_rules_run_where_their_gpus_are(workflow: Workflow, story: _Story) -> No
     for job in jobs:
         assert (job.partition == "gpu") == (job.rule in with_gpu), job
         assert ("gres/gpu=1" in job.resources) == (job.rule in with_gpu), job
-    assert "measure_transfer" not in rules, "a job of seconds went through SLURM"
+    assert "measure" not in rules, "a job of seconds went through SLURM"
     assert sorted(job.state for job in jobs if job.state != "COMPLETED") == ["CANCELLED by 0"]

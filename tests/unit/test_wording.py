@@ -21,7 +21,7 @@ WORDS = {
     r"\bmend(s|ed|ing)?\b": "fix, correct",
     r"\banew\b|\bnew weights are drawn\b": "again, retrained, re-initialised",
     r"\btold (by|in)\b": "see, given by, described in",
-    r"\btold (\w+ )?apart\b|\btells? (the )?languages?\b|\blanguages? apart\b": "identify, distinguish",
+    r"\btold (\w+ )?apart\b|\btells? (the )?languages?\b|\blanguages? apart\b": "identify",
     r"\btaken up\b|\btakes? up (where|what|interrupted)\b": "resumes",
     r"\blaid[ _]over\b|\blays? (it |them )?over\b|\blies? over it\b": "overrides, merged into",
     r"\b(the|of the|this) house\b|\brooms? (below|above|imports?|of the (package|design))\b": (
@@ -58,7 +58,7 @@ WORDS = {
     r"\bat (its|the) highest\b": "peak",
     r"\bdies on\b": "fails on",
     r"\bfirst plan\b": "the original design",
-    r"(?<![-_.\w])pieces?(?![-_\w])": "subwords, wordpieces, tokens",
+    r"(?<![-_.\w`\"'])pieces?(?![-_\w`\"':])": "subwords, wordpieces, tokens",
     r"\bforeign words?\b": "code-switched tokens",
     r"\bhead of questions\b": "QA head",
     r"\bPassingError\b": "TransientError",

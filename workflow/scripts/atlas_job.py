@@ -1,4 +1,6 @@
-"""Set up one job: everything it says goes to its log, mistakes of the user to one sentence."""
+"""Set up one job: output goes to its log, and an error ends with one sentence on the terminal."""
+
+from __future__ import annotations
 
 import gc
 import json
@@ -10,75 +12,58 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, Protocol, TextIO
 
 _LOG_BYTES = 1_000_000
-"""What is kept of the log of earlier attempts."""
-
-
+"""Bytes that are kept of the log of earlier attempts."""
 _NOTE_SECONDS = 60.0
 
 
-def note_of(log):
-    """Where a job with this log notes how its attempt goes, for the Snakemake that started it."""
+class Snakemake(Protocol):
+    """The object ``snakemake`` of a script."""
+
+    input: Any
+    output: Any
+    params: Any
+    wildcards: Any
+    log: Any
+    config: dict[str, Any]
+    threads: int
+    rule: str
+
+
+def note_of(log: str | Path) -> Path:
+    """Return the file in which a job with this log notes the state of its attempt."""
     return Path(log).with_suffix(".attempt.json")
 
 
-def run(main, snakemake):
-    """Call ``main(snakemake)`` with output, warnings and tracebacks in ``snakemake.log``.
-
-    Snakemake has set the thread count of OpenMP and BLAS already; the tokenizers' own pool and the
-    switches of the hub are set here, before ``main`` imports anything heavy.
-    """
-    # Imports make hundreds of thousands of lasting objects, which the collector would go through
-    # again and again: a fifth of the time that torch and transformers take.
-    gc.set_threshold(100_000, 20, 100)
-    os.environ["RAYON_NUM_THREADS"] = str(snakemake.threads)
-    os.environ["TOKENIZERS_PARALLELISM"] = "true"
-    # Idle OpenMP threads that spin bring jobs on shared cores down to a fraction of their speed.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    fetches = "fetch" in snakemake.rule  # a module may put a prefix before it
-    if not fetches:
-        os.environ["HF_HUB_OFFLINE"] = "1"
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # training saves its state instead
+def run(main: Callable[[Snakemake], None], snakemake: Snakemake) -> None:
+    """Call ``main(snakemake)`` with output, warnings and tracebacks in ``snakemake.log``."""
+    fetches = "fetch" in snakemake.rule  # a module may add a prefix
+    _set_environment(snakemake.threads, offline=not fetches)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # training saves its state on it
     terminal = os.fdopen(os.dup(2), "w")
-    log = _open_log(snakemake, terminal)
-    for stream in (1, 2):
-        os.dup2(log.fileno(), stream)  # programs that the job starts write there too
-    sys.stdout = sys.stderr = log
-    logging.basicConfig(
-        level=logging.INFO, stream=log, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    logging.captureWarnings(True)
-    if snakemake.rule.endswith("fetch"):  # all there is to see, for hours
+    _redirect(_open_log(snakemake, terminal))
+    if snakemake.rule.endswith("fetch"):  # its only output, for hours
         logging.getLogger("mbert_atlas").addHandler(logging.StreamHandler(terminal))
     note = _Note(note_of(snakemake.log[0]))
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
-    from mbert_atlas.errors import AtlasError, StoppedError, TransientError
-
-    def fail(how, sentence, more=""):
-        _ignore_signals()
-        # The terminal first: a log on a full disk takes nothing.
-        print(f"{snakemake.rule}: {sentence}", file=terminal, flush=True)
-        note.write(how, sentence)
-        logging.error("%s", more or sentence)
-        sys.exit(1)
-
     try:
         if state := snakemake.params.get("state"):
             _open_state(Path(state), snakemake.params.code)
         main(snakemake)
-    except (KeyboardInterrupt, StoppedError) as error:
-        fail("stopped", str(error) or "stopped by a signal; start again.")
-    except TransientError as error:
-        fail("failed", str(error))
-    except AtlasError as error:  # a network may answer at the next attempt
-        fail("failed" if fetches else "final", str(error))
-    except Exception as error:
-        sentence = f"{type(error).__name__}: {error} (traceback in {snakemake.log[0]})"
-        fail("failed", sentence, traceback.format_exc())
-    _ignore_signals()  # nothing is left to be saved
+    except (KeyboardInterrupt, Exception) as error:
+        how, sentence, more = _explained(error, snakemake, fetches)
+        _ignore_signals()
+        # The terminal first: the log may be on a full disk.
+        print(f"{snakemake.rule}: {sentence}", file=terminal, flush=True)
+        note.write(how, sentence)
+        logging.error("%s", more)
+        sys.exit(1)
+    _ignore_signals()  # nothing is left to save
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         from mbert_atlas.scorecard.cost import GPU_NOTE
@@ -88,70 +73,112 @@ def run(main, snakemake):
     note.write("done")
 
 
-def _open_log(snakemake, terminal):
-    """Open the log behind what earlier attempts said there; the terminal, if that can't be.
+def _explained(error: BaseException, snakemake: Snakemake, fetches: bool) -> tuple[str, str, str]:
+    """Return how an attempt ended, a sentence about it, and the text for the log."""
+    from mbert_atlas.errors import AtlasError, StoppedError, TransientError
 
-    Snakemake deletes the log before each attempt, so it is a second name of a hidden file.
+    sentence = str(error)
+    match error:
+        case KeyboardInterrupt() | StoppedError():
+            how, sentence = "stopped", sentence or "stopped by a signal; start again."
+        case TransientError():
+            how = "failed"
+        case AtlasError():  # a network may answer at the next attempt
+            how = "failed" if fetches else "final"
+        case _:
+            sentence = f"{type(error).__name__}: {error} (traceback in {snakemake.log[0]})"
+            return "failed", sentence, traceback.format_exc()
+    return how, sentence, sentence
+
+
+def _set_environment(threads: int, offline: bool) -> None:
+    """Set what libraries read when they are imported; Snakemake set OpenMP's thread count."""
+    # Imports create hundreds of thousands of lasting objects, which the collector would traverse
+    # again and again: a fifth of the import time of torch and transformers.
+    gc.set_threshold(100_000, 20, 100)
+    os.environ["RAYON_NUM_THREADS"] = str(threads)
+    os.environ["TOKENIZERS_PARALLELISM"] = "true"
+    # Idle OpenMP threads that spin slow down jobs on shared cores to a fraction of their speed.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if offline:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def _redirect(log: TextIO) -> None:
+    """Send the output of this process and its children to a log."""
+    for stream in (1, 2):
+        os.dup2(log.fileno(), stream)
+    sys.stdout = sys.stderr = log
+    logging.basicConfig(
+        level=logging.INFO, stream=log, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    logging.captureWarnings(True)
+
+
+def _open_log(snakemake: Snakemake, terminal: TextIO) -> TextIO:
+    """Open the log for appending; return the terminal if that fails.
+
+    Snakemake deletes the log before each attempt, so it is a hard link to a hidden file.
     """
     path = Path(snakemake.log[0])
     whole = path.with_name(f".{path.name}")
     try:
         if whole.exists() and whole.stat().st_size > _LOG_BYTES:
             kept = whole.read_bytes()[-_LOG_BYTES:].partition(b"\n")[2]
-            whole.write_bytes(b"(what came before was dropped)\n" + kept)
+            whole.write_bytes(b"(earlier lines were dropped)\n" + kept)
         log = whole.open("a", buffering=1, encoding="utf-8")
         try:
             path.unlink(missing_ok=True)
             path.hardlink_to(whole)
-        except OSError:  # a file system without links: of this attempt alone
+        except OSError:  # a file system without links: only this attempt
             log = path.open("w", buffering=1, encoding="utf-8")
         job = os.environ.get("SLURM_JOB_ID")
         host = f"{os.uname().nodename}{f', SLURM job {job}' if job else ''}"
         log.write(f"==== {time.strftime('%Y-%m-%d %H:%M:%S')} on {host}\n")
         return log
     except OSError as error:
-        # A folder that is read-only or out of reach must not hide what the job has to say.
-        reason = f"{path} cannot be written ({error.strerror}); the job speaks here instead."
+        # A folder that is read-only or unreachable must not hide the output of the job.
+        reason = f"{path} cannot be written ({error.strerror}); the job prints here instead."
         print(f"{snakemake.rule}: the log {reason}", file=terminal, flush=True)
         return terminal
 
 
-def _ignore_signals():
+def _ignore_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
 
 
 class _Note:
-    """A file that says how an attempt goes, and since when; without an end, it was killed.
+    """A file with the state of an attempt and its age; without an end, it was killed.
 
-    It is renewed every minute, so that its ``seconds`` tell for how long a killed job has run.
+    It is rewritten every minute, so that ``seconds`` tells how long a killed job ran.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: Path) -> None:
         self.path, self.started = path, time.monotonic()
         self.ended, self.writing = threading.Event(), threading.Lock()
         self.write(None)
         threading.Thread(target=self._renew, daemon=True).start()
 
-    def write(self, how, sentence=""):
+    def write(self, how: str | None, sentence: str = "") -> None:
         if how:
             self.ended.set()
         seconds = round(time.monotonic() - self.started, 1)
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
-        with suppress(OSError), self.writing:  # it only helps
+        with suppress(OSError), self.writing:  # a job works without it
             if self.ended.is_set() and not how:
                 return
             text = json.dumps({"ended": how, "sentence": sentence, "seconds": seconds})
             temporary.write_text(text, encoding="utf-8")
             os.replace(temporary, self.path)
 
-    def _renew(self):
+    def _renew(self) -> None:
         while not self.ended.wait(_NOTE_SECONDS):
             self.write(None)
 
 
-def _open_state(folder, code):
-    """Lock the folder of a resumable state for this job; drop what another version left there."""
+def _open_state(folder: Path, code: str) -> None:
+    """Lock the folder of a resumable state for this job; delete state of other code."""
     from mbert_atlas.locks import take_lock
 
     take_lock(folder / "lock", f"{folder}, where this training keeps its state,")
@@ -159,6 +186,6 @@ def _open_state(folder, code):
     if not version.exists() or version.read_text(encoding="utf-8") != code:
         for path in folder.iterdir():
             if path.name != "lock":
-                logging.info("%s is of another version of the code and goes", path)
+                logging.info("%s was written by another version of the code and is deleted", path)
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
         version.write_text(code, encoding="utf-8")

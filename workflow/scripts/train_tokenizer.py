@@ -7,7 +7,7 @@ from workflow.scripts.pretraining_texts import texts_by_language
 
 def main(snakemake):
     pretraining = snakemake.params.pretraining
-    found = texts_by_language(snakemake.input.texts).values()
+    texts = texts_by_language(snakemake.input.texts).values()
     texts = chain.from_iterable(islice(each, pretraining["texts_per_language"]) for each in found)
     where, size = Path(snakemake.output[0]), pretraining["vocabulary_size"]
     if pretraining["architecture"] == "bert":
