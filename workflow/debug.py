@@ -85,7 +85,13 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
     from workflow.scripts import atlas_job
 
     redirected = atlas_job.run
-    atlas_job.run = call or (lambda main, snakemake: main(snakemake))
+
+    def run_here(
+        main: Callable[[atlas_job.Snakemake], None], snakemake: atlas_job.Snakemake
+    ) -> None:
+        call(main, snakemake) if call else main(snakemake)
+
+    atlas_job.run = run_here
     try:
         runpy.run_path(str(snakemake.script), {"snakemake": snakemake})
         if state := snakemake.params.get("state"):  # else the next call would resume at the end

@@ -214,7 +214,9 @@ class WorkflowPlan(Plan):
         """Return how the gold links of a bitext are read, as parameter."""
         if not self.gold(dataset, language):
             return []
-        return self.described(self.config.alignment.gold[dataset], [language])["sources"][language]
+        described = self.described(self.config.alignment.gold[dataset], [language])
+        sources: list[dict[str, Any]] = described["sources"][language]
+        return sources
 
     def encoding_code(self, encoding: str) -> str:
         """Return the fingerprint of the code that encodes examples."""
@@ -328,7 +330,7 @@ def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str
 def _check_files(plan: Plan) -> None:
     """Check the files that the config names, before any job starts."""
     codes = [item.code for item in plan.languages]
-    for name in plan.config.papers:
+    for name in plan.papers:
         claims, reported = Path(plan.claims_file(name)), Path(plan.reported_file(name))
         read_claims(claims, name, reported, languages=codes)
     for encoder in plan.config.encoders.values():

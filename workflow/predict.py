@@ -129,7 +129,8 @@ def measured(job: Any) -> dict[str, Any]:
 def check(jobs: Sequence[Job]) -> str:
     """Estimate half of the measured jobs of each rule from the other half; return both sums."""
     count: dict[str, int] = {}
-    asked, known = [], []
+    asked: list[Job] = []
+    known: list[Job] = []
     for job in (job for job in jobs if job.seconds):
         count[job.rule] = count.get(job.rule, 0) + 1
         (asked if count[job.rule] % 2 == 0 else known).append(replace(job, todo=False, needs=()))

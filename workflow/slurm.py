@@ -217,8 +217,10 @@ class PatientExecutor(Executor):  # type: ignore[misc]
                 yield job
                 continue
             has_ended = True
-        grown = min(self.next_seconds_between_status_checks + 10, 180)
-        self.next_seconds_between_status_checks = first if has_ended or not active_jobs else grown
+        pause = first
+        if active_jobs and not has_ended:
+            pause = min(self.next_seconds_between_status_checks + 10, 180)
+        self.next_seconds_between_status_checks: float = pause
 
     async def _states(self, active_jobs: Sequence[SubmittedJobInfo]) -> dict[str, str]:
         """Return the states of this run's jobs by id, "CANCELLED by 0" as "CANCELLED".

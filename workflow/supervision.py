@@ -148,7 +148,7 @@ def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:
     return "nothing" if note["ended"] in ("stopped", "done", "final") else "memory"
 
 
-def growth(what: Shortage, rule: str, wildcards: Any, attempt: int) -> int:
+def growth(what: str, rule: str, wildcards: Any, attempt: int) -> int:
     """Return the factor for memory or time: 1 plus the number of attempts that were short of it.
 
     An attempt without a note counts for both.

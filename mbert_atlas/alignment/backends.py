@@ -55,10 +55,9 @@ def align(
 
     Args:
         bitext: Parquet file of schema ``BITEXT``.
-        output: text file to write, one line per sentence pair; pairs with an empty side get an
-            empty line.
-        gold: hand-aligned sentence pairs. As usual they are added to the bitext for the estimation;
-            they are scored separately and are not part of ``output``.
+        output: text file to write, one line per sentence pair; empty if a side is empty.
+        gold: hand-aligned sentence pairs, added to the bitext for the estimation as usual, scored
+            separately, and not part of ``output``.
         scores: JSON file for the returned values.
         backend: see the module's text.
         symmetrisation: ``intersection`` or ``union`` of the two directions, or ``one_to_one``: the
@@ -67,9 +66,9 @@ def align(
         program: name on PATH, or path, of the binary of the back end ``fast_align``.
 
     Returns:
-        ``backend``, ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; and with gold pairs
-        the fields of :class:`AlignmentScores` for the chosen symmetrisation and, under
-        ``by_symmetrisation``, for each (without gold pairs these are None).
+        ``backend``, ``symmetrisation``, ``bitext_sentences``, ``bitext_links``, and the fields of
+        :class:`AlignmentScores` (none without gold pairs); with gold pairs also
+        ``by_symmetrisation``, the scores of each.
 
     Raises:
         DataError: if the bitext is unreadable or has no sentence pair with words on both sides.

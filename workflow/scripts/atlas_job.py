@@ -30,6 +30,7 @@ class Snakemake(Protocol):
     params: Any
     wildcards: Any
     log: Any
+    resources: Any
     config: dict[str, Any]
     threads: int
     rule: str

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.representations.language_vectors import collect_vectors
 
     collect_vectors(

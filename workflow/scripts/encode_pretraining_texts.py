@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 from workflow.scripts.pretraining_texts import texts_by_language
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.encoding.pretraining import encode_texts
 
     encode_texts(

@@ -1,10 +1,10 @@
 import tempfile
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.alignment import encode_word_pairs, word_pairs
 
     options = snakemake.params.alignment

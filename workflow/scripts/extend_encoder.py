@@ -1,11 +1,11 @@
 from itertools import chain
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 from workflow.scripts.pretraining_texts import texts_by_language
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.config.training import Extension
     from mbert_atlas.encoders.extension import extend_vocabulary
 

@@ -1,7 +1,7 @@
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.sources import fetch_snapshot
 
     fetch_snapshot(

@@ -1,8 +1,8 @@
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 from workflow.scripts.origins import ROOT
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.sources import Register, fetch
 
     fetch(

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.representations.word_contexts import find_word_contexts
 
     find_word_contexts(

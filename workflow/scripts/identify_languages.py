@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.analysis.probing import probe_features
     from mbert_atlas.config.probing import Probe
     from mbert_atlas.plan.search import apply_choice

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.scorecard.cells import write_csv
     from mbert_atlas.scorecard.claims import read_claims
     from mbert_atlas.scorecard.verdicts import verdicts

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.representations.language_means import language_means
 
     language_means(

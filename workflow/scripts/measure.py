@@ -1,7 +1,7 @@
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.analysis.measurements import write_measurements
     from mbert_atlas.cells import with_files
     from mbert_atlas.registry import resolve

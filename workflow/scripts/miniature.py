@@ -1,10 +1,10 @@
 import shutil
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.miniature import MiniatureSizes, write_miniature
 
     specification = snakemake.params.specification

@@ -1,7 +1,7 @@
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.training.pretraining import make_encoder
     from mbert_atlas.training.processes import in_processes
 

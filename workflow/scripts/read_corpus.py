@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 from workflow.scripts.origins import origin_in
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
     from mbert_atlas.languages import Language
     from mbert_atlas.registry import resolve

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.cells import with_files
     from mbert_atlas.figures.style import save_figure
     from mbert_atlas.registry import resolve

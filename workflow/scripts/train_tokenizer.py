@@ -1,14 +1,15 @@
 from itertools import chain, islice
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 from workflow.scripts.pretraining_texts import texts_by_language
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     pretraining = snakemake.params.pretraining
-    texts = texts_by_language(snakemake.input.texts).values()
-    texts = chain.from_iterable(islice(each, pretraining["texts_per_language"]) for each in found)
+    most = pretraining["texts_per_language"]
+    by_language = texts_by_language(snakemake.input.texts).values()
+    texts = chain.from_iterable(islice(texts, most) for texts in by_language)
     where, size = Path(snakemake.output[0]), pretraining["vocabulary_size"]
     if pretraining["architecture"] == "bert":
         from mbert_atlas.encoders.wordpiece import train_wordpiece

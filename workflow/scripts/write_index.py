@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 _LINKS = {
     "scorecard.html": "all reported numbers next to those of this run",
@@ -12,7 +12,7 @@ _LINKS = {
 }
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.scorecard.replication import write_index
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts

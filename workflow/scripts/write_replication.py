@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.replication import write_replication
     from mbert_atlas.scorecard.rules import Contrast

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from workflow.scripts.atlas_job import run
+from workflow.scripts.atlas_job import Snakemake, run
 
 
-def main(snakemake):
+def main(snakemake: Snakemake) -> None:
     from mbert_atlas.files import write_parquet
     from mbert_atlas.papers.liu2020.token_translation import translate_tokens
 
