@@ -98,10 +98,10 @@ rule highlights:
 
 
 rule predict:
-    """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
-    localrule: True
     log:
         "<results>/logs/predict.log",
+    """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
+    localrule: True
     conda:
         "envs/mbert-atlas.yaml"
     params:

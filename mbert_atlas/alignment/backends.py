@@ -66,9 +66,8 @@ def align(
         program: name on PATH, or path, of the binary of the back end ``fast_align``.
 
     Returns:
-        ``backend``, ``symmetrisation``, ``bitext_sentences``, ``bitext_links``, and the fields of
-        :class:`AlignmentScores` (none without gold pairs); with gold pairs also
-        ``by_symmetrisation``, the scores of each.
+        ``backend``, ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs the
+        fields of :class:`AlignmentScores`, and ``by_symmetrisation``, the scores of each.
 
     Raises:
         DataError: if the bitext is unreadable or has no sentence pair with words on both sides.
@@ -85,14 +84,13 @@ def align(
     _logger.info("aligning %d sentence pairs by %s", len(source), backend)
     if backend == "fast_align":
         both = fast_align.align_both(source, target, threads, program)
+    elif backend == "systran":
+        grid = diagonal.build_grid(source, target, sides[0][1], sides[1][1], threads)
+        both = systran.align_both(source, target, grid, threads)
     else:
         grid = diagonal.build_grid(source, target, sides[0][1], sides[1][1], threads)
-        if backend == "systran":
-            both = systran.align_both(source, target, grid, threads)
-        else:
-            both = diagonal.align_both(grid, threads)
-    links = symmetrise(*both, symmetrisation)
-    written = links.between(0, len(table))
+        both = diagonal.align_both(grid, threads)
+    written = symmetrise(*both, symmetrisation).between(0, len(table))
     write_pharaoh(written, output)
     result: dict[str, Any] = {
         "backend": backend,

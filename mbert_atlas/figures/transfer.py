@@ -137,26 +137,12 @@ def transfer_plot(
     rows = _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
     conditions = list(measured["condition"].unique())
-    ranks = places(conditions, order or conditions)
-    styles = {
-        name: {
-            "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
-        }
-        for name in conditions
-    }
+    styles = _styles(conditions, names, order)
     heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
-        grid = figure.subplots(
-            len(tests),
-            len(protocols),
-            sharex=True,
-            sharey="row",
-            squeeze=False,
-            height_ratios=heights,
-        )
+        shape: dict[str, Any] = {"sharex": True, "sharey": "row", "height_ratios": heights}
+        grid = figure.subplots(len(tests), len(protocols), squeeze=False, **shape)
         for test, panels in zip(tests, grid, strict=True):
             printed = None if reported is None else reported[reported["test"] == test]
             for protocol, axes in zip(protocols, panels, strict=True):
@@ -172,6 +158,21 @@ def transfer_plot(
         figure.suptitle(title, x=0.01, ha="left")
         _write_legend(figure, grid.flat, [style["label"] for style in styles.values()])
     return figure
+
+
+def _styles(
+    conditions: Sequence[str], names: Mapping[str, str] | None, order: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Return label, colour and marker of each condition."""
+    ranks = places(conditions, order or conditions)
+    return {
+        name: {
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
+        }
+        for name in conditions
+    }
 
 
 def _check(measured: pd.DataFrame, reported: pd.DataFrame | None) -> None:

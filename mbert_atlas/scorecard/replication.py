@@ -56,14 +56,10 @@ def write_replication(
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
         tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
-        section = {
-            "key": key,
-            "views": [view for view in views if view.row["artifact"] == key],
-            "figures": [(each.title, _data_url(each)) for each in figures if each.artifact == key],
-            "tables": tables,
-            "not_run": not_run,
-        }
-        sections.append(section)
+        links = [(each.title, _data_url(each)) for each in figures if each.artifact == key]
+        shown = [view for view in views if view.row["artifact"] == key]
+        parts = {"key": key, "views": shown, "figures": links, "tables": tables}
+        sections.append({**parts, "not_run": not_run})
     render(
         "replication.html.j2",
         output,

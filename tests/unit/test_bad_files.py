@@ -541,7 +541,11 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "csv, line 2",
         "'orignal' is not defined as condition; did you mean original.*correct it",
     ),
-    "reported: task": (reported(",xnli,", ",xnil,"), "csv, line 2", "did you mean xnli.*correct it"),
+    "reported: task": (
+        reported(",xnli,", ",xnil,"),
+        "csv, line 2",
+        "did you mean xnli.*correct it",
+    ),
     "reported: value": (reported(",74.2", ",74;2"), "csv, line 2", "not a finite number.*correct"),
     "language without examples": (
         vanishing,

@@ -32,8 +32,6 @@ rule identify_languages:
 
 
 rule draw_points:
-    """A sample of the test sets, kept, so that clusters and maps need not encode again."""
-    localrule: True
     input:
         "<results>/features/{features}/{model}",
     output:
@@ -44,14 +42,14 @@ rule draw_points:
         features=plan.any_of(plan.with_option("sample")),
         model=r"[^/]+(/seed\d+)?",
     priority: 2
+    """A sample of the test sets, kept, so that clusters and maps need not encode again."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     resources:
         features=1,
     params:
-        sample=lambda wildcards: plan.sample(
-            wildcards.features, "seed", "per_cell", "per_language"
-        ),
+        sample=lambda wildcards: plan.sample(wildcards.features, "seed", "per_cell", "per_language"),
         code=plan.code("draw_points"),
     script:
         "../scripts/draw_points.py"

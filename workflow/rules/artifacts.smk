@@ -3,8 +3,6 @@
 
 
 rule measure:
-    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n."""
-    localrule: True
     input:
         lambda wildcards: plan.inputs("measurements", wildcards.measurement),
     output:
@@ -13,6 +11,8 @@ rule measure:
         "<results>/logs/measure/{measurement}.log",
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(False)),
+    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -27,11 +27,11 @@ rule measure:
 
 # The same as a submitted job, for measurements that take minutes.
 use rule measure as measure_large with:
-    localrule: False
     benchmark:
         "<results>/benchmarks/measure_large/{measurement}.tsv"
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(True)),
+    localrule: False
     threads: lambda wildcards: plan.threads(plan.measurements[wildcards.measurement].resources)
     resources:
         mem_mb=lambda wildcards, attempt: plan.measurement_resource(
@@ -43,8 +43,6 @@ use rule measure as measure_large with:
 
 
 rule render_figure:
-    """One figure, as its record says."""
-    localrule: True
     input:
         lambda wildcards: plan.inputs("figures", wildcards.figure),
     output:
@@ -60,6 +58,8 @@ rule render_figure:
         "<results>/logs/render_figure/{figure}.log",
     wildcard_constraints:
         figure=plan.any_of(plan.figures),
+    """One figure, as its record says."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -74,8 +74,6 @@ rule render_figure:
 
 
 rule render_table:
-    """One table: reported and reproduced cells, from its measurements only."""
-    localrule: True
     input:
         measurements=lambda wildcards: plan.table_measurements(wildcards.table),
         facts=lambda wildcards: plan.tables[wildcards.table].facts_from or [],
@@ -92,6 +90,8 @@ rule render_table:
         "<results>/logs/render_table/{table}.log",
     wildcard_constraints:
         table=plan.any_of(plan.tables),
+    """One table: reported and reproduced cells, from its measurements only."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

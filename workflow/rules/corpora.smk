@@ -3,8 +3,6 @@
 
 
 rule read_corpus_by_language:
-    """One language of a corpus that has a table for each."""
-    localrule: True
     input:
         lambda wildcards: plan.sources(wildcards.dataset, [wildcards.language]),
     output:
@@ -15,10 +13,10 @@ rule read_corpus_by_language:
     benchmark:
         "<results>/benchmarks/read_corpus_by_language/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(
-            plan.select_datasets(derived=False, by_language=True, large=False)
-        ),
+        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=False)),
     priority: 1
+    """One language of a corpus that has a table for each."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -31,23 +29,19 @@ rule read_corpus_by_language:
 
 # The same as a submitted job, for corpora that take minutes.
 use rule read_corpus_by_language as read_corpus_by_language_large with:
-    localrule: False
     log:
         "<results>/logs/read_corpus_by_language_large/{dataset}/{language}.log",
     benchmark:
         "<results>/benchmarks/read_corpus_by_language_large/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(
-            plan.select_datasets(derived=False, by_language=True, large=True)
-        ),
+        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
+    localrule: False
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
         **plan.corpus_resources(),
 
 
 rule read_corpus:
-    """All languages of a corpus that has one table."""
-    localrule: True
     input:
         lambda wildcards: plan.sources(wildcards.dataset),
     output:
@@ -58,9 +52,9 @@ rule read_corpus:
     benchmark:
         "<results>/benchmarks/read_corpus/{dataset}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(
-            plan.select_datasets(derived=False, by_language=False, large=False)
-        ),
+        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=False)),
+    """All languages of a corpus that has one table."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -72,23 +66,19 @@ rule read_corpus:
 
 
 use rule read_corpus as read_corpus_large with:
-    localrule: False
     log:
         "<results>/logs/read_corpus_large/{dataset}.log",
     benchmark:
         "<results>/benchmarks/read_corpus_large/{dataset}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(
-            plan.select_datasets(derived=False, by_language=False, large=True)
-        ),
+        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=True)),
+    localrule: False
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
         **plan.corpus_resources(),
 
 
 rule derive_dataset_by_language:
-    """One language of a dataset that is derived from another one."""
-    localrule: True
     input:
         tables=lambda wildcards: plan.parents(wildcards.dataset, wildcards.language),
         tokenizer=lambda wildcards: plan.dataset_tokenizer(wildcards.dataset),
@@ -100,6 +90,8 @@ rule derive_dataset_by_language:
         "<results>/benchmarks/derive_dataset_by_language/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=True)),
+    """One language of a dataset that is derived from another one."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -111,8 +103,6 @@ rule derive_dataset_by_language:
 
 
 rule derive_dataset:
-    """A dataset that is derived from another one: mixed languages, or a sample."""
-    localrule: True
     input:
         tables=lambda wildcards: plan.parents(wildcards.dataset),
         tokenizer=lambda wildcards: plan.dataset_tokenizer(wildcards.dataset),
@@ -124,9 +114,9 @@ rule derive_dataset:
     benchmark:
         "<results>/benchmarks/derive_dataset/{dataset}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(
-            plan.select_datasets(derived=True, by_language=False, large=False)
-        ),
+        dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=False)),
+    """A dataset that is derived from another one: mixed languages, or a sample."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -138,15 +128,13 @@ rule derive_dataset:
 
 
 use rule derive_dataset as derive_dataset_large with:
-    localrule: False
     log:
         "<results>/logs/derive_dataset_large/{dataset}.log",
     benchmark:
         "<results>/benchmarks/derive_dataset_large/{dataset}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(
-            plan.select_datasets(derived=True, by_language=False, large=True)
-        ),
+        dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=True)),
+    localrule: False
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
         **plan.corpus_resources(),

@@ -141,8 +141,6 @@ rule pretrain:
 
 
 rule take_shipped_encoder:
-    """An encoder of the repository, checked, in single precision; its files' times don't count."""
-    localrule: True
     output:
         directory("<results>/encoders/{encoder}/shipped"),
     log:
@@ -150,6 +148,8 @@ rule take_shipped_encoder:
     wildcard_constraints:
         encoder=plan.any_of(plan.shipped),
     priority: 1
+    """An encoder of the repository, checked, in single precision; its files' times don't count."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -165,12 +165,12 @@ rule take_shipped_encoder:
 if not plan.config.use_shipped:
 
     rule ship_encoders:
-        """Put what has been trained into the repository; `make encoder` requests it."""
-        localrule: True
         input:
             [f"<results>/encoders/{name}/model" for name in plan.to_ship()],
         log:
             "<results>/logs/ship_encoders.log",
+        """Put what has been trained into the repository; `make encoder` requests it."""
+        localrule: True
         conda:
             "../../envs/mbert-atlas.yaml"
         params:

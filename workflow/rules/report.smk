@@ -3,8 +3,6 @@
 
 
 rule scorecard:
-    """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
-    localrule: True
     input:
         measurements=lambda wildcards: plan.measured(wildcards.scope),
         reasons=lambda wildcards: wildcards.scope and plan.existing(plan.not_run) or [],
@@ -18,6 +16,8 @@ rule scorecard:
         ),
     log:
         "<results>/logs/{scope}scorecard.log",
+    """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -35,14 +35,14 @@ rule scorecard:
 
 
 rule judge_claims:
-    """Whether the claims in the papers' texts hold here, by a stated rule."""
-    localrule: True
     input:
         lambda wildcards: plan.measured(wildcards.scope),
     output:
         "<results>/{scope}claims.csv",
     log:
         "<results>/logs/{scope}claims.log",
+    """Whether the claims in the papers' texts hold here, by a stated rule."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -57,8 +57,6 @@ rule judge_claims:
 
 
 rule cost:
-    """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
-    localrule: True
     input:
         lambda wildcards: plan.made(wildcards.scope),
         lambda wildcards: plan.measured(wildcards.scope),
@@ -66,6 +64,8 @@ rule cost:
         "<results>/{scope}cost.csv",
     log:
         "<results>/logs/{scope}cost.log",
+    """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -79,8 +79,6 @@ rule cost:
 
 
 rule write_replication:
-    """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
-    localrule: True
     input:
         shown=lambda wildcards: plan.made(wildcards.scope, wildcards.paper),
         measurements=lambda wildcards: plan.measured(wildcards.scope, wildcards.paper),
@@ -92,6 +90,8 @@ rule write_replication:
         "<results>/logs/{scope}papers/{paper}.log",
     wildcard_constraints:
         paper=plan.any_of(plan.papers),
+    """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -114,8 +114,6 @@ rule write_replication:
 
 
 rule write_index:
-    """The page to start from: the claims of every paper at a glance, its figures, links to the rest."""
-    localrule: True
     input:
         lambda wildcards: plan.made(wildcards.scope),
         claims="<results>/{scope}claims.csv",
@@ -135,6 +133,8 @@ rule write_index:
         "<results>/{scope}index.html",
     log:
         "<results>/logs/{scope}index.log",
+    """The page to start from: the claims of every paper at a glance, its figures, links to the rest."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -152,8 +152,6 @@ rule write_index:
 
 
 rule write_alignment_scores:
-    """The alignment error rate (AER) of the word links against gold links."""
-    localrule: True
     input:
         [
             f"<results>/alignment/{bitext}/{language}.scores.json"
@@ -168,6 +166,8 @@ rule write_alignment_scores:
         ),
     log:
         "<results>/logs/write_alignment_scores.log",
+    """The alignment error rate (AER) of the word links against gold links."""
+    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

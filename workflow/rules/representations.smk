@@ -69,9 +69,7 @@ rule collect_vectors:
 rule find_directions:
     """DensRay and LDA of all layers, from the moments of some languages (Liang et al. 2021)."""
     input:
-        lambda wildcards: plan.vectors_of(
-            wildcards.encoder, wildcards.dataset, wildcards.languages
-        ),
+        lambda wildcards: plan.vectors_of(wildcards.encoder, wildcards.dataset, wildcards.languages),
     output:
         directory("<results>/directions/{encoder}/{dataset}/{languages}"),
     log:

@@ -72,9 +72,7 @@ rule finetune:
         "<results>/benchmarks/finetune/{run}/seed{seed}.tsv"
     wildcard_constraints:
         run=plan.any_of(
-            run.id
-            for run in plan.runs
-            if run.kind == "finetuning" and run.id not in plan.draws
+            run.id for run in plan.runs if run.kind == "finetuning" and run.id not in plan.draws
         ),
     conda:
         "../../envs/mbert-atlas.yaml"
