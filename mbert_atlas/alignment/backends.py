@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -56,8 +57,7 @@ def align(
     Args:
         bitext: Parquet file of schema ``BITEXT``.
         output: text file to write, one line per sentence pair; empty if a side is empty.
-        gold: hand-aligned sentence pairs, added to the bitext for the estimation as usual, scored
-            separately, and not part of ``output``.
+        gold: hand-aligned sentence pairs, used in the estimation as usual; not in ``output``.
         scores: JSON file for the returned values.
         backend: see the module's text.
         symmetrisation: ``intersection`` or ``union`` of the two directions, or ``one_to_one``: the
@@ -87,18 +87,15 @@ def align(
         both = fast_align.align_both(source, target, threads, program)
     else:
         grid = diagonal.build_grid(source, target, sides[0][1], sides[1][1], threads)
-        if backend == "systran":
-            both = systran.align_both(source, target, grid, threads)
-        else:
-            both = diagonal.align_both(grid, threads)
-    links = symmetrise(*both, symmetrisation)
-    written = links.between(0, len(table))
-    write_pharaoh(written, output)
+        by_wheel = partial(systran.align_both, source, target)
+        both = (by_wheel if backend == "systran" else diagonal.align_both)(grid, threads)
+    links = symmetrise(*both, symmetrisation).between(0, len(table))
+    write_pharaoh(links, output)
     result: dict[str, Any] = {
         "backend": backend,
         "symmetrisation": symmetrisation,
         "bitext_sentences": len(table),
-        "bitext_links": len(written),
+        "bitext_links": len(links),
         **_gold_scores(both, len(table), gold, symmetrisation),
     }
     if scores is not None:
