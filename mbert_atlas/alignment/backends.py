@@ -16,6 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -56,8 +57,7 @@ def align(
     Args:
         bitext: Parquet file of schema ``BITEXT``.
         output: text file to write, one line per sentence pair; empty if a side is empty.
-        gold: hand-aligned sentence pairs, added to the bitext for the estimation as usual, scored
-            separately, and not part of ``output``.
+        gold: hand-aligned sentence pairs, used in the estimation as usual; not in ``output``.
         scores: JSON file for the returned values.
         backend: see the module's text.
         symmetrisation: ``intersection`` or ``union`` of the two directions, or ``one_to_one``: the
@@ -66,8 +66,9 @@ def align(
         program: name on PATH, or path, of the binary of the back end ``fast_align``.
 
     Returns:
-        ``backend``, ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs the
-        fields of :class:`AlignmentScores`, and ``by_symmetrisation``, the scores of each.
+        ``backend``, ``symmetrisation``, ``bitext_sentences``, ``bitext_links``, and the fields of
+        :class:`AlignmentScores` (none without gold pairs); with gold pairs also
+        ``by_symmetrisation``, the scores of each.
 
     Raises:
         DataError: if the bitext is unreadable or has no sentence pair with words on both sides.
@@ -84,19 +85,17 @@ def align(
     _logger.info("aligning %d sentence pairs by %s", len(source), backend)
     if backend == "fast_align":
         both = fast_align.align_both(source, target, threads, program)
-    elif backend == "systran":
-        grid = diagonal.build_grid(source, target, sides[0][1], sides[1][1], threads)
-        both = systran.align_both(source, target, grid, threads)
     else:
         grid = diagonal.build_grid(source, target, sides[0][1], sides[1][1], threads)
-        both = diagonal.align_both(grid, threads)
-    written = symmetrise(*both, symmetrisation).between(0, len(table))
-    write_pharaoh(written, output)
+        by_wheel = partial(systran.align_both, source, target)
+        both = (by_wheel if backend == "systran" else diagonal.align_both)(grid, threads)
+    links = symmetrise(*both, symmetrisation).between(0, len(table))
+    write_pharaoh(links, output)
     result: dict[str, Any] = {
         "backend": backend,
         "symmetrisation": symmetrisation,
         "bitext_sentences": len(table),
-        "bitext_links": len(written),
+        "bitext_links": len(links),
         **_gold_scores(both, len(table), gold, symmetrisation),
     }
     if scores is not None:
