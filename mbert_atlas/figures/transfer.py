@@ -137,12 +137,18 @@ def transfer_plot(
     rows = _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
     conditions = list(measured["condition"].unique())
-    styles = _styles(conditions, names, order)
+    styles = _styles(conditions, order or conditions, names)
     heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
-        shape: dict[str, Any] = {"sharex": True, "sharey": "row", "height_ratios": heights}
-        grid = figure.subplots(len(tests), len(protocols), squeeze=False, **shape)
+        grid = figure.subplots(
+            len(tests),
+            len(protocols),
+            sharex=True,
+            sharey="row",
+            squeeze=False,
+            height_ratios=heights,
+        )
         for test, panels in zip(tests, grid, strict=True):
             printed = None if reported is None else reported[reported["test"] == test]
             for protocol, axes in zip(protocols, panels, strict=True):
@@ -160,21 +166,6 @@ def transfer_plot(
     return figure
 
 
-def _styles(
-    conditions: Sequence[str], names: Mapping[str, str] | None, order: Sequence[str]
-) -> dict[str, dict[str, str]]:
-    """Return label, colour and marker of each condition."""
-    ranks = places(conditions, order or conditions)
-    return {
-        name: {
-            "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
-        }
-        for name in conditions
-    }
-
-
 def _check(measured: pd.DataFrame, reported: pd.DataFrame | None) -> None:
     require_columns(measured, ("language", "condition", "protocol", "seed", "value"), _NAME)
     if reported is not None:
@@ -185,6 +176,21 @@ def _check(measured: pd.DataFrame, reported: pd.DataFrame | None) -> None:
         raise AtlasError(
             f"{_NAME}: {count} conditions are too many to tell apart; show at most {len(_MARKERS)}."
         )
+
+
+def _styles(
+    conditions: Sequence[str], order: Sequence[str], names: Mapping[str, str] | None
+) -> dict[str, dict[str, Any]]:
+    """Return label, colour and marker of each condition."""
+    ranks = places(conditions, order)
+    return {
+        name: {
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
+        }
+        for name in conditions
+    }
 
 
 def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:

@@ -56,10 +56,10 @@ def write_replication(
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
         tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
-        links = [(each.title, _data_url(each)) for each in figures if each.artifact == key]
-        shown = [view for view in views if view.row["artifact"] == key]
-        parts = {"key": key, "views": shown, "figures": links, "tables": tables}
-        sections.append({**parts, "not_run": not_run})
+        images = [(each.title, _data_url(each)) for each in figures if each.artifact == key]
+        of_artifact = [view for view in views if view.row["artifact"] == key]
+        section = {"key": key, "views": of_artifact, "figures": images}
+        sections.append(section | {"tables": tables, "not_run": not_run})
     render(
         "replication.html.j2",
         output,
