@@ -76,7 +76,9 @@ def distance_histograms(frame: pd.DataFrame, *, title: str, panels: Mapping[str,
         figure = Figure(figsize=(FULL_WIDTH, 0.75 + 2.2 * rows), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         shown = list(grid.flat)[: len(panels)]
-        for letter, axes, (panel, text) in zip(string.ascii_lowercase, shown, panels.items()):  # noqa: B905
+        for letter, axes, (panel, text) in zip(
+            string.ascii_lowercase, shown, panels.items(), strict=False
+        ):
             _draw_panel(axes, samples[panel], edges)
             axes.set_title(f"({letter}) {text}")
         for axes in list(grid.flat)[len(panels) :]:

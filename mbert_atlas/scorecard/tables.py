@@ -259,8 +259,8 @@ def write_tables(
 
 def _write_csv(tables: Sequence[Table], path: Path) -> None:
     """Write a line per row and version; columns are those of any table."""
-    shown = {facet for table in tables for facet in (*table.common, *table.row_facets)}
-    facets = [facet for facet in _FACETS if facet in shown]
+    used = {facet for table in tables for facet in (*table.common, *table.row_facets)}
+    facets = [facet for facet in _FACETS if facet in used]
     columns = list(dict.fromkeys(column for table in tables for column in table.columns))
     with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
         writer = csv.writer(stream, lineterminator="\n")

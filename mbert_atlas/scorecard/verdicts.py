@@ -236,9 +236,9 @@ def _verdict(
         verdict = judge(item[0].low, item[0].high, claim.expect)
         return ranks.index(verdict), claim.expect.margin(item[0].effect)
 
-    found, cell = _limiting_case(claim, sorted(estimates, key=goodness, reverse=True))
-    verdict = judge(found.low, found.high, claim.expect)
-    return {"verdict": verdict, "cells": len(cells), "cell": cell, **found._asdict()}
+    limiting, cell = _limiting_case(claim, sorted(estimates, key=goodness, reverse=True))
+    verdict = judge(limiting.low, limiting.high, claim.expect)
+    return {"verdict": verdict, "cells": len(cells), "cell": cell, **limiting._asdict()}
 
 
 def _of_cell(

@@ -1,4 +1,4 @@
-"""The page of alignment scores shows what was measured, and says where there is no gold."""
+"""The page of alignment scores, with and without gold links."""
 
 from __future__ import annotations
 

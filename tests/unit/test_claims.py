@@ -34,11 +34,11 @@ def read(tmp_path: Path, text: str = CLAIM) -> Claims:
 
 
 def test_a_claim_has_an_effect_per_value_that_no_side_names(tmp_path: Path) -> None:
-    (found,) = read(tmp_path).claims.values()
+    (result,) = read(tmp_path).claims.values()
     keys = [key(*each) for each in (("adjusted", "ru"), ("original", "ru"), ("original", "hi"))]
-    (cell,) = cells_of(found, "toy2020", keys)  # of Hindi one side is missing
+    (cell,) = cells_of(result, "toy2020", keys)  # of Hindi one side is missing
     assert cell.weights == {key("adjusted"): 1.0, key("original"): -1.0}
-    assert cells_of(found, "another", keys) == []
+    assert cells_of(result, "another", keys) == []
 
 
 def test_sides_are_means_and_weights_of_a_cell_add_up() -> None:
@@ -100,9 +100,9 @@ def test_reported_means_are_those_of_their_parts(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="'all' is not defined as target of table1"):
         read(tmp_path, text)
     stated = read(tmp_path, "means: {target: {all: [ru, hi]}}\n" + text)
-    found = verdicts({"toy2020": stated}, [], [tmp_path / "reported.csv"])
-    assert found["reported"].tolist() == [0.5, 0.5]  # 62 and 49 less 60 and 50
-    assert found["reported_bears_out"].tolist() == ["yes", "yes"]
+    result = verdicts({"toy2020": stated}, [], [tmp_path / "reported.csv"])
+    assert result["reported"].tolist() == [0.5, 0.5]  # 62 and 49 less 60 and 50
+    assert result["reported_bears_out"].tolist() == ["yes", "yes"]
     assert "all" not in {cell[6] for cell in stated.with_means({key("original"): 60.0})}
 
 
@@ -115,8 +115,8 @@ def test_every_paper_states_its_claims(paper: str) -> None:
     # of two claims with one id YAML would keep the second
     assert len(claims) == path.read_text(encoding="utf-8").count("\n    claim: ") > 0
     assert len({each.claim for each in claims.values()}) == len(claims)
-    found = verdicts({paper: read}, [], [reported])
-    assert set(found["verdict"]) == {NOT_RUN}
+    result = verdicts({paper: read}, [], [reported])
+    assert set(result["verdict"]) == {NOT_RUN}
     # a note explains where the paper's own numbers contradict a claim
-    contradicted = found[found["reported_bears_out"] == "no"]
+    contradicted = result[result["reported_bears_out"] == "no"]
     assert (contradicted["note"] != "").all(), contradicted["id"].tolist()

@@ -24,7 +24,7 @@ AGAINST = {"adjusted": "original"}
 
 
 def predictions(path, right):
-    """Write predictions that are right where ``right`` says so."""
+    """Write predictions, correct where ``right`` is true."""
     guess = ["entailment" if gold != "entailment" else "neutral" for gold in GOLD]
     rows = len(GOLD)
     table = pa.table(
@@ -45,15 +45,13 @@ def predictions(path, right):
 @pytest.fixture
 def cells(tmp_path):
     random = np.random.default_rng(0)
-    found, right = [], {}
+    runs, right = [], {}
     for condition, share in (("original", 0.5), ("adjusted", 0.8)):
         for seed in (1, 2):
             right[condition, seed] = random.random(len(GOLD)) < share
             path = predictions(tmp_path / f"{condition}{seed}.parquet", right[condition, seed])
-            found.append(
-                Cell("xnli", "nli", "xnli", "en", "es", condition, "published", seed, path)
-            )
-    return found, right
+            runs.append(Cell("xnli", "nli", "xnli", "en", "es", condition, "published", seed, path))
+    return runs, right
 
 
 def measured(cells, **options):
@@ -69,8 +67,8 @@ def values_of(frame, **columns):
 
 
 def test_accuracy_by_seed_and_the_test_over_seeds(cells):
-    found, right = cells
-    frame = measured(found, against=AGAINST)
+    runs, right = cells
+    frame = measured(runs, against=AGAINST)
     accuracy = frame[frame.metric == "accuracy"].set_index(["condition", "seed"])["value"]
     for key, correct in right.items():
         assert accuracy[key] == pytest.approx(100 * correct.mean())
@@ -87,18 +85,18 @@ def test_accuracy_by_seed_and_the_test_over_seeds(cells):
 
 
 def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
-    found = []
+    runs = []
     base = np.random.default_rng(3).random(len(GOLD)) < 0.5
     for task, flips in (("a", 5), ("b", 7), ("c", 20)):
         better = base.copy()
         better[np.flatnonzero(~base)[:flips]] = True
         for condition, right in (("original", base), ("adjusted", better)):
             path = predictions(tmp_path / f"{task}{condition}.parquet", right)
-            found += [
+            runs += [
                 Cell(task, "nli", "xnli", "en", "es", condition, protocol, 1, path)
                 for protocol in ("published", "corrected")
             ]
-    frame = measured(found, against=AGAINST)
+    frame = measured(runs, against=AGAINST)
     by = frame[frame.seed.isna()].set_index(["metric", "protocol", "task"])["value"]
     p_value, adjusted, star = (
         by[f"accuracy_{what}_vs_original"] for what in ("p_value", "holm_p_value", "significant")
@@ -110,8 +108,8 @@ def test_corrected_stars_are_holms_over_the_whole_table(tmp_path):
 
 
 def test_gains_over_a_condition_are_paired_by_seed(cells):
-    found, right = cells
-    alone = [cell for cell in found if (cell.condition, cell.seed) != ("adjusted", 2)]
+    runs, right = cells
+    alone = [cell for cell in runs if (cell.condition, cell.seed) != ("adjusted", 2)]
     frame = measured(alone, gains_over="original")
     gains = frame[frame.metric == "gain_over_original"]
     assert gains[["condition", "seed"]].to_numpy().tolist() == [["adjusted", 1]]
@@ -123,7 +121,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     gold = [["B-PER", "I-PER", "O"], ["B-LOC", "O", "O"], ["O", "B-ORG", "I-ORG"]] * 10
     half = [["B-PER", "O", "O"], ["B-LOC", "O", "O"], ["O", "B-ORG", "I-ORG"]] * 10
     none = [["O", "O", "B-LOC"]] * 30
-    found = []
+    runs = []
     for condition, tags in (("original", none), ("adjusted", half)):
         columns = {
             "dataset": ["wikiann"] * 60,
@@ -135,12 +133,12 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
         }
         path = tmp_path / f"{condition}.parquet"
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
-        found += [
+        runs += [
             Cell("ner", "ner", "wikiann", "en", "hi", condition, protocol, seed, str(path))
             for protocol in ("published", "corrected")
             for seed in (1, 2)
         ]
-    frame = measured(found, against=AGAINST)
+    frame = measured(runs, against=AGAINST)
     published = values_of(frame, protocol="published", condition="adjusted", seed=1)
     corrected = values_of(frame, protocol="corrected", condition="adjusted", seed=1)
     assert published["token_f1"] == pytest.approx(100 * f1_score(gold, half))
@@ -153,7 +151,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
     # Without one run of the original, the other seed of both is compared.
     less, alone = (
         measured(cells, against=AGAINST)
-        for cells in (found[1:], [cell for cell in found if cell.seed == 2])
+        for cells in (runs[1:], [cell for cell in runs if cell.seed == 2])
     )
     tested = ["token_f1_p_value_vs_original", "token_f1_gain_high_vs_original"]
     first, second = (values_of(t[t.seed.isna()], protocol="published") for t in (less, alone))
@@ -169,7 +167,7 @@ def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
         ("ru+hi", "adjusted"): gold,
         ("en", "adjusted"): gold,
     }
-    found = []
+    runs = []
     for (source, condition), tags in guesses.items():
         columns = {
             "dataset": ["ud"] * 10,
@@ -181,8 +179,8 @@ def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
         }
         path = str(tmp_path / f"{source}{condition}.parquet")
         write_parquet(pa.table(columns, schema=TAG_PREDICTIONS), path)
-        found.append(Cell("pos", "tagging", "ud", source, "de", condition, "published", 1, path))
-    frame = measured(found, against=AGAINST, gains_over="original")
+        runs.append(Cell("pos", "tagging", "ud", source, "de", condition, "published", 1, path))
+    frame = measured(runs, against=AGAINST, gains_over="original")
     values = frame.set_index(["source", "condition", "metric"])["value"]
     assert values["en", "original", "accuracy"] == pytest.approx(75)
     assert values["ru+hi", "original", "accuracy"] == pytest.approx(25)
@@ -233,7 +231,7 @@ def test_answers_are_found_by_both_languages_and_compared_by_protocol(tmp_path):
 
 
 def test_conditions_on_different_examples_raise_an_error(cells):
-    found, _ = cells
+    runs, _ = cells
     table = pa.table(
         {
             name: pa.array([value], CLASS_PREDICTIONS.field(name).type)
@@ -248,11 +246,11 @@ def test_conditions_on_different_examples_raise_an_error(cells):
         },
         schema=CLASS_PREDICTIONS,
     )
-    write_parquet(table, found[-1].path)
+    write_parquet(table, runs[-1].path)
     with pytest.raises(AtlasError, match="hold predictions of different examples"):
-        measure_transfer(found, against=AGAINST)
+        measure_transfer(runs, against=AGAINST)
     with pytest.raises(AtlasError, match="original and adjusted were evaluated on different"):
-        measure_transfer([*found[:2], found[3]], against=AGAINST)
+        measure_transfer([*runs[:2], runs[3]], against=AGAINST)
 
 
 def test_every_task_that_a_table_can_show_has_a_scoring():

@@ -29,27 +29,27 @@ def test_the_example_of_the_rule() -> None:
     """Three seeds, 1,000 items: worked in the docstring of the module."""
     weights = {key("adjusted"): 1.0, key("original"): -1.0}
     cells = {key("adjusted"): measured(64, 62, 66), key("original"): measured(61, 62, 60)}
-    found = estimate(weights, cells)
-    assert found.effect == pytest.approx(3)
-    assert found.high - 3 == pytest.approx(5.98, abs=0.005)
-    assert found.low == pytest.approx(2 * 3 - found.high)
-    assert found.basis == "seed- and item-level CI, 3 paired seeds"
+    result = estimate(weights, cells)
+    assert result.effect == pytest.approx(3)
+    assert result.high - 3 == pytest.approx(5.98, abs=0.005)
+    assert result.low == pytest.approx(2 * 3 - result.high)
+    assert result.basis == "seed- and item-level CI, 3 paired seeds"
 
 
 def test_one_seed_gives_an_item_level_interval() -> None:
     """242 of 404 and 202 of 404: 1e4 (.599 · .401 + .25) / 400 = 12.25, 1.96 · 3.50 = 6.86."""
     weights = {key("adjusted"): 1.0, key("original"): -1.0}
     cells = {key("adjusted"): measured(60, n=400), key("original"): measured(50, n=400)}
-    found = estimate(weights, cells)
-    assert (found.low, found.high) == pytest.approx((3.139, 16.861), abs=0.001)
-    assert found.basis == "item-level CI, one seed"
+    result = estimate(weights, cells)
+    assert (result.low, result.high) == pytest.approx((3.139, 16.861), abs=0.001)
+    assert result.basis == "item-level CI, one seed"
 
 
 @pytest.mark.parametrize(("metric", "full"), [("accuracy", 100), ("mrr", 100), ("convert_rate", 1)])
 def test_means_between_0_and_1_have_items_too(metric: str, full: int) -> None:
     name = key("original", metric=metric)
-    found = estimate({name: 1.0}, {name: measured(0.6 * full, n=400)})
-    assert found.high - found.effect == pytest.approx(full * 1.96 * 0.0245, rel=0.01)
+    result = estimate({name: 1.0}, {name: measured(0.6 * full, n=400)})
+    assert result.high - result.effect == pytest.approx(full * 1.96 * 0.0245, rel=0.01)
 
 
 def test_a_relative_drop_of_accuracy_is_no_proportion() -> None:
@@ -58,8 +58,8 @@ def test_a_relative_drop_of_accuracy_is_no_proportion() -> None:
 
 
 def test_no_correct_item_is_not_certain() -> None:
-    found = estimate({key("original"): 1.0}, {key("original"): measured(0, n=96)})
-    assert found.high == pytest.approx(1.96 * math.sqrt(1e4 * 0.02 * 0.98 / 96), abs=0.001)
+    result = estimate({key("original"): 1.0}, {key("original"): measured(0, n=96)})
+    assert result.high == pytest.approx(1.96 * math.sqrt(1e4 * 0.02 * 0.98 / 96), abs=0.001)
 
 
 def test_a_measured_paired_interval_counts() -> None:
@@ -68,8 +68,8 @@ def test_a_measured_paired_interval_counts() -> None:
     ends = {key("adjusted", metric=f"accuracy_gain_{end}_vs_original") for end in ("low", "high")}
     cells = {key("adjusted"): measured(63), key("original"): measured(60)}
     cells |= {end: Measured({None: 1.0 if "low" in end[-1] else 5.0}, 1000) for end in ends}
-    found = estimate(weights, cells)
-    assert (found.low, found.high) == pytest.approx((0.5, 2.5))
+    result = estimate(weights, cells)
+    assert (result.low, result.high) == pytest.approx((0.5, 2.5))
     turned = estimate({name: -weight for name, weight in weights.items()}, cells)
     assert (turned.low, turned.high) == pytest.approx((-2.5, -0.5))
 
@@ -80,8 +80,8 @@ def test_a_paired_interval_without_width_is_no_certainty() -> None:
     for end in ("low", "high"):
         name = key("adjusted", metric=f"accuracy_gain_{end}_vs_original")
         cells[name] = Measured({None: 0.0}, 1000)
-    found = estimate(weights, cells)
-    assert found.low < 0 < found.high
+    result = estimate(weights, cells)
+    assert result.low < 0 < result.high
 
 
 def test_the_baseline_of_gains_drops_out() -> None:
@@ -90,8 +90,8 @@ def test_the_baseline_of_gains_drops_out() -> None:
     large, small = key("large", metric=gain), key("small", metric=gain)
     cells = {large: measured(5, n=2500), small: measured(3, n=2500)}
     for weights in ({large: 1.0, small: -1.0}, {large: 1.0}):
-        found = estimate(weights, cells)
-        assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
+        result = estimate(weights, cells)
+        assert result.high - result.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
 
 
 def test_a_loss_is_no_proportion_even_under_the_name_of_a_score() -> None:
@@ -100,8 +100,8 @@ def test_a_loss_is_no_proportion_even_under_the_name_of_a_score() -> None:
     high = (*low[:7], "3-4", low[8])  # of other layers
     cells = {low: measured(-12, n=2500), high: measured(3, n=2500)}
     for weights in ({low: 1.0}, {low: 1.0, high: -1.0}):
-        found = estimate(weights, cells)
-        assert found.high - found.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
+        result = estimate(weights, cells)
+        assert result.high - result.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
 
 
 def test_only_seeds_where_items_are_no_proportion() -> None:
@@ -112,9 +112,9 @@ def test_only_seeds_where_items_are_no_proportion() -> None:
     }
     before, after = key("original", metric="mean_ratio"), key("adjusted", metric="mean_ratio")
     cells = {after: measured(0.8, 0.6), before: measured(0.9, 0.9)}
-    found = estimate(weights, cells)
-    assert (found.low, found.high) == pytest.approx((-1.4706, 1.0706), abs=0.0001)
-    assert found.basis == "seed-level CI, 2 paired seeds"
+    result = estimate(weights, cells)
+    assert (result.low, result.high) == pytest.approx((-1.4706, 1.0706), abs=0.0001)
+    assert result.basis == "seed-level CI, 2 paired seeds"
     single = estimate(weights, {after: measured(0.8), before: measured(0.9)})
     assert single.basis == "no CI available, one seed"
     assert judge(single.low, single.high, Expected(below=0)) == UNDECIDED
@@ -124,17 +124,17 @@ def test_seeds_without_a_common_one_are_taken_by_side() -> None:
     """Variances 8 / 2 = 4 and 1 / 3, degrees of freedom 4.333² / (4² / 1 + .333² / 2) = 1.17."""
     after, before = key("adjusted", metric="mean_ratio"), key("original", metric="mean_ratio")
     cells = {after: measured(10, 14), before: measured(1, 2, 3, first_seed=3)}
-    found = estimate({after: 1.0, before: -1.0}, cells)
-    assert found.effect == pytest.approx(10)
-    assert found.high == pytest.approx(10 + 9.09 * math.sqrt(13 / 3), rel=0.02)
-    assert found.basis == "seed-level CI, 2/3 unpaired seeds"
+    result = estimate({after: 1.0, before: -1.0}, cells)
+    assert result.effect == pytest.approx(10)
+    assert result.high == pytest.approx(10 + 9.09 * math.sqrt(13 / 3), rel=0.02)
+    assert result.basis == "seed-level CI, 2/3 unpaired seeds"
 
 
 def test_only_common_seeds_count() -> None:
     cells = {key("adjusted"): measured(60, 90), key("original"): measured(50)}
-    found = estimate({key("adjusted"): 1.0, key("original"): -1.0}, cells)
-    assert found.effect == pytest.approx(10)
-    assert found.basis == "item-level CI, one seed"
+    result = estimate({key("adjusted"): 1.0, key("original"): -1.0}, cells)
+    assert result.effect == pytest.approx(10)
+    assert result.basis == "item-level CI, one seed"
 
 
 @pytest.mark.parametrize(
@@ -165,10 +165,10 @@ def test_verdict_of_an_interval(
 def test_the_rule_is_even_handed(values: list[float], n: int) -> None:
     one, other = measured(*values[:2], n=n), measured(*values[2:], n=n)
     weights = {key("adjusted"): 1.0, key("original"): -1.0}
-    found = estimate(weights, {key("adjusted"): one, key("original"): other})
+    result = estimate(weights, {key("adjusted"): one, key("original"): other})
     turned = estimate(weights, {key("adjusted"): other, key("original"): one})
-    assert (found.low, found.high) == pytest.approx((-turned.high, -turned.low))
-    assert found.low <= found.effect <= found.high
+    assert (result.low, result.high) == pytest.approx((-turned.high, -turned.low))
+    assert result.low <= result.effect <= result.high
 
 
 # Claims over several cells
@@ -176,11 +176,11 @@ def test_the_rule_is_even_handed(values: list[float], n: int) -> None:
 
 def cells_with(ru: float, hi: float, vi: float = 50) -> dict[Key, Measured]:
     """One seed, 10,000 items, original at 50: a difference of 2 is decided, one of 1 is not."""
-    found = {}
+    result = {}
     for target, value in (("ru", ru), ("hi", hi), ("vi", vi)):
-        found[key("original", target)] = measured(50, n=10_000)
-        found[key("adjusted", target)] = measured(value, n=10_000)
-    return found
+        result[key("original", target)] = measured(50, n=10_000)
+        result[key("adjusted", target)] = measured(value, n=10_000)
+    return result
 
 
 @pytest.mark.parametrize(
