@@ -83,6 +83,10 @@ include: "workflow/rules/artifacts.smk"
 include: "workflow/rules/report.smk"
 
 
+localrules:
+    predict,
+
+
 rule all:
     default_target: True
     input:
@@ -98,10 +102,9 @@ rule highlights:
 
 
 rule predict:
+    """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
     log:
         "<results>/logs/predict.log",
-    """Print and write hours, disk and wall time of the jobs of `all` that are still to be done."""
-    localrule: True
     conda:
         "envs/mbert-atlas.yaml"
     params:

@@ -1,6 +1,10 @@
 # Needs: features. Makes: language identification, clusters, t-SNE, similarity between languages. CPU only.
 
 
+localrules:
+    draw_points,
+
+
 rule identify_languages:
     """Language identification by a linear layer, trained on features of a model that stays fixed."""
     input:
@@ -32,6 +36,7 @@ rule identify_languages:
 
 
 rule draw_points:
+    """A sample of the test sets, kept, so that clusters and maps need not encode again."""
     input:
         "<results>/features/{features}/{model}",
     output:
@@ -42,8 +47,6 @@ rule draw_points:
         features=plan.any_of(plan.with_option("sample")),
         model=r"[^/]+(/seed\d+)?",
     priority: 2
-    """A sample of the test sets, kept, so that clusters and maps need not encode again."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     resources:

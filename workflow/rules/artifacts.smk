@@ -2,7 +2,14 @@
 # mbert_atlas/papers/<paper>/artifacts.py, and a target per paper and artifact. CPU only.
 
 
+localrules:
+    measure,
+    render_figure,
+    render_table,
+
+
 rule measure:
+    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n."""
     input:
         lambda wildcards: plan.inputs("measurements", wildcards.measurement),
     output:
@@ -11,8 +18,6 @@ rule measure:
         "<results>/logs/measure/{measurement}.log",
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(False)),
-    """One measurement: a tidy CSV in the columns of resources/reported/*.csv plus protocol, seed, n."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -31,7 +36,6 @@ use rule measure as measure_large with:
         "<results>/benchmarks/measure_large/{measurement}.tsv"
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(True)),
-    localrule: False
     threads: lambda wildcards: plan.threads(plan.measurements[wildcards.measurement].resources)
     resources:
         mem_mb=lambda wildcards, attempt: plan.measurement_resource(
@@ -43,6 +47,7 @@ use rule measure as measure_large with:
 
 
 rule render_figure:
+    """One figure, as its record says."""
     input:
         lambda wildcards: plan.inputs("figures", wildcards.figure),
     output:
@@ -58,8 +63,6 @@ rule render_figure:
         "<results>/logs/render_figure/{figure}.log",
     wildcard_constraints:
         figure=plan.any_of(plan.figures),
-    """One figure, as its record says."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -74,6 +77,7 @@ rule render_figure:
 
 
 rule render_table:
+    """One table: reported and reproduced cells, from its measurements only."""
     input:
         measurements=lambda wildcards: plan.table_measurements(wildcards.table),
         facts=lambda wildcards: plan.tables[wildcards.table].facts_from or [],
@@ -90,8 +94,6 @@ rule render_table:
         "<results>/logs/render_table/{table}.log",
     wildcard_constraints:
         table=plan.any_of(plan.tables),
-    """One table: reported and reproduced cells, from its measurements only."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

@@ -2,7 +2,15 @@
 # What is read, by which function, and which rule does it, is listed in mbert_atlas/config/datasets.py.
 
 
+localrules:
+    read_corpus_by_language,
+    read_corpus,
+    derive_dataset_by_language,
+    derive_dataset,
+
+
 rule read_corpus_by_language:
+    """One language of a corpus that has a table for each."""
     input:
         lambda wildcards: plan.sources(wildcards.dataset, [wildcards.language]),
     output:
@@ -15,8 +23,6 @@ rule read_corpus_by_language:
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=False)),
     priority: 1
-    """One language of a corpus that has a table for each."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -35,13 +41,13 @@ use rule read_corpus_by_language as read_corpus_by_language_large with:
         "<results>/benchmarks/read_corpus_by_language_large/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
-    localrule: False
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
         **plan.corpus_resources(),
 
 
 rule read_corpus:
+    """All languages of a corpus that has one table."""
     input:
         lambda wildcards: plan.sources(wildcards.dataset),
     output:
@@ -53,8 +59,6 @@ rule read_corpus:
         "<results>/benchmarks/read_corpus/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=False)),
-    """All languages of a corpus that has one table."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -72,13 +76,13 @@ use rule read_corpus as read_corpus_large with:
         "<results>/benchmarks/read_corpus_large/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=True)),
-    localrule: False
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
         **plan.corpus_resources(),
 
 
 rule derive_dataset_by_language:
+    """One language of a dataset that is derived from another one."""
     input:
         tables=lambda wildcards: plan.parents(wildcards.dataset, wildcards.language),
         tokenizer=lambda wildcards: plan.dataset_tokenizer(wildcards.dataset),
@@ -90,8 +94,6 @@ rule derive_dataset_by_language:
         "<results>/benchmarks/derive_dataset_by_language/{dataset}/{language}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=True)),
-    """One language of a dataset that is derived from another one."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -103,6 +105,7 @@ rule derive_dataset_by_language:
 
 
 rule derive_dataset:
+    """A dataset that is derived from another one: mixed languages, or a sample."""
     input:
         tables=lambda wildcards: plan.parents(wildcards.dataset),
         tokenizer=lambda wildcards: plan.dataset_tokenizer(wildcards.dataset),
@@ -115,8 +118,6 @@ rule derive_dataset:
         "<results>/benchmarks/derive_dataset/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=False)),
-    """A dataset that is derived from another one: mixed languages, or a sample."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -134,7 +135,6 @@ use rule derive_dataset as derive_dataset_large with:
         "<results>/benchmarks/derive_dataset_large/{dataset}.tsv"
     wildcard_constraints:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=True)),
-    localrule: False
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
         **plan.corpus_resources(),

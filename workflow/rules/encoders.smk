@@ -2,6 +2,10 @@
 # Priority: every other job waits for encoders, so what they need goes first.
 
 
+localrules:
+    take_shipped_encoder,
+
+
 rule train_tokenizer:
     """A cased vocabulary over all languages: WordPiece, or for XLM-R SentencePiece's unigram."""
     input:
@@ -141,6 +145,7 @@ rule pretrain:
 
 
 rule take_shipped_encoder:
+    """An encoder of the repository, checked, in single precision; its files' times don't count."""
     output:
         directory("<results>/encoders/{encoder}/shipped"),
     log:
@@ -148,8 +153,6 @@ rule take_shipped_encoder:
     wildcard_constraints:
         encoder=plan.any_of(plan.shipped),
     priority: 1
-    """An encoder of the repository, checked, in single precision; its files' times don't count."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -164,13 +167,15 @@ rule take_shipped_encoder:
 
 if not plan.config.use_shipped:
 
+    localrules:
+        ship_encoders,
+
     rule ship_encoders:
+        """Put what has been trained into the repository; `make encoder` requests it."""
         input:
             [f"<results>/encoders/{name}/model" for name in plan.to_ship()],
         log:
             "<results>/logs/ship_encoders.log",
-        """Put what has been trained into the repository; `make encoder` requests it."""
-        localrule: True
         conda:
             "../../envs/mbert-atlas.yaml"
         params:

@@ -2,7 +2,17 @@
 # collected report is `snakemake --report results/<run>/report.html`.
 
 
+localrules:
+    scorecard,
+    judge_claims,
+    cost,
+    write_replication,
+    write_index,
+    write_alignment_scores,
+
+
 rule scorecard:
+    """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
     input:
         measurements=lambda wildcards: plan.measured(wildcards.scope),
         reasons=lambda wildcards: wildcards.scope and plan.existing(plan.not_run) or [],
@@ -16,8 +26,6 @@ rule scorecard:
         ),
     log:
         "<results>/logs/{scope}scorecard.log",
-    """Reported against reproduced, cell by cell, with a verdict by a stated rule."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -35,14 +43,13 @@ rule scorecard:
 
 
 rule judge_claims:
+    """Whether the claims in the papers' texts hold here, by a stated rule."""
     input:
         lambda wildcards: plan.measured(wildcards.scope),
     output:
         "<results>/{scope}claims.csv",
     log:
         "<results>/logs/{scope}claims.log",
-    """Whether the claims in the papers' texts hold here, by a stated rule."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -57,6 +64,7 @@ rule judge_claims:
 
 
 rule cost:
+    """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
     input:
         lambda wildcards: plan.made(wildcards.scope),
         lambda wildcards: plan.measured(wildcards.scope),
@@ -64,8 +72,6 @@ rule cost:
         "<results>/{scope}cost.csv",
     log:
         "<results>/logs/{scope}cost.log",
-    """Jobs, CPU hours and GPU hours by paper and stage, from the benchmark files."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -79,6 +85,7 @@ rule cost:
 
 
 rule write_replication:
+    """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
     input:
         shown=lambda wildcards: plan.made(wildcards.scope, wildcards.paper),
         measurements=lambda wildcards: plan.measured(wildcards.scope, wildcards.paper),
@@ -90,8 +97,6 @@ rule write_replication:
         "<results>/logs/{scope}papers/{paper}.log",
     wildcard_constraints:
         paper=plan.any_of(plan.papers),
-    """One paper's page: its claims with verdicts, figures, tables, deviations and cost, in one file."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -114,6 +119,7 @@ rule write_replication:
 
 
 rule write_index:
+    """The page to start from: the claims of every paper at a glance, its figures, links to the rest."""
     input:
         lambda wildcards: plan.made(wildcards.scope),
         claims="<results>/{scope}claims.csv",
@@ -133,8 +139,6 @@ rule write_index:
         "<results>/{scope}index.html",
     log:
         "<results>/logs/{scope}index.log",
-    """The page to start from: the claims of every paper at a glance, its figures, links to the rest."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -152,6 +156,7 @@ rule write_index:
 
 
 rule write_alignment_scores:
+    """The alignment error rate (AER) of the word links against gold links."""
     input:
         [
             f"<results>/alignment/{bitext}/{language}.scores.json"
@@ -166,8 +171,6 @@ rule write_alignment_scores:
         ),
     log:
         "<results>/logs/write_alignment_scores.log",
-    """The alignment error rate (AER) of the word links against gold links."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:

@@ -1,5 +1,12 @@
 # Needs: the network, a mirror folder, or nothing (synthetic data). Makes: the upstream files as they are.
 
+
+localrules:
+    fetch_file,
+    fetch_encoder,
+    fetch,
+
+
 if plan.config.miniature:
     for world in plan.worlds():
 
@@ -32,6 +39,7 @@ if plan.config.miniature:
 
 
 rule fetch_file:
+    """Take one upstream file from the mirror or download it, and check its sha256."""
     output:
         "<downloads>/{path}",
     log:
@@ -39,8 +47,6 @@ rule fetch_file:
     wildcard_constraints:
         path=r"(?!hf/).+",
     retries: 5
-    """Take one upstream file from the mirror or download it, and check its sha256."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     script:
@@ -48,13 +54,12 @@ rule fetch_file:
 
 
 rule fetch_encoder:
+    """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
     output:
         directory("<downloads>/hf/{snapshot}"),
     log:
         "<results>/logs/fetch/hf/{snapshot}.log",
     retries: 5
-    """Take a hub snapshot at its pinned revision: safetensors, config and tokenizer only."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
@@ -64,11 +69,10 @@ rule fetch_encoder:
 
 
 rule fetch:
+    """Everything that needs the internet, in one job, so that `all` finds it; run it on a login node."""
     log:
         "<results>/logs/fetch.log",
     retries: 2
-    """Everything that needs the internet, in one job, so that `all` finds it; run it on a login node."""
-    localrule: True
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
