@@ -12,8 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-all test-fast test-demo-all \
-  test-cluster test-slurm coverage lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-all test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -67,11 +66,11 @@ test-all: test ## `test`, then the whole demo and the demo on a disposable SLURM
 test-fast: $(INSTALLED) ## unit tests
 	OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(CORES) tests/unit
 
-test-demo-all: $(INSTALLED)
+test-demo-all: $(INSTALLED) ## the whole demo with its checks; reuses the results of `test`
 	$(PYTEST) -m demo_all
 
 # Jobs on the cluster mostly wait, so these tests run alongside those of the demo.
-test-cluster: $(INSTALLED)
+test-cluster: $(INSTALLED) ## the demo on a disposable SLURM cluster, where SLURM is installed
 	$(PYTEST) -m "slurm and not slow"
 
 test-slurm: $(INSTALLED) ## fault injection on a disposable SLURM cluster: an hour (root, Debian 12)

@@ -56,7 +56,7 @@ def read(path: Path) -> Any:
 
 def lines(path: Path) -> dict[str, int]:
     """Return the line of every key and list item of a YAML file, by its keys joined by dots."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
 
     def visit(node: Any, place: str) -> None:
         if isinstance(node, yaml.MappingNode):
@@ -66,12 +66,12 @@ def lines(path: Path) -> dict[str, int]:
         # A key of the mapping itself comes before the same key of a merged one.
         for name, marked, value in sorted(items, key=lambda item: item[0] == "<<"):
             if name != "<<":
-                found.setdefault(f"{place}{name}", marked.start_mark.line + 1)
+                numbers.setdefault(f"{place}{name}", marked.start_mark.line + 1)
             if isinstance(value, yaml.CollectionNode):
                 visit(value, place if name == "<<" else f"{place}{name}.")
 
     visit(yaml.compose(read_text(path), Loader=_LOADER), "")
-    return found
+    return numbers
 
 
 def value_of(text: str) -> Any:

@@ -35,20 +35,20 @@ def open_tokenizer(folder: Path | str) -> Tokenizer:
     return tokenizer
 
 
-def special_id(tokenizer: Tokenizer, piece: Special, folder: Path | str) -> int:
-    """Return the id of a special piece of BERT's, or of what XLM-R calls it.
+def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
+    """Return the id of a special token of BERT, or of its counterpart in XLM-R.
 
     Raises:
         DataError: if the tokenizer of ``folder`` has neither.
     """
-    for name in (piece, _XLM_R[piece]):
+    for name in (token, _XLM_R[token]):
         number = tokenizer.token_to_id(name)
         if number is not None:
             return int(number)
     raise DataError(
         _file(folder),
         "vocabulary",
-        f"has neither {piece} nor {_XLM_R[piece]}",
+        f"has neither {token} nor {_XLM_R[token]}",
         "use the tokenizer of a BERT or XLM-R encoder",
     )
 

@@ -100,11 +100,11 @@ class WorkflowPlan(Plan):
     def resources(self, rule: str) -> dict[str, Any]:
         """Return memory (MB) and time (minutes), more after an attempt that ran short, and GPUs."""
         request = self.request(rule)
-        found: dict[str, Any] = {
+        resources: dict[str, Any] = {
             "mem_mb": _growing("memory", request.mem_mb),
             "runtime": _growing("time", request.runtime),
         }
-        return found | ({"gpu": request.gpu} if request.gpu else {})
+        return resources | ({"gpu": request.gpu} if request.gpu else {})
 
     def corpus_resources(self) -> dict[str, Any]:
         """Return :meth:`resources` that depend on the kind of corpus of a job's dataset."""
@@ -251,13 +251,14 @@ class WorkflowPlan(Plan):
 
     def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:
         """Return the stage that each benchmarked rule's cost is attributed to, and its paper."""
-        found = {}
+        stages = {}
         for rule in rules:
             if rule.benchmark:
                 stem = Path(rule.snakefile).stem
-                own = {"stage": "analysis", "paper": stem} if stem in self.papers else None
-                found[rule.name] = own or {"stage": "analysis" if stem == "artifacts" else stem}
-        return found
+                stage = {"stage": "analysis" if stem in ("artifacts", *self.papers) else stem}
+                paper = {"paper": stem} if stem in self.papers else {}
+                stages[rule.name] = stage | paper
+        return stages
 
     def charged(self) -> dict[str, str]:
         """Return the paper that a job's cost is attributed to, by a part of its path."""
@@ -315,16 +316,16 @@ def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Langu
 
 def _shipped(workflow: Any, config: Config, home: Path) -> dict[str, Mapping[str, str]]:
     """Return the sha256 of the files of each encoder that is taken from the repository."""
-    found: dict[str, Mapping[str, str]] = {}
+    shipped: dict[str, Mapping[str, str]] = {}
     for name, encoder in config.encoders.items():
         if config.use_shipped and encoder.scratch and encoder.scratch.shipped:
             folder = home / encoder.scratch.shipped
             reason = shipping.why_train(folder, shipping.specification(config, name))
             if not reason:
-                found[name] = shipping.require_whole(folder)
+                shipped[name] = shipping.require_whole(folder)
             elif workflow.is_main_process:
                 logger.info(f"encoders.{name} is trained: {reason}.")
-    return found
+    return shipped
 
 
 def _check_files(plan: Plan) -> None:

@@ -129,26 +129,29 @@ def measured(job: Any) -> dict[str, Any]:
 def check(jobs: Sequence[Job]) -> str:
     """Estimate half of the measured jobs of each rule from the other half; return both sums."""
     count: dict[str, int] = {}
-    asked: list[Job] = []
-    known: list[Job] = []
+    estimated: list[Job] = []
+    others: list[Job] = []
     for job in (job for job in jobs if job.seconds):
         count[job.rule] = count.get(job.rule, 0) + 1
-        (asked if count[job.rule] % 2 == 0 else known).append(replace(job, todo=False, needs=()))
-    if not asked:
+        (estimated if count[job.rule] % 2 == 0 else others).append(
+            replace(job, todo=False, needs=())
+        )
+    if not estimated:
         return "No rule of this run has two measured jobs."
     lines = [f"{'stage':18}{'jobs':>6}{'measured h':>12}{'estimated h':>13}{'ratio':>8}"]
-    for stage in [*sorted({job.stage for job in asked}), "total"]:
-        chosen = [job for job in asked if stage in (job.stage, "total")]
+    for stage in [*sorted({job.stage for job in estimated}), "total"]:
+        chosen = [job for job in estimated if stage in (job.stage, "total")]
         real = sum(job.seconds or 0 for job in chosen) / 3600
         todo = [replace(job, todo=True, seconds=None) for job in chosen]
-        found = estimate([*known, *todo], {}, [Limits(1, 1, 1, 1)]).costs["wall_hours"].sum()
-        lines.append(f"{stage:18}{len(todo):6}{real:12.3f}{found:13.3f}{found / real:8.2f}")
+        costs = estimate([*others, *todo], {}, [Limits(1, 1, 1, 1)]).costs
+        hours = costs["wall_hours"].sum()
+        lines.append(f"{stage:18}{len(todo):6}{real:12.3f}{hours:13.3f}{hours / real:8.2f}")
     return "\n".join(lines)
 
 
-def write(found: Estimate, text: str, folder: Path) -> None:
+def write(result: Estimate, text: str, folder: Path) -> None:
     """Write the text and the tables of an estimate."""
-    tables = {"cost": found.costs, "wall_time": found.times, "sources": found.sources}
+    tables = {"cost": result.costs, "wall_time": result.times, "sources": result.sources}
     for name, table in tables.items():
         with atomic_path(folder / f"{name}.csv") as temporary:
             table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
@@ -186,8 +189,8 @@ def main() -> None:
     local_cores = os.cpu_count() or 1
     limits = [Limits(count, options.cores, options.jobs, local_cores) for count in options.gpus]
     overhead = 0.0 if options.local else SUBMISSION_SECONDS
-    found = estimate(jobs, read_rates(options.rates), limits, overhead)
-    write(found, text := as_text(found), results / "prediction")
+    result = estimate(jobs, read_rates(options.rates), limits, overhead)
+    write(result, text := as_text(result), results / "prediction")
     print(f"{text}\nWritten to {results / 'prediction'}/.")
 
 

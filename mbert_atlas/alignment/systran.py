@@ -108,9 +108,9 @@ def _read_model(path: Path, grid: Grid, tension: float, reverse: bool) -> Model:
     null = np.zeros(grid.source_types if reverse else grid.target_types)
     from_empty = conditioning == empty
     null[generated[from_empty]] = probability[from_empty]
-    given, other = ids[conditioning[~from_empty]], generated[~from_empty]
+    condition, other = ids[conditioning[~from_empty]], generated[~from_empty]
     from_word = probability[~from_empty]
-    left, right = (other, given) if reverse else (given, other)
+    left, right = (other, condition) if reverse else (condition, other)
     pair = np.zeros(len(grid.pair_source))
     place = pd.Index(grid.pair_source * grid.target_types + grid.pair_target).get_indexer(
         left * grid.target_types + right

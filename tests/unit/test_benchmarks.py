@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
+
+import forked
 
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} - {"common"})
@@ -14,7 +15,7 @@ BENCHMARKS = sorted({path.stem for path in (ROOT / "benchmarks").glob("*.py")} -
 
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_it_runs_in_its_smallest_form(repository: Path, name: str) -> None:
-    command = [sys.executable, ROOT / f"benchmarks/{name}.py", "--smallest"]
-    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=600)
+    command = [str(ROOT / f"benchmarks/{name}.py"), "--smallest"]
+    done = forked.run(repository, command, dict(os.environ), timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     assert any(character.isdigit() for character in done.stdout)

@@ -74,7 +74,7 @@ def test_lock_is_closed_under_dependencies() -> None:
 def test_every_import_is_a_direct_dependency(folder: str) -> None:
     """A package that happens to come along with another one is not relied on."""
     by_module = metadata.packages_distributions()
-    places = [folder, "benchmarks"] if folder == "tests" else [folder]
+    places = ["tests", "benchmarks"] if folder in ("tests", "benchmarks") else [folder]
     ours = {path.stem for name in places for path in (ROOT / name).rglob("*.py")}
     unlisted = set()
     for path in (ROOT / folder).rglob("*.py"):
@@ -120,7 +120,7 @@ def test_citation_names_five_papers_and_this_version() -> None:
         assert paper.get("doi") or paper.get("identifiers"), paper["title"]
 
 
-def test_makefile_help_lists_every_verb() -> None:
+def test_makefile_help_lists_every_target() -> None:
     shown = subprocess.run(
         ["make", "--no-print-directory", "help"],
         cwd=ROOT,
@@ -130,8 +130,8 @@ def test_makefile_help_lists_every_verb() -> None:
     ).stdout
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None
-    for verb in phony[1].split():
-        assert re.search(rf"^{verb}\s+\S", shown, re.MULTILINE), f"`make help` does not show {verb}"
+    for target in phony[1].split():
+        assert re.search(rf"^{target}\s+\S", shown, re.MULTILINE), target
 
 
 @pytest.mark.parametrize("profile", ["slurm", "local"])

@@ -58,7 +58,7 @@ WORDS = {
     r"\bat (its|the) highest\b": "peak",
     r"\bdies on\b": "fails on",
     r"\bfirst plan\b": "the original design",
-    r"(?<![-_.\w`\"'])pieces?(?![-_\w`\"':])": "subwords, wordpieces, tokens",
+    r"(?<![-_.\w`\"'])pieces?(?![-_\w`\"':]| \(null)": "subwords, wordpieces, tokens",
     r"\bforeign words?\b": "code-switched tokens",
     r"\bhead of questions\b": "QA head",
     r"\bPassingError\b": "TransientError",

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -33,17 +32,8 @@ def copy_repository(destination: Path) -> Path:
 def snakemake(folder: Path, *arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
     """Run Snakemake there; it imports the package of the copy, which comes first on the path."""
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    if "-n" in arguments:
-        return forked.run(folder, [str(word) for word in arguments], environment, timeout)
-    return subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env=environment,
-        check=False,
-    )
+    words = ["-m", "snakemake", *map(str, arguments)]
+    return forked.run(folder, words, environment, timeout)
 
 
 def jobs(done: subprocess.CompletedProcess) -> dict[str, int]:

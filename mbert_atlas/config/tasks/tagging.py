@@ -1,4 +1,4 @@
-"""Tagging of words: parts of speech."""
+"""POS tagging."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TaggingEncoding(ExampleEncoding):
     metrics = TAG_METRICS
     selection = ("accuracy", "macro_f1", "span_macro_f1", "span_micro_f1")
 
-    task: Literal["tagging"] = Field(description="Universal parts of speech.")
+    task: Literal["tagging"] = Field(description="Universal POS tags.")
     labelled_pieces: Literal["first", "non_continuation"] = Field(
         "first", description="Which subwords of a word carry its label."
     )
