@@ -265,8 +265,9 @@ class _Module:
         self._statements: dict[str, list[ast.stmt]] = defaultdict(list)
         body = list[ast.stmt]()
         for statement in ast.parse(path.read_text(encoding="utf-8")).body if path else ():
-            if isinstance(statement, ast.If) and _TYPING.match(ast.unparse(statement.test)):
-                body += statement.orelse
+            test = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
+            if isinstance(statement, ast.If) and _TYPING.match(test.removeprefix("not ")):
+                body += statement.body if test.startswith("not ") else statement.orelse
             else:
                 body.append(statement)
         for statement in body:

@@ -115,6 +115,6 @@ rule classify_shifted:
             **plan.config.liu2020.transfer.model_dump(include={"layer", "weights", "languages"}),
             "target": "en",
         },
-        code=plan.code("liu2020/classify_shifted"),
+        code=plan.code("liu2020/classify_shifted", "tasks:TASKS[nli]"),
     script:
         "../scripts/liu2020/classify_shifted.py"

@@ -58,6 +58,6 @@ rule classify_with_static_vectors:
     params:
         network=lambda wildcards: plan.static_families[wildcards.family],
         languages=lambda wildcards: plan.config.runs[wildcards.family].evaluate,
-        code=plan.code("classify_with_static_vectors"),
+        code=plan.code("classify_with_static_vectors", "tasks:TASKS[nli]"),
     script:
         "../scripts/classify_with_static_vectors.py"
