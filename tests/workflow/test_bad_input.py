@@ -203,7 +203,7 @@ def test_what_cannot_be_had_is_named_at_the_end(repository, world, tmp_path):
     settings = ["offline=true", "without_missing=true", f"papers=[{paper}]"]
     done = run(repository, tmp_path, target, mirror, settings=settings)
     explain(done, [f"Not made: {paper} ", "table2", "offline is set"])
-    assert "Going on without" in done.stdout + done.stderr
+    assert "Running without what needs them" in done.stdout + done.stderr
     with open(repository / "results/bad/not_run.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert {"paper": paper, "artifact": "table2"}.items() <= rows[0].items()

@@ -86,7 +86,7 @@ def test_what_comes_after_training_does_not_train_again(results, edit):
     edit(r'(class Adjustment\([^$]*?description=")', r"\1Changed. ")
     edit(r"(?m)^class CrossEntropy\b", "def unused():\n    return 1\n\n\nclass CrossEntropy")
     plan = planned(results)
-    assert {"plot_distances", "plot_projections", "lay_out_table", "scorecard"} <= changed(plan)
+    assert {"render_figure", "render_table", "scorecard"} <= changed(plan)
     assert not TRAINING & plan.keys()
 
 
