@@ -119,7 +119,7 @@ def test_pretraining_starts_with_them(bilingual, tmp_path, monkeypatch):
     assert torch.equal(drawn[~seen], begun[~seen])
     assert 0 < seen.sum() < len(seen)
     assert started[1].cls.predictions.decoder.weight is begun  # tied
-    with pytest.raises(DataError, match=r"not 8 numbers a vector"):
+    with pytest.raises(DataError, match=r"not of length 8"):
         pretrain(Pretraining(hidden_size=8), *where, seed=3, start=tmp_path / "start")
 
 
