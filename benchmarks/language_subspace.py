@@ -123,9 +123,9 @@ def predict_typology(vectors: Vectors) -> None:
 
     ours, weights = common.timed(lambda: fit_regressions(groups, probe.signs).numpy())
     accuracies = [
-        float(np.mean((own @ weights[number, :-1] + weights[number, -1] > 0) == gold))
+        float(np.mean((samples @ weights[number, :-1] + weights[number, -1] > 0) == gold))
         for number in range(timed)
-        for own, gold in [rows(number)]
+        for samples, gold in [rows(number)]
     ]
     print(f"typology: {len(weights)} regressions, {len(groups)} languages")
     report(ours, np.array(accuracies), loop, len(weights) / timed)

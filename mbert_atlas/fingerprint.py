@@ -54,7 +54,7 @@ _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Fingerprints:
-    """The fingerprints of roots, computed when they are asked for; reading code takes seconds.
+    """The fingerprints of roots, computed when requested; reading code takes seconds.
 
     Args:
         root: folder of the packages ``mbert_atlas`` and ``workflow``.
@@ -143,17 +143,17 @@ class _Code:
                     raise LookupError(f"{label} has no entry {min(missing)!r}")
             else:
                 waiting.append(label)
-        found: dict[str, str] = {}
+        contents: dict[str, str] = {}
         while waiting:
             label = waiting.pop()
-            if label not in found:
+            if label not in contents:
                 content, labels, entries = self.open(label)
                 waiting += labels
                 for key in selected.get(label, sorted(entries)):
                     content += f"\n{key}: {sorted(entries[key])}"
                     waiting += entries[key]
-                found[label] = content
-        return sorted(item for item in found.items() if item[1])
+                contents[label] = content
+        return sorted(item for item in contents.items() if item[1])
 
     def _label(self, root: str) -> str:
         """Return the label of a root."""
@@ -201,27 +201,27 @@ class _Code:
     def _targets(self, module: _Module, dotted: str, inner: list[_Import]) -> set[str]:
         """Return the labels of a name that is used in a module, ``x`` or ``x.y.z``."""
         first, *rest = dotted.split(".")
-        found = {f"{module.name}:{first}"} if first in module.definitions else set()
+        labels = {f"{module.name}:{first}"} if first in module.definitions else set()
         for each in [*module.imports.get(first, []), *inner]:
             if each.bound == first:
-                found |= self._find(each.module, each.item)
+                labels |= self._find(each.module, each.item)
         for attribute in rest:
-            for label in [label for label in found if label.endswith(":")]:
-                found = found - {label} | self._find(label[:-1], attribute)
-        return {f"{label}*" if label.endswith(":") else label for label in found}
+            for label in [label for label in labels if label.endswith(":")]:
+                labels = labels - {label} | self._find(label[:-1], attribute)
+        return {f"{label}*" if label.endswith(":") else label for label in labels}
 
     def _find(self, name: str, item: str) -> set[str]:
         """Return the labels of an item of a module; ``module:*`` if it has no such definition."""
         module = self.module(name)
         if module is None or not item:
             return {f"{name}:{item}"}
-        found = {f"{name}:{item}"} if item in module.definitions else set()
+        labels = {f"{name}:{item}"} if item in module.definitions else set()
         for each in module.imports.get(item, []):
             if each[1:] != (name, item):
-                found |= self._find(each.module, each.item)
-        if not found and self.module(f"{name}.{item}"):
+                labels |= self._find(each.module, each.item)
+        if not labels and self.module(f"{name}.{item}"):
             return {f"{name}.{item}:"}
-        return found or {f"{name}:*"}
+        return labels or {f"{name}:*"}
 
     def _run(self, imports: Iterable[_Import]) -> set[str]:
         """Return the labels of the modules that imports execute."""
@@ -275,8 +275,8 @@ class _Module:
             for bound in names:
                 self._statements[bound].append(statement)
             if not names or "" in names:
-                for found in _Uses(self, statement).imports:
-                    self.imports[found.bound].append(found)
+                for item in _Uses(self, statement).imports:
+                    self.imports[item.bound].append(item)
         self.definitions = self._statements.keys() - {""}
 
     def uses(self, item: str) -> list[_Uses]:
@@ -296,16 +296,16 @@ def _names_bound(statement: ast.stmt) -> set[str]:
         return set()
     if isinstance(statement, _Definition):
         return {statement.name}
-    found = set() if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) else {""}
+    names = set() if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) else {""}
     for node in ast.walk(statement):
         if isinstance(node, _Definition):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(getattr(node, "ctx", None), ast.Store):
             if isinstance(node, ast.Name):
-                found.add(node.id)
+                names.add(node.id)
             elif isinstance(node, ast.Attribute | ast.Subscript):
-                found.add("")
-    return found
+                names.add("")
+    return names
 
 
 class _Uses:

@@ -68,10 +68,10 @@ def check_config(
 def _check_effects(place: str, part: Any) -> None:
     """Report keys that have no effect, see :attr:`ConfigModel.only_with`."""
     if isinstance(part, ConfigModel):
-        given = part.model_fields_set
+        keys = part.model_fields_set
         for key, (other, _) in part.only_with.items():
             value, default = getattr(part, key), type(part).model_fields[key].default
-            if key in given and value not in (None, default) and not part.counts(key):
+            if key in keys and value not in (None, default) and not part.counts(key):
                 setting = getattr(part, other)
                 setting = "null" if setting is None else setting
                 problem = f"this has no effect with `{other}: {setting}`"

@@ -88,11 +88,11 @@ class _NullableEntries(GenerateJsonSchema):
     """JSON schema in which every entry of a mapping may be null, which removes it."""
 
     def dict_schema(self, schema: Any) -> JsonSchemaValue:
-        found, null = super().dict_schema(schema), {"type": "null"}
-        entry = found.get("additionalProperties")
+        mapping, null = super().dict_schema(schema), {"type": "null"}
+        entry = mapping.get("additionalProperties")
         if isinstance(entry, dict) and entry and null not in entry.get("anyOf", ()):
-            found["additionalProperties"] = {"anyOf": [entry, null]}
-        return found
+            mapping["additionalProperties"] = {"anyOf": [entry, null]}
+        return mapping
 
 
 def shared_schema() -> dict[str, Any]:

@@ -130,10 +130,10 @@ class Encoder(ConfigModel):
     @model_validator(mode="after")
     def _one_source(self) -> Encoder:
         sources = list(type(self).model_fields)
-        given = [name for name in sources if getattr(self, name) is not None]
-        if len(given) != 1:
+        keys = [name for name in sources if getattr(self, name) is not None]
+        if len(keys) != 1:
             raise ValueError(
-                f"give exactly one of {', '.join(sources)} (found {', '.join(given) or 'none'})"
+                f"give exactly one of {', '.join(sources)} (found {', '.join(keys) or 'none'})"
             )
         return self
 

@@ -24,7 +24,7 @@ def completed(runs: Any) -> Any:
     if not isinstance(runs, Mapping) or not all(
         isinstance(family, Mapping | None) for family in runs.values()
     ):
-        return runs  # pydantic says what is wrong with it
+        return runs  # pydantic reports what is wrong with it
 
     def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any] | None:
         family: Mapping[str, Any] | None = runs[name]
@@ -38,18 +38,18 @@ def completed(runs: Any) -> Any:
         whole = complete(other, [*seen, name])
         return None if whole is None else _like(whole, family)
 
-    found: dict[str, Any] = {}
+    families: dict[str, Any] = {}
     for name in runs:
-        for own, family in _by_variant(name, complete(name)):
-            found[own] = family and _corrected_over_published(family)
+        for variant, family in _by_variant(name, complete(name)):
+            families[variant] = family and _corrected_over_published(family)
     # One of those that `*` stands for can be left out by its own name, too.
-    found |= {name: None for name, family in runs.items() if family is None}
-    for name, family in found.items():
+    families |= {name: None for name, family in runs.items() if family is None}
+    for name, family in families.items():
         if family and isinstance(starts := family.get("encoders"), list):
             own_names = {start: name.replace("*", str(start)) for start in starts}
             left = [start for start in starts if runs.get(own_names[start], "") is not None]
-            found[name] = None if starts and not left else {**family, "encoders": left}
-    return found
+            families[name] = None if starts and not left else {**family, "encoders": left}
+    return families
 
 
 def _by_variant(
@@ -63,8 +63,8 @@ def _by_variant(
         raise Mistake(f"runs.{name}", "a family with `variants` has `*` in its name", "add it")
     for variant, settings in variants.items():
         if isinstance(settings, Mapping):  # null leaves one out
-            own = _like({**family, "variants": None}, {"published": settings})
-            yield name.replace("*", str(variant)), own
+            whole = _like({**family, "variants": None}, {"published": settings})
+            yield name.replace("*", str(variant)), whole
 
 
 def spread(runs: Mapping[str, Runs]) -> dict[str, Runs]:
@@ -83,11 +83,11 @@ def spread(runs: Mapping[str, Runs]) -> dict[str, Runs]:
                 "write both or neither",
             )
         for encoder in [""] if family.encoders is None else family.encoders:
-            own = name.replace("*", encoder)
-            if own in families:
-                raise Mistake(f"runs.{name}", f"{own!r} is there twice", "rename one")
+            new_name = name.replace("*", encoder)
+            if new_name in families:
+                raise Mistake(f"runs.{name}", f"{new_name!r} is there twice", "rename one")
             update = {"encoder": encoder, "encoders": None} if encoder else {}
-            families[own] = family.model_copy(update=update)
+            families[new_name] = family.model_copy(update=update)
     for name, family in families.items():
         below = families.get(family.encoder or "")
         # A chain of families inherits in the order of the config.

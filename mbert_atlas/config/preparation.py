@@ -70,12 +70,12 @@ def _with_languages_instead(values: Mapping[str, Any]) -> Mapping[str, Any]:
             return item if changed == item else distinct
         return other(item)
 
-    found: dict[str, Any] = replaced(values)
+    config: dict[str, Any] = replaced(values)
     if unused := sorted(set(map(str, instead)) - seen):
         problem = f"no list of the config has the language {unused[0]!r}"
         place = f"languages_instead.{unused[0]}"
         raise Mistake(place, problem, "delete it or correct its code")
-    return found
+    return config
 
 
 def _without_removed(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def _without_removed(values: Mapping[str, Any]) -> dict[str, Any]:
     Of what a family predicts, only the dataset is removed. What the sections of papers name stays,
     for their checks to report.
     """
-    given = {name: values[name] for name in NAMED if isinstance(values.get(name), Mapping)}
-    kept: dict[str, Any] = {name: dict(entries) for name, entries in given.items()}
+    sections = {name: values[name] for name in NAMED if isinstance(values.get(name), Mapping)}
+    kept: dict[str, Any] = {name: dict(entries) for name, entries in sections.items()}
     removed: dict[str, set[str]] = {name: set() for name in NAMED}
     before = -1
     while before < (before := sum(map(len, removed.values()))):

@@ -47,7 +47,7 @@ def validate(
         values: the merged mapping.
         files: the files it came from, the last one wins; to name the line of a mistake.
         typed: top-level keys that were given on the command line, over all files.
-        checks: called with the config, each on its own; they report :class:`Mistake`.
+        checks: called with the config, independently of each other; they report :class:`Mistake`.
         described: the file that describes the keys.
 
     Raises:

@@ -99,12 +99,14 @@ def check_transfer_table(
                 _check_condition(config, where, table, test, family)
         if not families:
             continue
-        own = {condition for _, condition, _ in families}
+        test_conditions = {condition for _, condition, _ in families}
         role = f" for the test {key}"
-        for condition in filter(own.__contains__, table.against):
-            check_name(f"{place}.against.{condition}", table.against[condition], own, role)
-        check_name(f"{place}.gains_over", table.gains_over, own, role)
-        conditions |= own
+        for condition in filter(test_conditions.__contains__, table.against):
+            check_name(
+                f"{place}.against.{condition}", table.against[condition], test_conditions, role
+            )
+        check_name(f"{place}.gains_over", table.gains_over, test_conditions, role)
+        conditions |= test_conditions
         tested.update(config.datasets[test.dataset].languages)
     for code in table.languages:
         check_name(f"{place}.languages", code, tested, " in any of its tests")
@@ -131,7 +133,7 @@ def _check_condition(
         return
     for code in test.languages or table.languages:
         if code in config.datasets[test.dataset].languages:
-            own = fixed or code
-            check_family_language(config, place, name, own)
-            codes = [item.replace("{language}", own) for item in family.evaluate[test.dataset]]
+            language = fixed or code
+            check_family_language(config, place, name, language)
+            codes = [item.replace("{language}", language) for item in family.evaluate[test.dataset]]
             check_name(place, code, codes, f"{at}.{test.dataset}")

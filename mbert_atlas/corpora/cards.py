@@ -85,12 +85,12 @@ def corpora_read(folder: Path | str) -> dict[str, str]:
     Args:
         folder: the run's ``data``, with cards of datasets and, below, of single languages.
     """
-    found: dict[str, dict[str, None]] = {}
+    corpora: dict[str, dict[str, None]] = {}
     for path in sorted(Path(folder).rglob("*.card.json")):
         content = read_json(path)
         name = path.relative_to(folder).parts[0].removesuffix(".card.json")
         for card in [content] if "source_files" in content else content.values():
-            stated = found.setdefault(name, {})
+            stated = corpora.setdefault(name, {})
             stated.update(dict.fromkeys([f"{card['dataset']} ({card['licence']})"]))
             stated.update(dict.fromkeys(card.get("read_from", ())))
-    return {name: "; ".join(stated) for name, stated in found.items()}
+    return {name: "; ".join(stated) for name, stated in corpora.items()}

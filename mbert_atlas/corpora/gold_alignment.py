@@ -135,21 +135,21 @@ def _naacl(source: Path, target: Path, links: Path) -> _Pairs:
         place = f"snum {min(sources.keys() ^ targets.keys())}"
         problem = f"is not in both this file and {source}"
         raise DataError(target, place, problem, "use files that belong together")
-    found: dict[int, list[_Link]] = {snum: [] for snum in sources}
+    by_sentence: dict[int, list[_Link]] = {snum: [] for snum in sources}
     for number, line in numbered_lines(links):
         fields = ascii_words(line)
         kind = fields[3] if len(fields) > 3 else "S"
         is_link = len(fields) in (3, 4, 5) and all(map(str.isdecimal, fields[:3]))
-        if not is_link or kind not in ("S", "P") or int(fields[0]) not in found:
+        if not is_link or kind not in ("S", "P") or int(fields[0]) not in by_sentence:
             problem = f"{line!r} is not a link of a sentence of {source.name}"
             fix = "write 'snum source target' and perhaps S or P"
             raise DataError(links, f"line {number}", problem, fix)
         snum, first, second = map(int, fields[:3])
         if first and second:  # 0 stands for the empty word
             text, link = f"{first} {second}", (first - 1, second - 1)
-            found[snum].append(_Link(number, text, link, kind == "S"))
+            by_sentence[snum].append(_Link(number, text, link, kind == "S"))
     for snum, words in sources.items():
-        yield GoldSentence(words, targets[snum]), found[snum]
+        yield GoldSentence(words, targets[snum]), by_sentence[snum]
 
 
 def _numbered_sentences(path: Path) -> dict[int, list[str]]:

@@ -233,12 +233,12 @@ class _Paragraphs:
         ordered = np.sort(indices)
         edges = np.searchsorted(ordered, self._starts)
         for group in np.flatnonzero(np.diff(edges)):
-            wanted = ordered[edges[group] : edges[group + 1]]
+            selected = ordered[edges[group] : edges[group + 1]]
             table = self._file.read_row_group(int(group), columns=["id", "text"]).take(
-                pa.array(wanted - self._starts[group])
+                pa.array(selected - self._starts[group])
             )
-            ids.update(zip(wanted.tolist(), table["id"].to_pylist(), strict=True))
-            texts.update(zip(wanted.tolist(), table["text"].to_pylist(), strict=True))
+            ids.update(zip(selected.tolist(), table["id"].to_pylist(), strict=True))
+            texts.update(zip(selected.tolist(), table["text"].to_pylist(), strict=True))
         return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
 
 

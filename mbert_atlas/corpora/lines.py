@@ -111,12 +111,12 @@ def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO
             for name in opened.namelist()
             if not name.endswith("/") and not name.startswith("__MACOSX/")
         ]
-        found = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
-        if len(found) != 1:
-            raise _no_member(archive, pattern, f"{len(found)} such members", names)
-        with opened.open(found[0]) as stream:
+        members = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
+        if len(members) != 1:
+            raise _no_member(archive, pattern, f"{len(members)} such members", names)
+        with opened.open(members[0]) as stream:
             content = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 16)
-            yield f"{archive}:{found[0]}", content
+            yield f"{archive}:{members[0]}", content
 
 
 @contextmanager
@@ -269,25 +269,25 @@ def manythings(path: Path, bad: BadRows = STRICT) -> Iterator[tuple[int, list[st
 
 
 def header_columns(
-    line: str, wanted: Mapping[str, str], path: Path | str
+    line: str, columns: Mapping[str, str], path: Path | str
 ) -> tuple[int, dict[str, int]]:
-    """Return the width of a table and the index of each wanted column from its header line.
+    """Return the width of a table and the index of each requested column from its header line.
 
     Args:
         line: the header line, tab-separated.
-        wanted: our name of a column -> its name in the header.
+        columns: our name of a column -> its name in the header.
         path: for the error.
 
     Raises:
         DataError: if a column is missing.
     """
     names = line.split("\t")
-    missing = [name for name in wanted.values() if name not in names]
+    missing = [name for name in columns.values() if name not in names]
     if missing:
         problem = f"the header lacks {', '.join(missing)} (it has {_short_list(names)})"
         fix = "check that the file is in the format that the config names"
         raise DataError(path, "line 1", problem, fix)
-    return len(names), {ours: names.index(theirs) for ours, theirs in wanted.items()}
+    return len(names), {ours: names.index(theirs) for ours, theirs in columns.items()}
 
 
 def _unequal(
@@ -302,5 +302,5 @@ def _unequal(
 
 
 def _short_list(names: list[str], most: int = 8) -> str:
-    shown = ", ".join(names[:most])
-    return f"{shown}, ... ({len(names)} in all)" if len(names) > most else shown or "nothing"
+    listed = ", ".join(names[:most])
+    return f"{listed}, ... ({len(names)} in all)" if len(names) > most else listed or "nothing"

@@ -193,7 +193,7 @@ def _of_four(line: str, path: Path | str, number: int) -> tuple[str, str]:
     require_text(line, path, number)
     columns = ascii_words(line)
     if len(columns) != 4:
-        problem = f"{len(columns)} columns where word, part of speech, chunk and tag belong"
+        problem = f"{len(columns)} columns where word, POS, chunk and tag belong"
         raise DataError(path, f"line {number}", problem, "correct it or get the file again")
     return columns[0], columns[3]
 

@@ -227,7 +227,7 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows)
 
 
 def derive(job: DerivingJob) -> None:
-    """Write the mixed-language XNLI of Efimov et al. (2022, section 4.2): one side in English.
+    """Write the mixed-language XNLI of Efimov et al. (2022, section 4.2).
 
     A fair coin decides for each pair whether the premise or the hypothesis is replaced by the
     English one. The coin depends on the seed and the pair's id alone: neither on the order of the

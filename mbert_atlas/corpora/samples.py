@@ -50,7 +50,7 @@ def shortfall(requested: int | None, found: int, what: str) -> list[str]:
     """
     if requested is None or found >= requested:
         return []
-    note = f"{found:,} {what} although {requested:,} were asked for: there are no more"
+    note = f"{found:,} {what} although {requested:,} were requested: there are no more"
     _logger.warning("%s", note)
     return [note]
 

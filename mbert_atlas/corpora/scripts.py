@@ -83,19 +83,19 @@ def require_script(
     """
     if not scripts or not _NAMES.keys() >= set(scripts.split()):
         return
-    wanted = {name for script in scripts.split() for name in _NAMES[script]}
+    expected = {name for script in scripts.split() for name in _NAMES[script]}
     letters = Counter[str]()
     for text in islice(texts, TEXTS):
         letters.update(text)
-    found = Counter[str]()
+    counts = Counter[str]()
     for character, number in letters.items():
         if script := _script_of(character):
-            found[script] += number
-    share = sum(found[script] for script in wanted) / max(found.total(), 1)
-    if found.total() >= _FEWEST_LETTERS and share < LEAST_SHARE:
-        other, _ = found.most_common(1)[0]
+            counts[script] += number
+    share = sum(counts[script] for script in expected) / max(counts.total(), 1)
+    if counts.total() >= _FEWEST_LETTERS and share < LEAST_SHARE:
+        other, _ = counts.most_common(1)[0]
         problem = (
             f"{share:.1%} of the letters are in the script of the language ({scripts}), "
-            f"{found[other] / found.total():.0%} are {other.lower()}"
+            f"{counts[other] / counts.total():.0%} are {other.lower()}"
         )
         raise DataError(path, f"language {language}", problem, fix)

@@ -44,7 +44,7 @@ def read(job: ReadingJob) -> None:
     names = {row["ID"]: f"{row['Number']} {row['Name']}" for _, row in rows["codes"]}
     card = Card("WALS", " ".join(code for some in codes.values() for code in some))
     card.bad = BadRows("values")
-    found: list[tuple[str, str, str]] = []
+    entries: list[tuple[str, str, str]] = []
     for line, row in rows["values"]:
         with card.bad:
             if row["Code_ID"] not in names:
@@ -52,17 +52,17 @@ def read(job: ReadingJob) -> None:
                 fix = "fetch all tables of one release"
                 raise DataError(tables["values"], f"line {line}", problem, fix)
             value = names[row["Code_ID"]]
-            found += [(c, row["Parameter_ID"], value) for c in codes.get(row["Language_ID"], [])]
+            entries += [(c, row["Parameter_ID"], value) for c in codes.get(row["Language_ID"], [])]
     card.bad.require_few(len(rows["values"]) - card.bad.reasons.total())
-    if not found:
+    if not entries:
         raise DataError(tables["values"], "", "no language has a feature", AGAIN)
-    found.sort()
+    entries.sort()
     card.counts["languages"] = sum(map(len, codes.values()))
-    card.counts["features"] = len({feature for _, feature, _ in found})
-    card.counts["values"] = len(found)
+    card.counts["features"] = len({feature for _, feature, _ in entries})
+    card.counts["values"] = len(entries)
     without = [language.code for language in languages if not language.wals_code]
     card.dropped["languages that WALS does not have"] = len(without)
-    write_parquet(table_of(found, TYPOLOGY), job.output)
+    write_parquet(table_of(entries, TYPOLOGY), job.output)
     card.write(job.card, tables.values(), origins)
 
 
@@ -94,10 +94,10 @@ def _codes_by_id(
 
 def features_of(table: pa.Table) -> dict[str, dict[str, str]]:
     """Return of each feature the value of languages, from a table of :func:`read`."""
-    found: dict[str, dict[str, str]] = {}
+    features: dict[str, dict[str, str]] = {}
     for row in table.to_pylist():
-        found.setdefault(row["feature"], {})[row["language"]] = row["value"]
-    return found
+        features.setdefault(row["feature"], {})[row["language"]] = row["value"]
+    return features
 
 
 def _rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -42,7 +42,7 @@ class WordTokenizer:
     and Thai characters are single words in Chinese, Japanese and Thai. Combining marks and
     zero-width joiners stay in their word, where Moses splits a Russian or Yoruba word at its
     accent. Characters that BERT's own cleaning would delete are deleted, since a word of them alone
-    would have no piece.
+    would have no subword.
     """
 
     def __init__(self, language: str) -> None:

@@ -45,7 +45,7 @@ def reinitialise(encoder: Any, names: Sequence[str], seed: int) -> None:
 
     RANDOM-INIT of Muller et al. (2021), section 2: weights, biases and both layer normalisations of
     a layer. All other weights, the pooler's too, keep their bits. The new weights of a layer depend
-    on the seed alone, not on the other names.
+    only on the seed, not on the other names.
 
     Args:
         encoder: an encoder of BERT's kind; changed in place.

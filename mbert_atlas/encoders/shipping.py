@@ -123,8 +123,8 @@ def ship(
             else:
                 shutil.copyfile(path, target / path.name)
         files = {path.name: sha256_of(path) for path in target.iterdir()}
-        made = {"specification": specification, "code": code, "files": files}
-        write_json(made, target / MADE)
+        record = {"specification": specification, "code": code, "files": files}
+        write_json(record, target / MADE)
 
 
 def _convert(source: Path, target: Path, dtype: type[np.floating[Any]]) -> None:
@@ -133,11 +133,11 @@ def _convert(source: Path, target: Path, dtype: type[np.floating[Any]]) -> None:
 
 
 def _made(folder: Path) -> dict[str, Any]:
-    made: dict[str, Any] = read_json(folder / MADE)
+    record: dict[str, Any] = read_json(folder / MADE)
     for key in ("specification", "files"):
-        if not isinstance(made, dict) or not isinstance(made.get(key), dict):
+        if not isinstance(record, dict) or not isinstance(record.get(key), dict):
             raise DataError(folder / MADE, f"key {key}", "is no mapping", _RETRAIN)
-    return made
+    return record
 
 
 def _difference(recorded: Any, wanted: Any, place: str, key: str = "") -> str:

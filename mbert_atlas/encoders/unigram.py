@@ -52,7 +52,7 @@ def train_unigram(
     trained = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     learnt = [(trained.id_to_piece(n), trained.get_score(n)) for n in range(3, len(trained))]
     tokenizer = XLMRobertaTokenizer(
-        vocab=[*((piece, 0.0) for piece in _FIRST), *learnt, ("<mask>", 0.0)],
+        vocab=[*((token, 0.0) for token in _FIRST), *learnt, ("<mask>", 0.0)],
         model_max_length=512,
     )
     with atomic_directory(output_dir) as folder:

@@ -62,11 +62,11 @@ def encode_parallel(
             texts[code] += [own[key] for key in kept]
         parts += [number] * len(kept)
     tokenizer = open_tokenizer(tokenizer_dir)
-    first, last = (special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]"))
+    first, last = (special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]"))
     rows = [
         [first, *encoding.ids[: max_length - 2], last]
-        for own in texts.values()
-        for encoding in tokenizer.encode_batch_fast(own, add_special_tokens=False)
+        for sentences in texts.values()
+        for encoding in tokenizer.encode_batch_fast(sentences, add_special_tokens=False)
     ]
     arrays: dict[str, Any] = {
         "input_ids": Ragged.from_rows(rows, np.int32),
@@ -77,12 +77,12 @@ def encode_parallel(
 
 
 def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str, int], str]:
-    own = table.filter(pc.equal(table["language"], code))
-    if own.num_rows == 0:
+    rows = table.filter(pc.equal(table["language"], code))
+    if rows.num_rows == 0:
         raise DataError(
             output, f"language {code}", "it has no pairs", "drop it or add it to the dataset"
         )
-    columns = (own[name].to_pylist() for name in ("id", "premise", "hypothesis"))
+    columns = (rows[name].to_pylist() for name in ("id", "premise", "hypothesis"))
     return {
         (pair, side): text
         for pair, *texts in zip(*columns, strict=True)

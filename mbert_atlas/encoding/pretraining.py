@@ -52,7 +52,7 @@ def encode_texts(
         DataError: if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
-    ends = [special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]")]
+    ends = [special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]")]
     encoded: list[Ragged] = []
     sentences: dict[str, int] = {}
     for language, some in texts.items():
@@ -108,8 +108,8 @@ def _rows(texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int
     offsets = offsets_of(sizes + 2)
     values = np.empty(offsets[-1], dtype=np.int32)
     inside = np.ones(len(values), dtype=bool)
-    for places, piece in ((offsets[:-1], ends[0]), (offsets[1:] - 1, ends[1])):
-        values[places], inside[places] = piece, False
+    for places, token_id in ((offsets[:-1], ends[0]), (offsets[1:] - 1, ends[1])):
+        values[places], inside[places] = token_id, False
     values[inside] = np.concatenate(texts)
     return Ragged(values, offsets)
 

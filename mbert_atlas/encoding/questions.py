@@ -75,7 +75,7 @@ def encode_questions(
     require_columns(table, [*_COLUMNS, *_ANSWER_COLUMNS], origin)
     tokenizer = open_tokenizer(tokenizer_dir)
     cls_id, sep_id, unknown = (
-        special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]", "[UNK]")
+        special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]", "[UNK]")
     )
     # [CLS] question [SEP] context [SEP]; XLM-R has two between them.
     between = [sep_id] * (tokenizer.num_special_tokens_to_add(True) - 2)
@@ -240,11 +240,11 @@ def _first_answers(table: pa.Table, origin: Path | str) -> list[_Answer | None]:
             f"{lengths[0][row]} answers but {lengths[1][row]} offsets",
             "remake the table",
         )
-    found: list[_Answer | None] = []
+    answers: list[_Answer | None] = []
     columns = (table.column(name).to_pylist() for name in ("context", *_ANSWER_COLUMNS))
     for row, (context, texts, starts) in enumerate(zip(*columns, strict=True)):
         if not texts:
-            found.append(None)
+            answers.append(None)
             continue
         begin, end = starts[0], starts[0] + len(texts[0])
         if not 0 <= begin <= end <= len(context):
@@ -254,8 +254,8 @@ def _first_answers(table: pa.Table, origin: Path | str) -> list[_Answer | None]:
                 f"the answer lies at characters {begin} to {end} of a context of {len(context)}",
                 "correct the offset, which counts characters, not bytes",
             )
-        found.append(_Answer(begin, end, differs=context[begin:end] != texts[0]))
-    return found
+        answers.append(_Answer(begin, end, differs=context[begin:end] != texts[0]))
+    return answers
 
 
 def _as_bytes(texts: Iterable[str]) -> Ragged:

@@ -165,9 +165,9 @@ def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDA
     Raises:
         DataError: if there is neither mark, as the tokenizer marks continuation in another way.
     """
-    pieces = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
-    continuation = np.array([piece.startswith("##") for piece in pieces])
-    begins = np.array([piece.startswith("\u2581") for piece in pieces])
+    subwords = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
+    continuation = np.array([subword.startswith("##") for subword in subwords])
+    begins = np.array([subword.startswith("\u2581") for subword in subwords])
     if begins.any():
         return ~begins
     if not continuation.any():

@@ -39,13 +39,13 @@ def encode_unlabelled(
     """
     require_columns(table, ["id", "language", "text"], origin)
     tokenizer = open_tokenizer(tokenizer_dir)
-    first, last = (special_id(tokenizer, piece, tokenizer_dir) for piece in ("[CLS]", "[SEP]"))
+    first, last = (special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]"))
     rows: list[list[int]] = []
     for _, part in in_chunks(table, f"encoding {Path(output).name}"):
         texts = part.column("text").to_pylist()
         for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False):
-            pieces = [first, *encoding.ids, last] if repeat_specials else encoding.ids
-            rows.append([first, *pieces[: max_length - 2], last])
+            ids = [first, *encoding.ids, last] if repeat_specials else encoding.ids
+            rows.append([first, *ids[: max_length - 2], last])
     arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
     if "split" in table.column_names:
         arrays["split"] = np.array(table.column("split").to_pylist(), dtype=np.str_)

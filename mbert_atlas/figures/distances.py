@@ -75,21 +75,21 @@ def distance_histograms(frame: pd.DataFrame, *, title: str, panels: Mapping[str,
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.75 + 2.2 * rows), layout="constrained")
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-        shown = list(grid.flat)[: len(panels)]
+        drawn = list(grid.flat)[: len(panels)]
         for letter, axes, (panel, text) in zip(
-            string.ascii_lowercase, shown, panels.items(), strict=False
+            string.ascii_lowercase, drawn, panels.items(), strict=False
         ):
             _draw_panel(axes, samples[panel], edges)
             axes.set_title(f"({letter}) {text}")
         for axes in list(grid.flat)[len(panels) :]:
             axes.set_axis_off()
-        for axes in shown[-columns:]:
+        for axes in drawn[-columns:]:
             axes.set_xlabel("L2 distance")
             axes.tick_params(labelbottom=True)
         for axes in grid[:, 0]:
             axes.set_ylabel("word pairs (%)")
-        _make_room(shown[0], 1.28)
-        _finish(figure, title, shown[0])
+        _make_room(drawn[0], 1.28)
+        _finish(figure, title, drawn[0])
     return figure
 
 

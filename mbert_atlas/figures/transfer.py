@@ -214,11 +214,11 @@ def _draw_panel(
         shift = _ROW_HEIGHT * ((place + 0.5) / len(styles) - 0.5)
         scores = _scores_of(measured, condition)
         by_language = scores.groupby(level=0, sort=False)
-        shown = {_SEED: scores[by_language.transform("size") > 1], _MEAN: by_language.mean()}
+        points = {_SEED: scores[by_language.transform("size") > 1], _MEAN: by_language.mean()}
         if reported is not None:
             printed = _scores_of(reported, condition)
-            shown[_REPORTED] = printed[printed.index.isin(scores.index)]
-        for kind, values in shown.items():
+            points[_REPORTED] = printed[printed.index.isin(scores.index)]
+        for kind, values in points.items():
             if len(values):
                 heights = [languages.index(code) + shift for code in values.index]
                 options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})

@@ -118,8 +118,8 @@ def wikiann_rows(language: str, sentences: Iterable[Iterable[tuple[str, str]]]) 
 
 def asked(identifier: str, question: str, answers: Iterable[tuple[str, int]]) -> dict[str, object]:
     """Return a question of SQuAD 1.1 with its answers, each a text and where it starts."""
-    found = [{"text": text, "answer_start": start} for text, start in answers]
-    return {"id": identifier, "question": question, "answers": found}
+    entries = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"id": identifier, "question": question, "answers": entries}
 
 
 def squad_json(

@@ -157,12 +157,12 @@ def _oppose_object(rng: Sampler, clause: Clause) -> Clause | None:
     thing = clause.object
     if thing is None:
         return None
-    made = _opposed(rng, thing) if rng.random() < 0.5 else None
+    opposite = _opposed(rng, thing) if rng.random() < 0.5 else None
     kin = HYPONYMS.get(KIND.get(thing.noun, ""), ())
     others = [n for n in kin if n != thing.noun and n in concepts.VERBS[clause.predicate].objects]
-    if made is None and others:
-        made = replace(thing, noun=rng.choice(others))
-    return _put(clause, "object", made)
+    if opposite is None and others:
+        opposite = replace(thing, noun=rng.choice(others))
+    return _put(clause, "object", opposite)
 
 
 def _oppose_place(rng: Sampler, clause: Clause) -> Clause | None:
@@ -189,8 +189,8 @@ def contradicting(rng: Sampler, premise: Clause) -> Clause:
 
 def denied_opposite(rng: Sampler, premise: Clause) -> Clause | None:
     """Return the denial of an opposite of ``premise``, which follows from it, or None."""
-    made = None if premise.negated else _edited(rng, _OPPOSING, premise)
-    return None if made is None else replace(made, negated=True, intensified=False)
+    opposite = None if premise.negated else _edited(rng, _OPPOSING, premise)
+    return None if opposite is None else replace(opposite, negated=True, intensified=False)
 
 
 # ---- neutral
@@ -206,11 +206,11 @@ def _describe(rng: Sampler, thing: Thing, known: Thing) -> Thing | None:
 
 
 def _describe_subject(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
-    made = _describe(rng, clause.subject, premise.subject)
+    subject = _describe(rng, clause.subject, premise.subject)
     decided = (premise.predicate, *OPPOSITES.get(premise.predicate, ()))
-    if made is None or made.adjective in decided or premise.subject.partner is not None:
+    if subject is None or subject.adjective in decided or premise.subject.partner is not None:
         return None
-    return replace(clause, subject=made)
+    return replace(clause, subject=subject)
 
 
 def _describe_object(rng: Sampler, premise: Clause, clause: Clause) -> Clause | None:
@@ -273,7 +273,7 @@ def draw_triple(rng: Sampler) -> tuple[Clause, dict[str, Clause]]:
     while True:
         rng.scene = rng.choice(concepts.SCENES)
         premise = draw_premise(rng)
-        made = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
-        hypotheses = {label: clause for label, clause in made.items() if clause is not None}
+        candidates = {label: maker(rng, premise) for label, maker in _MAKERS.items()}
+        hypotheses = {label: clause for label, clause in candidates.items() if clause is not None}
         if len(hypotheses) == len(LABELS):
             return premise, hypotheses

@@ -84,14 +84,14 @@ class Language:
         ``form("dog", "plural", "acc")`` is ``dog`` and one ending for ``plural+acc`` where endings
         fuse, or one for each where they are strung together.
         """
-        known, present = roots(self.genus), [mark for mark in marks if mark]
-        letters = known[concept]
+        forms, present = roots(self.genus), [mark for mark in marks if mark]
+        letters = forms[concept]
         if present and self.fusion != "isolating":
             whole = "+".join((concept, *present))
-            if "past" in present and whole not in known:  # English verbs have one past
+            if "past" in present and whole not in forms:  # English verbs have one past
                 whole = whole.removesuffix("+3pl")
-            if whole in known:
-                return self.spell(known[whole])
+            if whole in forms:
+                return self.spell(forms[whole])
             for part in ["+".join(present)] if self.fusion == "fusional" else present:
                 added = ending(self.genus, part)
                 letters = letters.removesuffix(added[:1] if letters[-1] in "aeiou" else "") + added
@@ -268,12 +268,12 @@ class Language:
     def sentence(
         self, meaning: Meaning, foreign: Callable[[str], str | None] | None = None
     ) -> Sentence:
-        """Realise ``meaning``: a statement, or a question if its first clause asks for something.
+        """Realise ``meaning``: a statement, or a question if its first clause has an ``asked``.
 
         Args:
             meaning: its meaning. The question word is where the answer would be.
-            foreign: returns the foreign word for the concept of a noun, verb or adjective, or None
-                for a word of the language.
+            foreign: returns the code-switched token for the concept of a noun, verb or adjective,
+                or None for a word of the language.
         """
         full_stop, comma, question_mark = tuple(PUNCTUATION.get(self.script, ".,?"))
         order, first = self.clause_order, meaning.first

@@ -47,7 +47,7 @@ class Clause:
     past: bool = False
     intensified: bool = False  # whether an adjective predicate holds very much so
     time_first: bool = False  # whether the time opens the sentence; the sense is the same
-    asked: Asked | None = None  # what a question asks for; None in statements
+    asked: Asked | None = None  # what a question is about; None in statements
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,15 +107,15 @@ def _nouns(thing: Thing | None) -> list[str]:
 
 def _answering_paths(clause: Clause) -> dict[Asked, str]:
     """Return what one can ask about a clause, and the path of the one thing that answers it."""
-    found: dict[Asked, tuple[str, Thing]] = {"subject": ("1.subject", clause.subject)}
+    answers: dict[Asked, tuple[str, Thing]] = {"subject": ("1.subject", clause.subject)}
     if clause.object is not None:
-        found["object"] = "1.object", clause.object
+        answers["object"] = "1.object", clause.object
     for index, one in enumerate(clause.circumstances):
         if one.adposition == "in":
-            found["place"] = f"1.{index}", one.thing
+            answers["place"] = f"1.{index}", one.thing
     return {
         asked: path
-        for asked, (path, thing) in found.items()
+        for asked, (path, thing) in answers.items()
         if thing.partner is None and thing.determiner not in (*NUMERALS, "many")
     }
 

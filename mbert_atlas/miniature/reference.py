@@ -42,11 +42,11 @@ def wals(languages: Sequence[Language]) -> dict[str, str]:
     codes: list[Sequence[object]] = []
     values: list[Sequence[object]] = []
     for feature, (_, column) in _FEATURES.items():
-        found = list(dict.fromkeys(getattr(one, column) for one in languages))
-        for number, value in enumerate(found, 1):
+        distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
+        for number, value in enumerate(distinct, 1):
             codes.append((f"{feature}-{number}", feature, value, value, number))
         for one in languages:
-            number = found.index(getattr(one, column)) + 1
+            number = distinct.index(getattr(one, column)) + 1
             values.append(
                 (
                     f"{feature}-{one.wals_code}",

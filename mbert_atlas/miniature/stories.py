@@ -67,12 +67,12 @@ def draw_story(rng: Sampler) -> list[Meaning]:
 def foreign_words(
     rng: Random, language: Language, languages: Sequence[Language], rate: float
 ) -> Callable[[str], str | None]:
-    """Return what code-switches: it returns a foreign word for some concepts.
+    """Return what code-switches: it returns another language's word for some concepts.
 
     Args:
         rng: source of randomness.
         language: the language of the text.
-        languages: languages of the foreign words, English first: two thirds are English.
+        languages: languages of the code-switched tokens, English first: two thirds are English.
         rate: fraction of nouns, verbs and adjectives.
     """
     others = [other for other in languages if other is not language]

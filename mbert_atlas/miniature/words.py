@@ -57,17 +57,17 @@ def roots(genus: str) -> dict[str, str]:
     """Return the roots of a genus by concept; no sound change makes two of them one."""
     if genus == "Germanic":
         return {concept: concept for concept in CONCEPTS} | ENGLISH
-    found: dict[str, str] = {name: name for name in NAMES}
+    by_concept: dict[str, str] = {name: name for name in NAMES}
     used: set[str] = set()
     for concept in CONCEPTS:
         rng = Random(derive_seed(0, "root", genus, concept))
         syllables = 1 if concept in GRAMMATICAL else 2
-        while concept not in found:
+        while concept not in by_concept:
             root = "".join(_syllable(rng) for _ in range(syllables))
             if root.translate(_CONFUSED) not in used:
                 used.add(root.translate(_CONFUSED))
-                found[concept] = root
-    return found
+                by_concept[concept] = root
+    return by_concept
 
 
 def _syllable(rng: Random) -> str:
@@ -98,8 +98,8 @@ def spelled(letters: str, script: str) -> str:
     if script == "Latn":
         return letters
     if script in ("Hani", "Jpan", "Hang"):
-        known = str.maketrans("cqwxyjr", "kkvsii" + ("r" if script == "Hang" else "l"))
-        letters = letters.translate(known)
+        consonants = str.maketrans("cqwxyjr", "kkvsii" + ("r" if script == "Hang" else "l"))
+        letters = letters.translate(consonants)
         return "".join(_syllabic(script, *parts) for parts in _SYLLABLE.findall(letters))
     if script in _INDEPENDENT:
         independent = str.maketrans(_VOWELS, _INDEPENDENT[script])

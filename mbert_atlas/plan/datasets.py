@@ -17,17 +17,17 @@ def sources(name: str, dataset: Dataset, language: str, languages: Languages) ->
     Raises:
         DataError: if the config names no file for that language, or an unknown placeholder.
     """
-    found = (dataset.files_by_language or {}).get(language)
-    if found is None and dataset.files is not None:
-        found = [Source(path=dataset.files, partners=list(getattr(dataset, "partners", ())))]
-    if not found:
+    files = (dataset.files_by_language or {}).get(language)
+    if files is None and dataset.files is not None:
+        files = [Source(path=dataset.files, partners=list(getattr(dataset, "partners", ())))]
+    if not files:
         raise DataError(
             "config",
             f"key datasets.{name}.files_by_language",
             f"no files for language {language!r}",
             "add them or drop the language",
         )
-    return [_filled(name, source, dataset, languages[language]) for source in found]
+    return [_filled(name, source, dataset, languages[language]) for source in files]
 
 
 def upstream_files(config: Config, languages: Languages) -> list[str]:

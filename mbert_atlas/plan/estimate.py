@@ -222,7 +222,7 @@ def wall_time(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> 
 
 
 def peak_disk(jobs: Sequence[Job], limits: Limits) -> float:
-    """Return the bytes on disk at the highest: all that stays, and temporary outputs at once.
+    """Return the peak of bytes on disk: all that stays, and temporary outputs at once.
 
     At once exist about two temporary outputs for each job that runs: one being written, one read.
     """

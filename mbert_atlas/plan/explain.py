@@ -111,8 +111,8 @@ def _located(path: Path) -> dict[str, Any]:
         marked.origin = f"{path}, line {lines['.'.join(place)]}"
         return marked
 
-    found: dict[str, Any] = located(read_yaml(path), ())
-    return found
+    values: dict[str, Any] = located(read_yaml(path), ())
+    return values
 
 
 def list_runs(config: Config) -> list[tuple[str, ...]]:

@@ -75,13 +75,13 @@ class Files:
     def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
         """Return the upstream files of a dataset (of some languages), each once."""
         item = self.config.datasets[dataset]
-        found = [
+        paths = [
             self.upstream(name)
             for language in languages or item.languages
             for source in datasets.sources(dataset, item, language, self.languages)
             for name in [source.path, *source.partners]
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(paths))
 
     def table(self, dataset: str, language: str | None = None) -> str:
         """Return the Parquet file of a dataset, of one language where each has a file."""
@@ -155,12 +155,12 @@ class Files:
                 for language in item.changed.languages
             ]
         assert item.scratch is not None
-        wanted = item.scratch.languages
+        languages = item.scratch.languages
         return [
             self.table(text, language)
             for text in item.scratch.texts
             for language in self.config.datasets[text].languages
-            if wanted is None or language in wanted
+            if languages is None or language in languages
         ]
 
     def pretraining(self, name: str, *keys: str) -> dict[str, Any]:
@@ -255,12 +255,12 @@ class Files:
         """Return the metric and the languages that decide between the draws of a search."""
         run = self.runs[next(iter(self.runs.draws(search)))]
         family: Any = self.config.runs[run.family]
-        found = family.search.choose_by.model_dump()[protocol]
+        criterion = family.search.choose_by.model_dump()[protocol]
         codes = [
-            code.replace("{language}", run.language or "") for code in found["languages"] or []
+            code.replace("{language}", run.language or "") for code in criterion["languages"] or []
         ]
         unit = self.config.encodings[family.encoding].scored
-        return {"unit": unit, **found, "languages": codes or None}
+        return {"unit": unit, **criterion, "languages": codes or None}
 
     def choice(self, run: Run) -> str | list[str]:
         """Return what a search has chosen for a run, where the run waits for one."""

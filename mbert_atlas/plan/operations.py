@@ -65,14 +65,14 @@ def matrix_operations(job: JobInputs, volumes: Volumes) -> float | None:
         shape = volumes.shape(wildcards["vectors"])
         return 4 * words**2 * shape.width * (shape.layers + 1)
     if job.rule == "train_static_vectors":  # each subword with its window, forwards and backwards
-        own = config.static_vectors[wildcards["static"]]
-        store = volumes.plan.resolved(path("pretraining_tokens", encoder=own.encoder))
-        return 6 * volumes.store(store).subwords * own.epochs * own.window * own.dims
+        options = config.static_vectors[wildcards["static"]]
+        store = volumes.plan.resolved(path("pretraining_tokens", encoder=options.encoder))
+        return 6 * volumes.store(store).subwords * options.epochs * options.window * options.dims
     if job.rule == "classify_with_static_vectors":
-        static, own = config.static_vectors[wildcards["static"]], job.params["network"]
+        static, options = config.static_vectors[wildcards["static"]], job.params["network"]
         family: Any = config.runs[wildcards["family"]]
         pairs = volumes.dataset(family.train).examples
-        return float(6 * pairs * own["epochs"] * 4 * static.dims * own["hidden_size"])
+        return float(6 * pairs * options["epochs"] * 4 * static.dims * options["hidden_size"])
     return None
 
 
@@ -111,17 +111,17 @@ def _share(store: str, languages: Sequence[str], volumes: Volumes) -> float:
 
 
 def _adjustment(run: Run, volumes: Volumes) -> float:
-    own = run.specification["hyperparameters"]
+    options = run.specification["hyperparameters"]
     pairs = volumes.store(volumes.plan.resolved(volumes.plan.pairs(run)))
-    share = min(own["sentences"], pairs.examples) / max(pairs.examples, 1)
-    sides = pairs * (share * 2 * own["optimisation"]["epochs"])
+    share = min(options["sentences"], pairs.examples) / max(pairs.examples, 1)
+    sides = pairs * (share * 2 * options["optimisation"]["epochs"])
     return volumes.shape(run.base).forward(sides) * _ADJUSTMENT
 
 
 def _pretraining(name: str, volumes: Volumes) -> float:
-    own, shape = volumes.plan.pretraining(name), volumes.shape(name)
+    options, shape = volumes.plan.pretraining(name), volumes.shape(name)
     texts = volumes.store(volumes.plan.resolved(path("pretraining_tokens", encoder=name)))
-    budget = own.get("pieces")
-    passes = budget / max(texts.subwords, 1) if budget else own["optimisation"]["epochs"]
+    budget = options.get("pieces")
+    passes = budget / max(texts.subwords, 1) if budget else options["optimisation"]["epochs"]
     seen = texts * passes
-    return _STEP * (shape.forward(seen) + shape.heads(seen * own["masking_probability"]))
+    return _STEP * (shape.forward(seen) + shape.heads(seen * options["masking_probability"]))

@@ -74,20 +74,20 @@ def path(kind: str, /, **wildcards: Any) -> str:
     return PATHS[kind].format(**wildcards)
 
 
-def parse(found: str, results: str, downloads: str) -> tuple[str, dict[str, str]] | None:
+def parse(full_path: str, results: str, downloads: str) -> tuple[str, dict[str, str]] | None:
     """Return kind and wildcards of a path, or none if it is no path of :data:`PATHS`.
 
     Args:
-        found: path with the folders filled in.
+        full_path: path with the folders filled in.
         results: folder of the run.
         downloads: folder of the upstream files.
     """
     for folder, name in ((results, "<results>"), (downloads, "<downloads>")):
-        if found.startswith(f"{folder}/"):
-            found = f"{name}{found[len(folder) :]}"
+        if full_path.startswith(f"{folder}/"):
+            full_path = f"{name}{full_path[len(folder) :]}"
             break
     for kind in _SEARCHED:
-        if match := _expression(kind).fullmatch(found):
+        if match := _expression(kind).fullmatch(full_path):
             return kind, match.groupdict()
     return None
 

@@ -32,7 +32,7 @@ from mbert_atlas.plan.records import (
 
 
 class Plan(Files):
-    """What a config asks for: files, runs, and the artifacts of its papers by name.
+    """What a config requests: files, runs, and the artifacts of its papers by name.
 
     Args:
         config: the config.
@@ -116,11 +116,11 @@ class Plan(Files):
 
     def vectors_of(self, encoder: str, dataset: str, languages: str) -> list[str]:
         """Return the token vectors of a dataset: all, or the groups with languages of a set."""
-        wanted = self.vectors[dataset].language_sets.get(languages)
+        members = self.vectors[dataset].language_sets.get(languages)
         return [
             path("vectors", encoder=encoder, dataset=dataset, group=number)
             for number, group in enumerate(self.language_groups(dataset))
-            if wanted is None or set(group) & set(wanted)
+            if members is None or set(group) & set(members)
         ]
 
     def heldout_pairs(self, distances: str, language: str) -> str:
@@ -276,12 +276,12 @@ class Plan(Files):
 
     def made(self, scope: str, paper: str = "") -> list[str]:
         """Return the files that a scope shows; no rule makes those of ``available/``."""
-        found = [
+        paths = [
             path
             for name, artifact in self.shown(scope, paper)
             for path in self.targets(name, artifact)
         ]
-        return [self.existing(path) for path in found] if scope == "available/" else found
+        return [self.existing(path) for path in paths] if scope == "available/" else paths
 
     def drawn(self, scope: str, paper: str = "") -> list[dict[str, str]]:
         """Return paper, artifact and path of the figures that a scope shows."""

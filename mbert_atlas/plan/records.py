@@ -201,7 +201,7 @@ class TokenVectors:
         summed: tokens of each language whose moments are kept.
         probed: tokens of each language that are kept for probes.
         languages_per_job: languages that one job encodes.
-        language_sets: sets of languages with directions of their own, by name.
+        language_sets: sets of languages with separate directions, by name.
     """
 
     encoding: str

@@ -128,8 +128,8 @@ class RunTable:
             AtlasError: if there is none; names the ids that exist.
         """
         if run_id not in self._by_id:
-            known = ", ".join(sorted(self._by_id)) or "none"
-            raise AtlasError(f"config, key runs: no run {run_id!r}; there are {known}.")
+            ids = ", ".join(sorted(self._by_id)) or "none"
+            raise AtlasError(f"config, key runs: no run {run_id!r}; there are {ids}.")
         return self._by_id[run_id]
 
     def get(self, family: str, language: str | None, protocol: Protocol) -> Run:
@@ -240,7 +240,7 @@ class RunTable:
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
     ) -> dict[str, list[str]]:
-        found = {
+        by_dataset = {
             name: [
                 code
                 for code in _filled(languages, language)
@@ -248,7 +248,7 @@ class RunTable:
             ]
             for name, languages in evaluate.items()
         }
-        return {name: languages for name, languages in found.items() if languages}
+        return {name: languages for name, languages in by_dataset.items() if languages}
 
     def _start_differs(self, family: str, language: str | None) -> bool:
         starts = [self._start(family, language, protocol) for protocol in PROTOCOLS]

@@ -132,8 +132,8 @@ class Volumes:
             case "pairs", parts:
                 volume = self.dataset(parts["dataset"], [parts["language"]])
                 held_out = min(self.config.alignment.held_out, volume.examples)
-                wanted = held_out if parts["part"] == "heldout" else volume.examples - held_out
-                return volume * (wanted / max(volume.examples, 1))
+                examples = held_out if parts["part"] == "heldout" else volume.examples - held_out
+                return volume * (examples / max(volume.examples, 1))
             case "pretraining_tokens", parts:
                 return self._pretraining(parts["encoder"])
             case "contexts", parts:
@@ -156,9 +156,9 @@ class Volumes:
             return self.shape(self.plan.runs[name.partition("/")[0]].base)
         item = self.config.encoders[name]
         if item.scratch:
-            own = item.scratch.pretraining
-            inner, words = own.intermediate_size, own.vocabulary_size
-            return Shape(own.layers, own.hidden_size, inner, words, own.positions)
+            options = item.scratch.pretraining
+            inner, words = options.intermediate_size, options.vocabulary_size
+            return Shape(options.layers, options.hidden_size, inner, words, options.positions)
         if item.changed:
             old, more = self.shape(item.changed.encoder), item.changed.extension
             words = old.vocabulary + (more.pieces or more.vocabulary_size)
@@ -268,7 +268,7 @@ class Volumes:
         return next((place for place in places if place.is_file()), None)
 
     def _pretraining(self, name: str) -> Volume:
-        own, total = self.plan.pretraining(name), Volume(0, 0)
+        options, total = self.plan.pretraining(name), Volume(0, 0)
         by_language: dict[str, Volume] = {}
         for path in self.plan.pretraining_texts(name):
             parsed = self.parse(self.plan.resolved(path))
@@ -277,13 +277,13 @@ class Volumes:
                 volume = self.dataset(parsed[1]["dataset"], [code])
                 by_language[code] = by_language.get(code, Volume(0, 0)) + volume
         for volume in by_language.values():
-            texts = own.get("texts_per_language") or volume.examples
-            sentences = own.get("sentences_per_language") or np.inf
+            texts = options.get("texts_per_language") or volume.examples
+            sentences = options.get("sentences_per_language") or np.inf
             subwords = sentences * _SUBWORDS_OF_SENTENCE
             total += volume * min(
                 1.0, texts / max(volume.examples, 1), subwords / max(volume.subwords, 1)
             )
-        return Volume(total.examples, min(total.subwords, total.examples * own["max_length"]))
+        return Volume(total.examples, min(total.subwords, total.examples * options["max_length"]))
 
 
 def _read_corpora(path: Path) -> dict[tuple[str, str], Assumed]:

@@ -47,7 +47,7 @@ def collect_vectors(
 ) -> None:
     """Encode texts of some languages; keep moments of some tokens and the vectors of others.
 
-    No text is in both parts. A language with too few texts gets a share of both.
+    No text is in both parts. A language with too few texts gets a fraction of both.
 
     Args:
         encoder: encoder folder; runs in fp32.
@@ -125,8 +125,8 @@ def divided(
     # half as many texts, [4, 3], text 0 makes moments (4) and text 1 the sample (3).
     total = np.cumsum(tokens)
     fits = total[-1] >= summed + probed + tokens.max()
-    wanted = summed if fits else total[-1] * summed / (summed + probed)
-    first = max(1, int(np.searchsorted(total, wanted)) + 1)
+    target = summed if fits else total[-1] * summed / (summed + probed)
+    first = max(1, int(np.searchsorted(total, target)) + 1)
     first = min(first, len(rows) - 1) if len(rows) > 1 else first
     second = first + int(np.searchsorted(total[first:] - total[first - 1], probed)) + 1
     sizes = int(min(summed, total[first - 1])), int(min(probed, tokens[first:second].sum()))

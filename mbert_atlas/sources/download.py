@@ -136,8 +136,8 @@ def download(url: str, destination: Path, *, sha256: str | None, name: str) -> N
         name: what to call it in messages.
 
     Raises:
-        DataError: if the server refuses, the transfer breaks off, a web page came instead of a
-            file, or the checksum is wrong (names both).
+        DataError: if the server returns an error, the transfer breaks off, a web page came instead
+            of a file, or the checksum is wrong (names both).
         AtlasError: if the disk is full.
     """
     downloader = _ResumingDownloader(destination.with_name(f".{destination.name}.part"), name)
@@ -153,7 +153,9 @@ def download(url: str, destination: Path, *, sha256: str | None, name: str) -> N
                 downloader=downloader,
             )
         except ValueError as error:  # a wrong checksum
-            found = set(re.findall(r"\b[0-9a-f]{64}\b", str(error))) - {sha256}
-            problem = f"the sha256 of {name} is {' '.join(found)}, in the register it is {sha256}"
+            checksums = set(re.findall(r"\b[0-9a-f]{64}\b", str(error))) - {sha256}
+            problem = (
+                f"the sha256 of {name} is {' '.join(checksums)}, in the register it is {sha256}"
+            )
             fix = "start again; if it fails again, upstream has changed the file"
             raise DataError(url, "", problem, fix) from error

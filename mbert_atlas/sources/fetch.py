@@ -286,7 +286,8 @@ def fetch_snapshot(
 
     Raises:
         DataError: if the revision is not pinned, the snapshot is incomplete, a checksum of the
-            mirror is wrong, the hub refuses, or it would need the network although ``offline``.
+            mirror is wrong, the hub returns an error, or it would need the network although
+            ``offline``.
         AtlasError: if the disk is full.
     """
     path, destination = snapshot_path(repository, revision), Path(destination)

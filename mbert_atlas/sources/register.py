@@ -85,8 +85,8 @@ class FileEntry(_Entry):
         if self.more_urls and self.url is None:
             raise ValueError("more_urls needs a url before it")
         for url in [self.url, *self.more_urls] if self.url else []:
-            wanted = {name for _, name, _, _ in Formatter().parse(url) if name is not None}
-            unknown = wanted - {"path", *compiled.groupindex}
+            fields = {name for _, name, _, _ in Formatter().parse(url) if name is not None}
+            unknown = fields - {"path", *compiled.groupindex}
             if unknown:
                 raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
         return self
@@ -251,17 +251,17 @@ class Register:
             DataError: if it is no path of a file in a mirror folder.
         """
         checked_path(path)
-        found: tuple[FileEntry, re.Match[str], str] | None = None
+        best: tuple[FileEntry, re.Match[str], str] | None = None
         for entry in self.entries:
             if not isinstance(entry, FileEntry) or not path.startswith(entry.folder + "/"):
                 continue
             rest = path.removeprefix(entry.folder + "/")
             match = re.fullmatch(entry.pattern, rest)
-            if match is not None and (found is None or len(entry.folder) > len(found[0].folder)):
-                found = entry, match, rest
-        if found is None:
+            if match is not None and (best is None or len(entry.folder) > len(best[0].folder)):
+                best = entry, match, rest
+        if best is None:
             return None
-        entry, match, rest = found
+        entry, match, rest = best
         names = {**match.groupdict(), "path": rest}
         return SourceFile(
             path=path,
@@ -281,8 +281,8 @@ class Register:
         return [entry for entry in self.entries if isinstance(entry, FileEntry)]
 
     def _nearest(self, path: str) -> str:
-        known = [f"{entry.folder}/{name}" for entry in self.files() for name in entry.examples]
-        near = difflib.get_close_matches(path, known, n=3, cutoff=0.5)
+        examples = [f"{entry.folder}/{name}" for entry in self.files() for name in entry.examples]
+        near = difflib.get_close_matches(path, examples, n=3, cutoff=0.5)
         if not near:
             folder = PurePosixPath(path).parts[0]
             near = difflib.get_close_matches(folder, sorted({e.folder for e in self.files()}), n=3)

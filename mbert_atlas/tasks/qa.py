@@ -71,10 +71,10 @@ class QuestionAnswering(Task):
         best = order[first]
 
         context = store.dense("context")[numbers]
-        piece = spans[best] + (store.dense("first_piece")[rows] - segment_start)[best][:, None]
+        subword = spans[best] + (store.dense("first_piece")[rows] - segment_start)[best][:, None]
         begin, end = store.ragged("piece_begin"), store.ragged("piece_end")
-        begins = begin.values[begin.offsets[context] + piece[:, 0]]
-        ends = end.values[end.offsets[context] + piece[:, 1]]
+        begins = begin.values[begin.offsets[context] + subword[:, 0]]
+        ends = end.values[end.offsets[context] + subword[:, 1]]
         texts, found = store.ragged("context_text"), np.isfinite(scores[best])
         cache: dict[int, str] = {}
         predictions = []

@@ -1,4 +1,4 @@
-"""Tagging of words: universal parts of speech; subclasses have other tags."""
+"""Tagging of words: universal POS; subclasses have other tags."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class FinetuningRun:
 def new_model(
     encoder: Path, task: Task, labels: Sequence[str], head: HeadOptions, seed: int
 ) -> EncoderWithHead:
-    """Put a new head on an encoder; its weights depend on the run's seed alone."""
+    """Put a new head on an encoder; its weights depend only on the run's seed."""
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "head"))
         return EncoderWithHead(load_encoder(encoder), len(labels), task.unit, head, task.new_head)

@@ -266,7 +266,7 @@ class _Run:
         _logger.info(message, self.description, self.log.steps, folder)
 
     def save(self) -> str:
-        """Save the state; return a clause that says what was saved."""
+        """Save the state; return a clause that describes what was saved."""
         meta = {
             "log": asdict(self.log),
             "loss_sum": self.finite_loss(),

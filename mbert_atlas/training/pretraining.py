@@ -191,9 +191,9 @@ def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | s
     if is_other or vectors.shape[1] != weight.shape[1]:
         problem = f"vectors are not of length {weight.shape[1]} or not of {tokenizer_dir}"
         raise DataError(start, "", problem, "delete the folder and start again")
-    pieces = torch.from_numpy(stored.dense("pieces").astype(np.int64))
+    subwords = torch.from_numpy(stored.dense("pieces").astype(np.int64))
     with torch.no_grad():
-        weight[pieces] = torch.from_numpy(np.array(vectors))
+        weight[subwords] = torch.from_numpy(np.array(vectors))
 
 
 def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float32]:

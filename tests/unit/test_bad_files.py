@@ -707,7 +707,7 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
 
 def test_the_card_notes_fewer_items_than_requested(tmp_path: Path, caplog: Any) -> None:
     dictionary("a b\nc d\n", limit=3)(tmp_path)
-    note = "2 pairs although 3 were asked for: there are no more"
+    note = "2 pairs although 3 were requested: there are no more"
     assert card_of(tmp_path)["notes"] == [note]
     assert note in caplog.text
     dictionary("a b\nc d\n", limit=2)(tmp_path)

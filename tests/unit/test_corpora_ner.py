@@ -143,7 +143,7 @@ def test_conll_becomes_iob2_with_one_more_type(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "format", "message"),
     [
-        ("a NN O\n", "conll2003", "line 1: 3 columns where word, part of speech, chunk and tag"),
+        ("a NN O\n", "conll2003", "line 1: 3 columns where word, POS, chunk and tag"),
         ("a NN O O\n\nb NN O I-TIME\n", "conll2003", "line 3: 'I-TIME' is not one of"),
         ("a\tO\nb\n", "panx", "line 2: 1 tab-separated columns where 2"),
         ("a\tO\nb\tO\tx\n", "panx", "line 2: 3 tab-separated columns where 2"),

@@ -73,7 +73,7 @@ class LanguageUnlearning(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Open the paragraphs, add the language head to the model and weigh the task's loss.
 
-        The head's weights depend on the run's seed alone. Under entropy maximisation it requires no
+        The head's weights depend only on the run's seed. Under entropy maximisation it requires no
         gradient, so that the task's optimiser leaves it out.
 
         Raises:
