@@ -14,7 +14,7 @@
 #
 # `up site` differs where signals, memory and priorities do. Processes are tracked and limited by cgroup:
 # memory is enforced, and a signal reaches the first process of a step alone. There is a second GPU node,
-# g2. Two more partitions have the GPU nodes too, and their jobs make room for those of `gpu`: `requeue`,
+# g2. Two more partitions have the GPU nodes too, and their jobs are preempted by those of `gpu`: `requeue`,
 # where they go back into the queue at once, and `cancel`, where they get SIGTERM and 20 s, then end as
 # PREEMPTED. It needs the hierarchies of cgroup v1.
 #
@@ -80,7 +80,7 @@ install_packages() {
     [[ $(id -u) == 0 ]] || not_here "installing packages needs root"
     command -v apt-get >/dev/null || not_here "no apt-get: install ${missing[*]} by other means"
     say "installing ${missing[*]}"
-    if [[ ! -e $policy ]]; then # the packages must not start daemons of their own
+    if [[ ! -e $policy ]]; then # the packages must not start daemons
         printf '#!/bin/sh\nexit 101\n' >$policy
         chmod 755 $policy
         trap "rm -f $policy" EXIT
@@ -100,7 +100,7 @@ pid_of() { # DAEMON -> its pid, if ours runs
     echo "$pid"
 }
 
-start() { # DAEMON COMMAND...: in a session of its own, with no terminal
+start() { # DAEMON COMMAND...: in a separate session, with no terminal
     local name=$1
     shift
     pid_of "$name" >/dev/null && return
@@ -294,7 +294,7 @@ grant all on slurm.* to slurm@127.0.0.1, slurm@localhost;
 END
 }
 
-# slurmctld refuses users without an account; sacctmgr ends with 1 where nothing is left to add.
+# slurmctld rejects users without an account; sacctmgr ends with 1 where nothing is left to add.
 register_user() {
     {
         sacctmgr -i add cluster atlas || true

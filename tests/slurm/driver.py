@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parent / "dev_cluster.sh"
-# A few minutes of one paper's Table 2, beside that paper's tests.
+# A few minutes of one paper's Table 2, next to that paper's tests.
 (PRESET,) = Path(__file__).parents[1].glob("papers/*/slurm.yaml")
 PAPER = PRESET.parent.name
 TARGET = f"results/tiny/measurements/{PAPER}/table2.csv"
@@ -22,7 +22,7 @@ SEED1 = "results/tiny/runs/nli/seed1/predictions.parquet"
 SEED2 = "results/tiny/runs/nli/seed2/predictions.parquet"
 # Jobs here take 10 to 20 s: SLURM is asked after 5 s and after 20 s, so that none waits for long.
 QUICK = ["--slurm-init-seconds-before-status-checks", "5", "--latency-wait", "10"]
-LIMIT = 1500.0  # beside the demo's tests everything takes twice as long
+LIMIT = 1500.0  # alongside the demo's tests everything takes twice as long
 
 
 @dataclass

@@ -239,7 +239,7 @@ def test_preemption(run: _Site, partition: str, setting: str) -> None:
         urgent = ["-p", "gpu", "--gpus=2", "-t", "1", "-o", "/dev/null", "--wrap", "sleep 5"]
         for _ in ("g1", "g2"):
             run.slurm("sbatch", *urgent)
-        run.wait_for(lambda: run.field(job, "JobState") != "RUNNING", "the job to make room")
+        run.wait_for(lambda: run.field(job, "JobState") != "RUNNING", "the job to be preempted")
         if partition == "requeue" and setting == "--slurm-requeue":
             run.wait_for(lambda: run.field(job, "JobState") == "PENDING", "the job in the queue")
             run.slurm("scontrol", "update", f"JobId={job}", "StartTime=now")

@@ -32,8 +32,8 @@ def config(**changes):
     return papers.read_config(values(**changes))
 
 
-def refused(folder, text):
-    """The sentences that refuse a file which is laid over the paper preset.
+def config_errors(folder, text):
+    """The error messages for a file that is merged into the paper preset.
 
     Those about other files are left out if there are some about this one: they follow from them.
     """

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
-from configs import refused
+from configs import config_errors
 from tiny_models import make_tokenizer
 
 from mbert_atlas.arrays import load_arrays
@@ -39,15 +39,15 @@ def test_a_sentence_and_all_its_translations_are_one_unit(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     one = write_bitext(tmp_path / "one", [("the cat", "a a"), ("the dog", "b 🜁"), ("cat", "a")])
     two = write_bitext(tmp_path / "two", [("the dog", "你 好"), ("sees dogs", "好 the")])
-    counts, pieces = count_subwords_by_unit([one, two], tokenizer, pairs=2)
-    names = [open_tokenizer(tokenizer).id_to_token(number) for number in pieces]
+    counts, subwords = count_subwords_by_unit([one, two], tokenizer, pairs=2)
+    names = [open_tokenizer(tokenizer).id_to_token(number) for number in subwords]
     assert names == ["the", "cat", "dog", "sees", "##s", "a", "b", "你", "好"]  # [UNK] is no word
-    by_piece = dict(zip(names, counts.toarray().astype(int).tolist(), strict=True))
+    by_subword = dict(zip(names, counts.toarray().astype(int).tolist(), strict=True))
     # Units: the cat; the dog, whose English counts once; sees dogs.
-    assert by_piece["the"] == [1, 1, 1]
-    assert by_piece["a"] == [2, 0, 0]
-    assert by_piece["dog"] == by_piece["好"] == [0, 1, 1]
-    assert by_piece["##s"] == [0, 0, 1]
+    assert by_subword["the"] == [1, 1, 1]
+    assert by_subword["a"] == [2, 0, 0]
+    assert by_subword["dog"] == by_subword["好"] == [0, 1, 1]
+    assert by_subword["##s"] == [0, 0, 1]
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +74,17 @@ def test_translations_start_close_to_each_other(bilingual, tmp_path):
     for file in ("pieces.npy", "vectors.npy"):
         assert (tmp_path / "start" / file).read_bytes() == (tmp_path / "again" / file).read_bytes()
     start = load_arrays(tmp_path / "start")
-    pieces, vectors = start.dense("pieces"), start.dense("vectors")
-    assert np.all(np.diff(pieces) > 0)
+    subwords, vectors = start.dense("pieces"), start.dense("vectors")
+    assert np.all(np.diff(subwords) > 0)
     np.testing.assert_allclose(np.sqrt(np.square(vectors).mean(1)), 0.1, rtol=1e-5)
-    row = {open_tokenizer(tokenizer).id_to_token(piece): n for n, piece in enumerate(pieces)}
+    row = {open_tokenizer(tokenizer).id_to_token(subword): n for n, subword in enumerate(subwords)}
     english = vectors[[row[word] for word in words]]
     for name in "AB":
         other = vectors[[row[name + word] for word in words]]
         assert np.mean((other @ english.T).argmax(1) == np.arange(len(words))) > 0.9
 
 
-def test_too_few_sentences_are_refused(bilingual, tmp_path):
+def test_too_few_sentences_are_rejected(bilingual, tmp_path):
     folder, _ = bilingual
     with pytest.raises(DataError, match=r"in 10 English sentences .* do not give 20 dimensions"):
         start_embeddings(
@@ -123,7 +123,7 @@ def test_pretraining_starts_with_them(bilingual, tmp_path, monkeypatch):
         pretrain(Pretraining(hidden_size=8), *where, seed=3, start=tmp_path / "start")
 
 
-def test_a_bitext_of_pieces_is_refused(tmp_path):
+def test_a_bitext_of_subwords_is_rejected(tmp_path):
     text = """
 datasets:
   mine: {corpus: bitext, made_from: wikimatrix, encoder: mbert, languages: [ru]}
@@ -135,6 +135,6 @@ encoders:
       pretraining: {}
       aligned_start: {bitexts: [mine]}
 """
-    message = refused(tmp_path, text)
+    message = config_errors(tmp_path, text)
     assert "key encoders.mbert.scratch.aligned_start.bitexts" in message
     assert "'mine' is not defined as a bitext of words" in message

@@ -229,11 +229,11 @@ def test_scores_of_named_entities_by_hand() -> None:
     assert found["span_micro_f1"] == pytest.approx(100 * 2 * 1 / (2 + 2))
 
 
-def test_words_count_once_or_by_piece() -> None:
+def test_words_count_once_or_by_subword() -> None:
     gold = [["NOUN", "NOUN", "NOUN", "VERB"], ["VERB", "VERB"]]
     predicted = [["NOUN", "VERB", "VERB", "VERB"], ["NOUN", "VERB"]]
     names = [["ud"] * 2, ["zh"] * 2, ["1", "2"]]
-    # One word of three pieces and one of one; then two words.
+    # One word of three subwords and one of one; then two words.
     table = pa.table([*names, gold, predicted, [[0, 0, 0, 4], [4, 5]]], schema=TAG_PREDICTIONS)
     for unit, right, n in (("word", 3, 4), ("subword", 3, 6)):
         scores = tag_scores(table, unit=unit).set_index(["language", "metric"])

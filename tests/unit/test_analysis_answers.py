@@ -121,7 +121,7 @@ def test_mlqa_scores_differ_from_squads():
         score_answers(table([(["да"], "да")], "ru"), normalisation="mlqa")
 
 
-def test_a_question_without_gold_answers_is_refused():
+def test_a_question_without_gold_answers_is_rejected():
     with pytest.raises(AtlasError, match="question q0 has no gold answer"):
         score_answers(table([([], "x")]))
 

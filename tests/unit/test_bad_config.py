@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from configs import CODES, ROOT, refused, values
+from configs import CODES, ROOT, config_errors, values
 
 from mbert_atlas import papers, strict_yaml
 from mbert_atlas.config.reading import read_yaml
@@ -69,7 +69,7 @@ BAD_CONFIGS = (Path(__file__).parent / "bad_configs.yaml").read_text().split("--
 
 @pytest.mark.parametrize("text", BAD_CONFIGS)
 def test_all_mistakes_are_named_with_their_lines(tmp_path, text):
-    message = refused(tmp_path, text)
+    message = config_errors(tmp_path, text)
     errors = [line for line in message.splitlines() if line.startswith("line ")]
     assert all(line.endswith((".", "?")) for line in errors)
     expected = [
@@ -142,7 +142,7 @@ MORE = [
 
 @pytest.mark.parametrize(("text", "sentence"), MORE)
 def test_mistakes_with_consequences(tmp_path, text, sentence):
-    assert sentence in refused(tmp_path, text)
+    assert sentence in config_errors(tmp_path, text)
 
 
 def test_numbers_that_yaml_takes_for_texts_are_numbers(tmp_path):
@@ -286,7 +286,7 @@ def weights(folder: Path, tensors: dict[str, list[int]]) -> None:
     (folder / "model.safetensors").write_bytes(content)
 
 
-def test_a_register_with_a_key_twice_is_refused(tmp_path):
+def test_a_register_with_a_key_twice_is_rejected(tmp_path):
     text = (ROOT / "resources/sources.yaml").read_text()
     path = tmp_path / "sources.yaml"
     path.write_text(text + text[text.index("sources:") :])

@@ -1,4 +1,4 @@
-"""Files that cannot be used: one sentence with file, place and mend, and nothing half-written."""
+"""Unusable files: one sentence with file, place and correction, and nothing half-written."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ ZERO = "0" * 64
 MUCH = "more than 1%"
 
 CASES: dict[str, tuple[Run, str, str]] = {
-    # name: what is done; file and place; the rest of the sentence up to its mend
+    # name: what is done; file and place; the rest of the sentence up to its correction
     "ner: columns": (ner("a\tO\tx\n"), "x.tsv, line 1", "3 tab-separated.*correct the line"),
     "ner: empty word": (ner("a\tO\n\n \tO\n"), "x.tsv, line 3", "an empty word.*remove the line"),
     "ner: tag": (ner("a\tO\nb\tX\n"), "x.tsv, line 2", "'X' is not one of.*correct the tag"),
@@ -556,7 +556,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_sentence_names_place_and_mend(tmp_path: Path, name: str) -> None:
+def test_one_sentence_names_place_and_correction(tmp_path: Path, name: str) -> None:
     run, place, problem = CASES[name]
     with pytest.raises(DataError, match=f"(?s){problem}") as caught:
         run(tmp_path)
@@ -638,7 +638,7 @@ def test_one_bad_row_in_many_is_left_out_and_listed(tmp_path: Path, name: str) -
 
 
 def test_the_share_is_that_of_the_rows(tmp_path: Path) -> None:
-    """As many bad rows as the share allows pass; one more is refused, with the first of them."""
+    """As many bad rows as the share allows pass; one more fails, naming the first of them."""
     most = int(MOST_BAD * 1000)
     ner("a\tO\n\n" * (1000 - most) + "b\tX\n\n" * most)(tmp_path)
     assert len(card_of(tmp_path)["first_bad_rows"]) == 5

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
-from configs import FILES, ROOT, refused, values
+from configs import FILES, ROOT, config_errors, values
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
@@ -163,7 +163,7 @@ encodings: {{trees: {{task: parsing}}}}
 )
 def test_a_mistake_among_entries_is_one_sentence(tmp_path, whole, old, new, place, sentence):
     assert old in whole
-    message = refused(tmp_path, whole.replace(old, new, 1))
+    message = config_errors(tmp_path, whole.replace(old, new, 1))
     assert place in message
     assert sentence in message
 
@@ -180,7 +180,7 @@ def test_a_parser_is_trained_on_treebanks():
 
 
 @pytest.mark.parametrize("layers", ["some", [], ["pooler"], ["0-3"], ["7-3"], 7])
-def test_layers_that_are_none_are_refused(layers):
+def test_layers_that_are_none_are_rejected(layers):
     assert Finetuning(trained_layers=["embeddings", "7-12"]).trained_layers == [
         "embeddings",
         "7-12",
@@ -190,7 +190,7 @@ def test_layers_that_are_none_are_refused(layers):
 
 
 @pytest.mark.parametrize("layers", ["all", ["pooler"], ["0-3"], ["7-3"], 7])
-def test_layers_to_draw_anew_that_are_none_are_refused(layers):
+def test_layers_to_reinitialise_that_are_none_are_rejected(layers):
     assert Finetuning(reinitialised_layers=[]).reinitialised_layers == []
     assert Finetuning(reinitialised_layers=["1-2"]).reinitialised_layers == ["1-2"]
     with pytest.raises(ValueError, match="such as"):
@@ -200,11 +200,11 @@ def test_layers_to_draw_anew_that_are_none_are_refused(layers):
 def test_files_that_are_missing_or_not_yaml_are_named(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         papers.load([tmp_path / "absent.yaml"], ROOT)
-    assert refused(tmp_path, "run: demo\n  seeds: [1\n").startswith("line 2")
-    assert "not a mapping" in refused(tmp_path, "- run\n")
+    assert config_errors(tmp_path, "run: demo\n  seeds: [1\n").startswith("line 2")
+    assert "not a mapping" in config_errors(tmp_path, "- run\n")
 
 
-def test_schemas_are_json_schema_and_refuse_keys_of_another_corpus():
+def test_schemas_are_json_schema_and_reject_keys_of_another_corpus():
     shared = json.loads((ROOT / "config/schema.json").read_text())
     registry = Registry().with_resource(
         "../schema.json", Resource.from_contents(shared, default_specification=DRAFT202012)

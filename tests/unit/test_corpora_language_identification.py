@@ -75,7 +75,7 @@ def test_released_set_keeps_its_splits(tmp_path):
         ),
     ],
 )
-def test_refusals(tmp_path, changes, languages, sentence):
+def test_errors(tmp_path, changes, languages, sentence):
     path = archive(tmp_path / "released.zip", **changes)
     with pytest.raises(DataError, match=sentence):
         read(path, languages)
@@ -91,7 +91,7 @@ def tokenizer_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary |= {f"##{n}": n + 13 for n in range(10)}
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.enable_truncation(2)  # must not hide an unknown piece further on
+    tokenizer.enable_truncation(2)  # must not hide an unknown subword further on
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
 

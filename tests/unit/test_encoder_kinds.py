@@ -117,11 +117,11 @@ def test_layers_are_found(encoder: Path, tmp_path: Path) -> None:
     assert not torch.allclose(changed.layers[2], plain.layers[2])
 
 
-def test_pieces_that_go_on_with_a_word(tokenizer: Path) -> None:
+def test_subwords_that_continue_a_word(tokenizer: Path) -> None:
     opened = open_tokenizer(tokenizer)
     continuation = continuation_ids(opened, tokenizer)
-    for piece, number in opened.get_vocab().items():
-        assert continuation[number] == (not piece.startswith("\u2581"))
+    for subword, number in opened.get_vocab().items():
+        assert continuation[number] == (not subword.startswith("\u2581"))
 
 
 def test_xlm_r_is_pretrained_and_trained_further(tokenizer: Path, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_xlm_r_is_pretrained_and_trained_further(tokenizer: Path, tmp_path: Path
     assert again.epoch_losses[0] < log.epoch_losses[0]
 
 
-def test_what_has_no_language_model_head_here_is_refused(encoder: Path) -> None:
+def test_what_has_no_language_model_head_here_is_rejected(encoder: Path) -> None:
     if encoder.name in ("bert", "xlm-roberta"):
         load_masked_model(encoder, seed=1)
     else:

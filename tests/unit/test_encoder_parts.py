@@ -72,7 +72,7 @@ def test_the_seed_decides_and_other_parts_do_not(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["0-1", "2-3", "2-1"])
-def test_layers_that_the_encoder_lacks_are_refused(encoder, name):
+def test_layers_that_the_encoder_lacks_are_rejected(encoder, name):
     with pytest.raises(AtlasError, match=f"reinitialised_layers: {name} is no range .* within 1-2"):
         reinitialise(encoder, [name], 1)
 

@@ -69,17 +69,17 @@ def test_wordpiece_splits_as_bert(tmp_path):
     assert tokenizer.tokenize("你好") == ["你", "好"]
     assert tokenizer.tokenize("É é") == ["[UNK]", "é"]  # cased, accents kept
     assert "".join(tokenizer.tokenize("lowest")).replace("##", "") == "lowest"
-    assert tokenizer.tokenize("low") == ["low"]  # frequent words become pieces
+    assert tokenizer.tokenize("low") == ["low"]  # frequent words become subwords
 
 
 def test_wordpiece_keeps_the_most_frequent_characters(tmp_path):
     train_wordpiece(["aaa bbb ccc", "aaa bbb", "aaa"], tmp_path / "t", 20, limit_alphabet=2)
-    pieces = set((tmp_path / "t" / "vocab.txt").read_text("utf-8").split())
-    assert {"a", "b", "##a"} <= pieces
-    assert not any("c" in piece for piece in pieces if not piece.startswith("["))
+    subwords = set((tmp_path / "t" / "vocab.txt").read_text("utf-8").split())
+    assert {"a", "b", "##a"} <= subwords
+    assert not any("c" in subword for subword in subwords if not subword.startswith("["))
 
 
-def test_wordpiece_refuses_no_text_and_a_vocabulary_below_the_alphabet(tmp_path):
+def test_wordpiece_rejects_no_text_and_a_vocabulary_below_the_alphabet(tmp_path):
     with pytest.raises(AtlasError, match="no text"):
         train_wordpiece([], tmp_path / "t", 50)
     with pytest.raises(AtlasError, match="raise vocabulary_size"):
@@ -128,7 +128,7 @@ def test_incomplete_encoder_folder(tmp_path, name):
         load_tokenizer(encoder) if name == "tokenizer.json" else load_encoder(encoder)
 
 
-def test_pickled_weights_are_refused(tmp_path):
+def test_pickled_weights_are_rejected(tmp_path):
     encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
     (encoder / "model.safetensors").rename(encoder / "pytorch_model.bin")
     with pytest.raises(DataError, match="pickled"):
@@ -154,7 +154,7 @@ def test_missing_weights(tmp_path):
         load_encoder(tmp_path / "no_layer")
 
 
-def test_encoded_texts_lose_no_piece(tmp_path):
+def test_encoded_texts_lose_no_subword(tmp_path):
     tokenizer_dir = make_tokenizer(tmp_path)
     long = " ".join(["the cat sees dogs"] * 5)
     encode_texts(
@@ -164,7 +164,7 @@ def test_encoded_texts_lose_no_piece(tmp_path):
     rows = [list(row) for row in (store.ragged("input_ids")[i] for i in range(7))]
     tokenizer = load_tokenizer(tokenizer_dir)
     assert all(row[0] == 2 and row[-1] == 3 and len(row) <= 8 for row in rows)
-    joined = [piece for row in rows[:6] for piece in row[1:-1]]
+    joined = [subword for row in rows[:6] for subword in row[1:-1]]
     assert joined == tokenizer(long + " a b", add_special_tokens=False)["input_ids"]
     assert store.dense("language").tolist() == [0] * 6 + [1]
     assert store.meta["languages"] == ["en", "zh"]
@@ -209,7 +209,7 @@ def test_masking_spares_padding():
     torch.manual_seed(0)
     for _ in range(20):
         positions, _ = objective.mask(batch)
-        assert positions[0] == 1  # the only piece of row 0
+        assert positions[0] == 1  # the only subword of row 0
         assert set((positions[1:] - 6).tolist()) <= {1, 2, 3, 4}
         assert len(positions) == 1 + 2
 
@@ -284,8 +284,8 @@ def test_initial_deviation_and_a_bias_of_log_frequencies(tmp_path, monkeypatch):
     assert not plain.bias.any()
     tokenizer = load_tokenizer(tokenizer_dir)
     counts = torch.ones(len(tokenizer))
-    for piece, count in {"the": 3, "cat": 1, "dog": 1, "[SEP]": 1, "[UNK]": 1}.items():
-        counts[tokenizer.convert_tokens_to_ids(piece)] += count
+    for subword, count in {"the": 3, "cat": 1, "dog": 1, "[SEP]": 1, "[UNK]": 1}.items():
+        counts[tokenizer.convert_tokens_to_ids(subword)] += count
     torch.testing.assert_close(changed.bias.detach(), (counts / counts.sum()).log())
     assert load_file(tmp_path / "m" / "model.safetensors")["cls.predictions.bias"].any()
 
@@ -322,7 +322,7 @@ def test_pretraining_resumes_after_a_stop(tmp_path, monkeypatch):
     assert run("stopped", tmp_path / "state") == whole
 
 
-def test_pretraining_refuses_a_foreign_store(tmp_path):
+def test_pretraining_rejects_a_foreign_store(tmp_path):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts({"en": ["the cat"]}, tokenizer_dir, tmp_path / "store", max_length=16)
     train_wordpiece(TEXTS, tmp_path / "other", 80)

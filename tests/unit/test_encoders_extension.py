@@ -55,7 +55,7 @@ def encoder(tmp_path: Path) -> Path:
     return tmp_path / "encoder"
 
 
-def test_old_pieces_and_weights_stay(encoder: Path, tmp_path: Path) -> None:
+def test_old_subwords_and_weights_stay(encoder: Path, tmp_path: Path) -> None:
     counts = extend_vocabulary(EXTENSION, encoder, HINDI, tmp_path / "out", seed=1)
     before, after = (
         load_file(folder / "model.safetensors") for folder in (encoder, tmp_path / "out")
@@ -95,13 +95,13 @@ def test_the_result_opens_as_any_encoder(encoder: Path, tmp_path: Path) -> None:
     for name, weights in large.state_dict().items():
         assert torch.equal(weights, again.state_dict()[name])
     assert tokenizer_digest(tmp_path / "again") == tokenizer_digest(tmp_path / "out")
-    pieces = (tmp_path / "out/vocab.txt").read_text("utf-8").splitlines()
-    assert load_tokenizer(tmp_path / "out").convert_tokens_to_ids(pieces) == list(
-        range(len(pieces))
+    subwords = (tmp_path / "out/vocab.txt").read_text("utf-8").splitlines()
+    assert load_tokenizer(tmp_path / "out").convert_tokens_to_ids(subwords) == list(
+        range(len(subwords))
     )
 
 
-def test_the_most_frequent_pieces_come_first(encoder: Path, tmp_path: Path) -> None:
+def test_the_most_frequent_subwords_come_first(encoder: Path, tmp_path: Path) -> None:
     few = EXTENSION.model_copy(update={"pieces": 3})
     counts = extend_vocabulary(few, encoder, HINDI, tmp_path / "few", seed=1)
     assert counts["added"] == 3
@@ -133,7 +133,7 @@ def test_rows_are_random_or_means_of_old_wordpieces(encoder: Path, tmp_path: Pat
         ids = old(word, add_special_tokens=False)["input_ids"]
         assert len(ids) > 1
         torch.testing.assert_close(spelt[vocabulary[word]], first[ids].mean(0))
-    # What old pieces cannot spell is drawn, as under the other choice.
+    # What old subwords cannot spell is drawn, as under the other choice.
     assert torch.equal(spelt[vocabulary["##g"]], first[vocabulary["##g"]])
 
 
@@ -183,7 +183,7 @@ def test_any_checkpoint_is_pretrained_further(tmp_path: Path, kind: str) -> None
     assert moved.abs().max() > 0.01
 
 
-def test_stores_that_do_not_fit_are_refused(encoder: Path, tmp_path: Path) -> None:
+def test_stores_that_do_not_fit_are_rejected(encoder: Path, tmp_path: Path) -> None:
     extend_vocabulary(EXTENSION, encoder, HINDI, tmp_path / "out", seed=1)
     encode_texts({"hi": HINDI}, encoder, tmp_path / "foreign", max_length=16)
     spec = MaskedTraining()

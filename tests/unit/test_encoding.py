@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 ODD = [
     "",
     "  ",
-    "\u200b",  # no piece
+    "\u200b",  # no subword
     "??? the",
     "[SEP] cat [MASK]",
     "E\u0301é İ",
@@ -59,12 +59,12 @@ def test_every_task_has_an_encoding():
     assert set(ENCODINGS) == {*tasks.TASKS, "text"}  # which is for vectors alone
 
 
-def test_special_pieces_equal_transformers(tmp_path, tokenizer_dir):
+def test_special_subwords_equal_transformers(tmp_path, tokenizer_dir):
     expected, found = load_tokenizer(tokenizer_dir), open_tokenizer(tokenizer_dir)
     assert found.get_vocab_size() == len(expected)
-    for piece in ("unk", "pad", "cls", "sep"):
-        number = special_id(found, f"[{piece.upper()}]", tokenizer_dir)
-        assert number == getattr(expected, f"{piece}_token_id")
+    for special in ("unk", "pad", "cls", "sep"):
+        number = special_id(found, f"[{special.upper()}]", tokenizer_dir)
+        assert number == getattr(expected, f"{special}_token_id")
     names = ["<unk>", "<pad>", "<s>", "</s>"]
     other = Tokenizer(WordPiece({name: n for n, name in enumerate(names)}, unk_token="<unk>"))
     assert [special_id(other, p, "x") for p in ("[UNK]", "[PAD]", "[CLS]", "[SEP]")] == [0, 1, 2, 3]
@@ -115,7 +115,7 @@ def test_odd_texts_equal_transformers(tmp_path, tokenizer_dir):
     assert rows(load_arrays(tmp_path / "s")) == expected["input_ids"]
 
 
-def test_language_of_every_piece_that_begins_a_word(tmp_path, tokenizer_dir):
+def test_language_of_every_subword_that_begins_a_word(tmp_path, tokenizer_dir):
     table = text_table(["unable cats", "你好", "the 🜁", "a " * 40], ["en", "zh", "en", "en"])
     options = {"labels": ["en", "zh"], "max_length": 16, "drop_unknown": True}
     for unit in ("text", "token"):
@@ -127,11 +127,11 @@ def test_language_of_every_piece_that_begins_a_word(tmp_path, tokenizer_dir):
     assert texts.dense("labels").tolist() == [0, 1, 0]
     assert tokens.dense("split").tolist() == ["train"] * 3
     assert tokens.meta["options"]["unit"] == "token"
-    pieces = load_tokenizer(tokenizer_dir).convert_ids_to_tokens
+    subwords = load_tokenizer(tokenizer_dir).convert_ids_to_tokens
     labels = tokens.ragged("labels")
     for number, (ids, language) in enumerate(zip(rows(tokens), (0, 1, 0), strict=True)):
         unlabelled = [
-            piece.startswith("##") or piece in ("[CLS]", "[SEP]") for piece in pieces(ids)
+            subword.startswith("##") or subword in ("[CLS]", "[SEP]") for subword in subwords(ids)
         ]
         assert labels[number].tolist() == [-100 if skip else language for skip in unlabelled]
     assert len(rows(tokens)[2]) == 16
@@ -186,9 +186,9 @@ def test_odd_questions_equal_transformers(tmp_path, tokenizer_dir):
         return_overflowing_tokens=True,
     )
     assert rows(store) == expected["input_ids"]
-    pieces = tokenizer(contexts, add_special_tokens=False, return_offsets_mapping=True)
+    subwords = tokenizer(contexts, add_special_tokens=False, return_offsets_mapping=True)
     order = list(dict.fromkeys(contexts))
-    for text, offsets in zip(contexts, pieces["offset_mapping"], strict=True):
+    for text, offsets in zip(contexts, subwords["offset_mapping"], strict=True):
         for side, name in enumerate(("piece_begin", "piece_end")):
             found = store.ragged(name)[order.index(text)]
             assert found.tolist() == [pair[side] for pair in offsets]

@@ -27,8 +27,8 @@ def rows(folder: Path, **options: object) -> list[list[str]]:
     return [[names[number] for number in ids[row]] for row in range(len(ids))]
 
 
-def pieces_of(store: TokenStore) -> list[int]:
-    """The pieces of each language that are not special ones at the ends of a row."""
+def subwords_of(store: TokenStore) -> list[int]:
+    """The subwords of each language that are not special ones at the ends of a row."""
     inside = store.ragged("input_ids").lengths - 2
     return np.bincount(store.dense("language"), weights=inside).astype(int).tolist()
 
@@ -57,13 +57,13 @@ def test_packed_rows_are_full_and_of_one_language(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lengths", [(7, 4), (64, 3)])
-def test_windows_hold_the_same_pieces(tmp_path: Path, lengths: tuple[int, int]) -> None:
+def test_windows_hold_the_same_subwords(tmp_path: Path, lengths: tuple[int, int]) -> None:
     found = []
     for number, length in enumerate(lengths):
         folder = tmp_path / str(number)
         folder.mkdir()
         cut = rows(folder, max_length=length, packed=True, sentences_per_language=3)
-        found.append([piece for row in cut for piece in row[1:-1]])
+        found.append([subword for row in cut for subword in row[1:-1]])
     assert found[0] == found[1]
     assert len(found[0]) == 5 + 2 + 3 + 6  # three sentences of English, two of Chinese
 
@@ -80,7 +80,7 @@ def test_sentences_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture)
         )
     store = load_arrays(tmp_path / "s")
     assert store.meta["sentences"] == {"en": 4, "zh": 3}
-    assert store.meta["pieces"] == dict(zip(["en", "zh"], pieces_of(store), strict=True))
+    assert store.meta["pieces"] == dict(zip(["en", "zh"], subwords_of(store), strict=True))
     assert "fewer sentences than 4: {'zh': 3}" in caplog.text
     assert len(store.ragged("input_ids")[1]) == 2 + 3  # of the second text "a cat." with its stop
 

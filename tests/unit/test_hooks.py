@@ -114,7 +114,7 @@ def test_gradients_flow(model: nn.Module) -> None:
     assert embedding.grad[7].abs().max() > 0
 
 
-def test_refusals(model: nn.Module) -> None:
+def test_errors(model: nn.Module) -> None:
     with pytest.raises(AtlasError, match="hidden states 0 to 3"), hooked(model, [Hook(4, abs)]):
         pass
     with pytest.raises(AtlasError, match="not orthonormal"):

@@ -126,7 +126,7 @@ def test_families_genera_and_word_orders_are_those_of_wals(table):
             row = wals[language.wals_code]
             if row["Genus"]:
                 assert (language.family, language.genus) == (row["Family"], row["Genus"])
-            else:  # the revision has none for three languages that are families of their own
+            else:  # the revision has none for three languages that are isolates
                 assert language.code in {"eu", "ja", "ko"}
                 assert language.family == language.genus
             assert language.word_order == names.get(orders.get(language.wals_code), "")

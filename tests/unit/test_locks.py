@@ -26,7 +26,7 @@ time.sleep(600)
 """
 
 
-def test_the_second_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
+def test_the_second_is_rejected_until_the_first_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "folder/lock"
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, path],
@@ -37,10 +37,10 @@ def test_the_second_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(AtlasError) as refused:
+        with pytest.raises(AtlasError) as raised:
             take_lock(path, "the folder")
         host = os.uname().nodename
-        said = str(refused.value)
+        said = str(raised.value)
         assert said.startswith(f"the folder is in use by process {holder.pid} on {host}, SLURM job")
         assert "SLURM job 17, since 20" in said
         assert said.endswith("wait until it ends or end it (scancel 17), then start again.")

@@ -175,7 +175,7 @@ def changed(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> set
     return {name.split(".")[0] for name in one if not torch.equal(one[name], other[name])}
 
 
-# The pieces
+# The components
 
 
 @given(st.floats(0.01, 0.99), st.integers(0, 100))
@@ -320,7 +320,7 @@ def test_phase_1_teaches_the_language_head_and_phase_2_makes_it_unsure(folder, u
     assert unsure[-1] > 0.97 * np.log(3)  # of the most there is
 
 
-def test_the_stream_of_paragraphs_is_used_up_and_shuffled_anew(folder):
+def test_the_stream_of_paragraphs_is_used_up_and_shuffled_again(folder):
     optimisation = Optimisation(batch_size=8)
     unlearning, _ = prepared(folder, "text", "gradient_reversal", optimisation)
     passes = [[unlearning.batch(4 * number + place) for place in range(4)] for number in range(3)]
@@ -625,7 +625,7 @@ def test_the_saved_model_has_no_language_head(folder, condition):
     assert not [name for name in weights if "head" in name]
 
 
-def test_what_does_not_fit_is_refused(folder):
+def test_what_does_not_fit_is_rejected(folder):
     store = load_arrays(folder / "languages-text")
     meta = {key: value for key, value in store.meta.items() if key != "arrays"}
     for name, arrays, changes in (

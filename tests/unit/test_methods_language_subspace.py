@@ -1,4 +1,4 @@
-"""L-DAR: its value by hand, what it holds, and what it refuses."""
+"""L-DAR: its value by hand, what it holds, and its errors."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def test_the_value_by_hand(tmp_path: Path) -> None:
     shares = np.array([4, 4 * 14 / 15, 4 * 13 / 15, 4 * 12 / 15])
     shares /= shares.sum()
     original = load_encoder(tmp_path / "encoder").eval()
-    total, pieces = 0.0, 0
+    total, subwords = 0.0, 0
     for row in rows:
         ids = torch.from_numpy(run.store.ragged("input_ids")[row].astype(np.int64))[None]
         chosen = run.store.ragged("labels")[row] >= 0
-        pieces += int(chosen.sum())
+        subwords += int(chosen.sum())
         with torch.no_grad():
             one, other = (
                 model.eval()(ids, output_hidden_states=True).hidden_states
@@ -73,7 +73,7 @@ def test_the_value_by_hand(tmp_path: Path) -> None:
         for layer in (1, 2):
             moved = (one[layer] - other[layer])[0, chosen].numpy() @ basis[layer, :, :4] * shares
             total += np.linalg.norm(moved, axis=1).sum()
-    assert penalty(run, rows) == pytest.approx(0.5 * total / pieces, rel=2e-3)
+    assert penalty(run, rows) == pytest.approx(0.5 * total / subwords, rel=2e-3)
 
 
 def test_a_frozen_copy_that_nobody_has_trained_is_far_away(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_languages_are_held_while_the_task_is_learnt(tmp_path: Path) -> None:
     assert found["held"] < found["free"] / 1.5
 
 
-def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_rejected(tmp_path: Path) -> None:
     job = tagging_job(tmp_path)
     method = LanguagePreservation(settings(last_layer=12), directions(tmp_path))
     with pytest.raises(DataError, match="do not fit layers 1-12 of 16"):

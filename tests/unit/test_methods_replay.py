@@ -152,7 +152,7 @@ def test_reference_is_the_original_and_is_made_once(
     assert alignment_terms(model, batch, "mean")[1].item() < 1e-4  # at the original: zero
     monkeypatch.delattr(AlignedSentences, "compute_reference")
     assert isinstance(_prepared(tmp_path, adjustment).examples.reference, np.memmap)
-    # Another encoder or another aggregation would need vectors of its own.
+    # Another encoder or another aggregation would need separate vectors.
     for name, changed in (
         ("encoder", corrected_adjustment(aggregation="last")),
         ("other", adjustment),
@@ -292,7 +292,7 @@ def test_replay_keeps_translations_together(folder: Path) -> None:
     assert distance(folder / "replayed/model") < 0.9 * distance(folder / "alone/model")
 
 
-def test_replay_refuses_what_does_not_fit(folder: Path) -> None:
+def test_replay_rejects_what_does_not_fit(folder: Path) -> None:
     tokenizer = folder / "encoder/tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace("xx39", "yy39"), "utf-8")
     encode("nli", nli_table(8), folder / "encoder", folder / "examples", labels=NLI_LABELS)

@@ -74,7 +74,7 @@ def test_what_is_held_out_depends_on_the_seed():
     assert abs(np.flatnonzero(one[:1000]).mean() - 500) < 100  # from all over
 
 
-def scored_anew(small_run, metric, seed=0, fraction=0.25):
+def scored_again(small_run, metric, seed=0, fraction=0.25):
     """Score the saved model with seqeval or scikit-learn on what was held out."""
     model, labels = load_model(small_run["output_model"])
     store = load_arrays(small_run["train"])
@@ -124,7 +124,7 @@ def test_the_best_epoch_is_kept(small_run, tmp_path, metric, monkeypatch):
     assert log.epoch == log.scores.index(max(log.scores))
     assert log.epoch in (1, 2, 3, 4)
     assert max(log.scores) > max(log.scores[0], log.scores[-1]) + 0.3
-    assert scored_anew(small_run, metric) == pytest.approx(max(log.scores), abs=1e-6)
+    assert scored_again(small_run, metric) == pytest.approx(max(log.scores), abs=1e-6)
 
 
 def test_of_equally_good_epochs_the_first_is_kept(small_run, tmp_path):
@@ -132,7 +132,7 @@ def test_of_equally_good_epochs_the_first_is_kept(small_run, tmp_path):
     best = max(log.scores)
     assert log.scores.count(best) > 1
     assert log.epoch == log.scores.index(best) > 0
-    assert scored_anew(small_run, "macro_f1") == pytest.approx(best)
+    assert scored_again(small_run, "macro_f1") == pytest.approx(best)
 
 
 def test_weights_that_a_saved_state_refers_to_stay(tmp_path, monkeypatch):
@@ -211,7 +211,7 @@ def test_a_development_set_chooses_and_all_else_is_trained_on(small_run, tmp_pat
     assert found == pytest.approx(100 * max(log.scores))
 
 
-def test_a_development_set_without_the_language_of_training_is_refused(small_run, tmp_path):
+def test_a_development_set_without_the_language_of_training_is_rejected(small_run, tmp_path):
     best = BestEpoch(Selection(development="dev"), small_run["train"])
     sentences = sentence_table([["cats", "a-dog"]], [["NOUN", "NOUN"]])
     column = sentences.column_names.index("language")
@@ -222,7 +222,7 @@ def test_a_development_set_without_the_language_of_training_is_refused(small_run
         finetuned(job, best, train_languages=["de"])
 
 
-def test_too_few_examples_to_hold_out_are_refused(small_run, tmp_path):
+def test_too_few_examples_to_hold_out_are_rejected(small_run, tmp_path):
     with pytest.raises(DataError, match="40 examples are too few to hold out 1% of a language"):
         finetuned(small_run, BestEpoch(Selection(fraction=0.01)))
     assert not (tmp_path / "model").exists()

@@ -1,4 +1,4 @@
-"""The projection of a hidden state: what it is, when it is there, and what it refuses."""
+"""The projection of a hidden state: what it is, when it is applied, and its errors."""
 
 from __future__ import annotations
 
@@ -202,17 +202,17 @@ def test_the_run_makes_it_from_its_hyperparameters(tmp_path: Path) -> None:
     assert not methods_of({"trained_layers": "all"}, {}, inputs)
 
 
-def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_what_does_not_fit_is_rejected(tmp_path: Path) -> None:
     job = tagging_job(tmp_path)
     directions(tmp_path)
 
-    def refuses(message: str, **changes: Any) -> None:
+    def raises(message: str, **changes: Any) -> None:
         with pytest.raises(DataError, match=message):
             finetuned(job, method(tmp_path, **changes))
 
-    refuses("3 layers of 16 dimensions do not fit layer 3 of an encoder with 3", layer=3)
-    refuses("without its first 16 directions nothing is left of 16", first=16)
+    raises("3 layers of 16 dimensions do not fit layer 3 of an encoder with 3", layer=3)
+    raises("without its first 16 directions nothing is left of 16", first=16)
     arrays = {"lda_basis": np.stack([np.eye(8)] * 3), "densray_basis": np.stack([np.eye(16)] * 2)}
     save_arrays(tmp_path / "directions", arrays, {})
-    refuses("3 layers of 8 dimensions do not fit layer 2")
-    refuses("2 layers of 16 dimensions do not fit layer 1", method="densray", layer=1)
+    raises("3 layers of 8 dimensions do not fit layer 2")
+    raises("2 layers of 16 dimensions do not fit layer 1", method="densray", layer=1)

@@ -56,7 +56,7 @@ TOGETHER = (
     "xquad/",
     "wals/",
 )
-"""Files that hold several languages, foreign words, or answers unique in all languages."""
+"""Files that hold several languages, code-switched tokens, or answers unique in all languages."""
 NAMESPACE = "{http://www.mediawiki.org/xml/export-0.10/}"
 
 

@@ -77,14 +77,14 @@ def test_content_words_differ(code: str) -> None:
     assert sum(count - 1 for count in forms.values()) <= 0.02 * len(CONTENT), forms.most_common(5)
 
 
-def pieces(word: str) -> set[str]:
+def bigrams(word: str) -> set[str]:
     return {word[start : start + 2] for start in range(len(word) - 1)}
 
 
 def test_relatives_have_cognates_and_strangers_do_not() -> None:
     latin = [one for one in MINIATURE_LANGUAGES.values() if one.script == "Latn"]
     for one, two in combinations(latin, 2):
-        words = [(pieces(one.citation(c)), pieces(two.citation(c))) for c in CONTENT]
+        words = [(bigrams(one.citation(c)), bigrams(two.citation(c))) for c in CONTENT]
         shared = sum(len(a & b) / len(a | b) for a, b in words) / len(words)
         assert shared > 0.12 if one.genus == two.genus else shared < 0.08, (one.code, two.code)
 

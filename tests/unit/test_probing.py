@@ -309,7 +309,7 @@ def test_the_best_epoch_by_either_score(tmp_path: Path, monkeypatch: pytest.Monk
         assert fitted.chosen == chosen
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_errors(tmp_path: Path) -> None:
     wikipedia = _clouds(tmp_path / "wikipedia")
 
     def identify(

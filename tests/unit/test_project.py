@@ -32,7 +32,7 @@ def _direct() -> set[str]:
 
 
 def _lock() -> dict[str, str]:
-    """Name to version; fails on a line that is not an exact pin, which pip could resolve anew."""
+    """Name to version; fails on a line that is not an exact pin, which pip could change."""
     pins = {}
     for line in _lines(ROOT / "requirements.lock"):
         name, separator, version = line.partition("==")
@@ -55,7 +55,7 @@ def test_lock_satisfies_the_bounds_of_requirements_in() -> None:
 
 
 def test_lock_is_closed_under_dependencies() -> None:
-    """What a pinned package needs here is pinned too; nothing installs a version of its own."""
+    """What a pinned package needs here is pinned too; nothing installs a different version."""
     from packaging.requirements import Requirement
 
     pins = _lock()

@@ -251,7 +251,7 @@ def test_labels_that_the_sample_lacks_have_clusters_too(tmp_path: Path) -> None:
     assert read_json(clusters)["label"]["published"]["k"] == 3
 
 
-def test_refusals(tmp_path: Path) -> None:
+def test_errors(tmp_path: Path) -> None:
     target, wikipedia = _sets(tmp_path, "text", 1)
     unsplit = _features(tmp_path / "unsplit", "text", splits=False)
     few = _features(tmp_path / "few", "text", splits=False, examples=2)

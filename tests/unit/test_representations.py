@@ -42,8 +42,8 @@ def _pool_by_loop(
 ) -> torch.Tensor:
     pooled = []
     for a, b, r in zip(start.tolist(), end.tolist(), row.tolist(), strict=True):
-        pieces = hidden[r, a:b]
-        pooled.append({"first": pieces[0], "last": pieces[-1], "mean": pieces.mean(0)}[how])
+        subwords = hidden[r, a:b]
+        pooled.append({"first": subwords[0], "last": subwords[-1], "mean": subwords.mean(0)}[how])
     return torch.stack(pooled)
 
 
@@ -89,14 +89,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Thirty texts of 1 to 12 pieces; labels of texts, or of some pieces of words, but for two."""
+    """Thirty texts of 1 to 12 subwords; labels of texts, or of some subwords, but for two."""
     random = np.random.default_rng(0)
     ids, words, labels = [], [], []
     for number in range(30):
         size = int(random.integers(1, 13))
         ids.append([CLS, *random.integers(5, VOCABULARY, size).tolist(), SEP])
         word = np.cumsum(random.integers(0, 2, size))
-        words.append([-1, *np.where(word > 0, word + 1, 0).tolist(), -1])  # word 1 has no piece
+        words.append([-1, *np.where(word > 0, word + 1, 0).tolist(), -1])  # word 1 has no subword
         row = np.where(random.random(size + 2) < 0.4, NO_LABEL, random.integers(0, 3, size + 2))
         row[1] = 2
         row[[0, -1] if number not in (3, 10) else slice(None)] = NO_LABEL
@@ -166,11 +166,15 @@ def test_features_equal_one_forward_pass_each(
         spans = {
             "text": [[0] if pooling == "cls" else np.arange(1, len(words[row]) - 1)],
             "word": [np.flatnonzero(words[row] == w) for w in sorted({*words[row]} - {-1})],
-            "token": [[piece] for piece in np.flatnonzero(np.atleast_1d(labels[row]) != NO_LABEL)],
+            "token": [
+                [subword] for subword in np.flatnonzero(np.atleast_1d(labels[row]) != NO_LABEL)
+            ],
         }[unit]
         for span in spans:
-            pieces = states[layers][:, span]
-            pooled = {"last": pieces[:, -1], "mean": pieces.mean(1)}.get(pooling, pieces[:, 0])
+            subwords = states[layers][:, span]
+            pooled = {"last": subwords[:, -1], "mean": subwords.mean(1)}.get(
+                pooling, subwords[:, 0]
+            )
             expected.append(pooler[None] if layers == [3] else pooled)
             numbers.append(labels[row] if unit == "text" else labels[row][span[0]])
             word.append(words[row][span[0]])
@@ -245,25 +249,25 @@ def test_reading_features(encoder: Path, stores: dict[str, Path], tmp_path: Path
     assert np.array_equal(some.vectors, found.vectors[found.languages() == "xx"])
 
 
-def test_refusals(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
-    def refuses(match: str, path: Path, **options: Any) -> None:
+def test_errors(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
+    def raises(match: str, path: Path, **options: Any) -> None:
         with pytest.raises(AtlasError, match=match):
             extract_features(encoder=encoder, store=path, output=tmp_path / "out", **options)
 
     token, text = stores["token"], stores["text"]
-    refuses("hidden states 0 to 3", text, layers=[4])
-    refuses("hidden states 0 to 3", text, hooks=[Hook(4, abs)])
-    refuses("last layer only", text, layers="all")
-    refuses("words cannot be pooled by cls", token, unit="word", pooling="cls")
-    refuses("there is no token of the splits gold, silver", token, splits=["silver", "gold"])
-    refuses("there is no text in the languages de, yy", text, languages=["yy", "de"])
+    raises("hidden states 0 to 3", text, layers=[4])
+    raises("hidden states 0 to 3", text, hooks=[Hook(4, abs)])
+    raises("last layer only", text, layers="all")
+    raises("words cannot be pooled by cls", token, unit="word", pooling="cls")
+    raises("there is no token of the splits gold, silver", token, splits=["silver", "gold"])
+    raises("there is no text in the languages de, yy", text, languages=["yy", "de"])
     ids = load_arrays(text).ragged("input_ids")
     unlabelled = Ragged(np.full_like(ids.values, NO_LABEL), ids.offsets)
-    refuses("there is no token", _copy(token, tmp_path / "unlabelled", labels=unlabelled))
+    raises("there is no token", _copy(token, tmp_path / "unlabelled", labels=unlabelled))
     short = [[CLS, SEP] if row in (2, 4) else ids[row] for row in range(len(ids))]
     bare = _copy(text, tmp_path / "bare", input_ids=Ragged.from_rows(short, np.int32))
-    refuses("row 4: the text has no token", bare, splits=["train"])
-    refuses("not made with the tokenizer of", _copy(text, tmp_path / "other", {"tokenizer": "0"}))
+    raises("row 4: the text has no token", bare, splits=["train"])
+    raises("not made with the tokenizer of", _copy(text, tmp_path / "other", {"tokenizer": "0"}))
     assert not (tmp_path / "out").exists()
 
 
@@ -332,8 +336,8 @@ def test_stores_of_words_and_languages(encoder: Path, tmp_path: Path) -> None:
     assert words["mean"].word is not None
     assert words["mean"].word.tolist() == [0, 1]
     assert np.array_equal(words["first"].vectors, tags.vectors)
-    assert not np.allclose(words["mean"].vectors[0], tags.vectors[0])  # two pieces
-    assert np.array_equal(words["mean"].vectors[1], tags.vectors[1])  # one piece
+    assert not np.allclose(words["mean"].vectors[0], tags.vectors[0])  # two subwords
+    assert np.array_equal(words["mean"].vectors[1], tags.vectors[1])  # one subword
     rows = [["1", "2"], ["xx", "en"], ["train", "test"], ["xx1s xx2", "en3"]]
     for unit, labels in (("text", [1, 0]), ("token", [1, 1, 0])):
         options: dict[str, Any] = {"labels": ["en", "xx"], "unit": unit}

@@ -124,7 +124,7 @@ def test_families_with_the_same_content_are_one_run():
     assert runs.get("other", None, "published").id == "other"
 
 
-def test_two_runs_with_one_name_are_refused():
+def test_two_runs_with_one_name_are_rejected():
     twin = {
         "kind": "adjustment",
         "paper": "other",
@@ -161,7 +161,7 @@ def test_one_hyperparameter_changes_one_run_and_what_starts_from_it():
     assert after["nli-adjusted-es.corrected"]["start"] == "adjusted-es.corrected"
 
 
-def test_unknown_language_circle_and_id_are_refused():
+def test_unknown_language_circle_and_id_are_rejected():
     runs = table()
     with pytest.raises(AtlasError, match=r"runs\.adjusted\.languages: 'de'"):
         runs.get("adjusted", "de", "published")

@@ -1,4 +1,4 @@
-"""Encoders that the repository ships: taken if they are what the config asks for, and whole."""
+"""Encoders that the repository ships: taken if they are what the config requests, and whole."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_damage_is_one_sentence(shipped, tmp_path, name):
 
 
 @pytest.mark.parametrize("text", ["[]", '{"files": {}}', '{"specification": 1, "files": {}}'])
-def test_a_record_that_says_nothing_is_refused(shipped, text):
+def test_a_record_that_says_nothing_is_rejected(shipped, text):
     (shipped[1] / "made.json").write_text(text)
     with pytest.raises(DataError, match=r"made\.json, key specification: is no mapping; retrain"):
         shipping.why_train(shipped[1], specification())

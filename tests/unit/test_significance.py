@@ -176,7 +176,7 @@ def test_interval_of_the_gain_equals_scipys_bootstrap() -> None:
     assert abs(found.high - expected.high) < 0.1 * width
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
+def test_what_cannot_be_compared_is_rejected() -> None:
     gold = _sentences(0, 5)
     table = _table(gold, gold)
     options: dict[str, Any] = {"unit": "entity", **HINDI}

@@ -243,7 +243,7 @@ def test_every_layer_and_pair(features: Callable[..., Path], tmp_path: Path) -> 
 
 
 def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Path) -> None:
-    def refuses(match: str, path: Path, pivots: tuple[str, ...] = ("en",)) -> None:
+    def raises(match: str, path: Path, pivots: tuple[str, ...] = ("en",)) -> None:
         with pytest.raises(DataError, match=match):
             measure_similarity({"corrected": path}, pivots, tmp_path / "out.parquet")
         assert not (tmp_path / "out.parquet").exists()
@@ -256,12 +256,12 @@ def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Pa
     def renamed(arrays: dict[str, Any]) -> Any:
         return np.char.replace(arrays["example_id"], "ru_pud-n007", "ru_pud-n107")
 
-    refuses("not vectors of texts; extract texts", features("words", unit="word"))
-    refuses(r"no sentence in tr, only in .*choose other pivots", features(), ("en", "tr"))
-    refuses("7 sentences are too few", features("few", n=7))
-    refuses(r"f, languages .*: (31|29|30) and (31|29|30) sentences; ", features(language=unequal))
+    raises("not vectors of texts; extract texts", features("words", unit="word"))
+    raises(r"no sentence in tr, only in .*choose other pivots", features(), ("en", "tr"))
+    raises("7 sentences are too few", features("few", n=7))
+    raises(r"f, languages .*: (31|29|30) and (31|29|30) sentences; ", features(language=unequal))
     path = features(example_id=renamed)
-    refuses(r"languages .*, sentence 8: .*_pud-n\d07 and .*_pud-n\d07 are not the same", path)
+    raises(r"languages .*, sentence 8: .*_pud-n\d07 and .*_pud-n\d07 are not the same", path)
     rows = parallel_sentences(read_features(features()))
     assert {len(own) for own in rows.values()} == {30}
 
@@ -299,11 +299,11 @@ def test_means_of_texts_with_specials_once_and_twice(tmp_path: Path, repeat: boo
     expected = load_tokenizer(tokenizer)(given, truncation=True, max_length=16)["input_ids"]
     ids = load_arrays(store).ragged("input_ids")
     assert [ids[row].tolist() for row in range(4)] == expected
-    pieces = load_tokenizer(tokenizer).convert_ids_to_tokens(expected[0])
+    subwords = load_tokenizer(tokenizer).convert_ids_to_tokens(expected[0])
     inner = ["[CLS]", "the", "cat", "see", "##s", "[SEP]"]
-    assert len(pieces) == len(ids[0])
-    assert (pieces[:2] == inner[:1] * 2) is repeat
-    assert (pieces[-2:] == inner[-1:] * 2) is repeat
+    assert len(subwords) == len(ids[0])
+    assert (subwords[:2] == inner[:1] * 2) is repeat
+    assert (subwords[-2:] == inner[-1:] * 2) is repeat
     extract_features(
         encoder=encoder,
         store=store,

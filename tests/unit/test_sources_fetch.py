@@ -200,7 +200,7 @@ def test_an_interrupted_transfer_resumes(tmp_path, upstream, register):
     fetch("data/known.bin", tmp_path / "known.bin", register=register)
     assert (tmp_path / "known.bin").read_bytes() == CONTENT
     half, quarter = len(CONTENT) // 2, len(CONTENT) // 4
-    assert [asked for _, asked in upstream.asked] == [
+    assert [header for _, header in upstream.asked] == [
         None,
         f"bytes={half}-",
         f"bytes={half + quarter}-",
@@ -234,7 +234,7 @@ def test_a_server_that_sends_the_rest_of_another_version_makes_it_start_over(tmp
     (tmp_path / ".file.bin.part.version").write_text('"zero"')
     download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
-    assert [asked for _, asked in upstream.asked] == ["bytes=1000-", None]
+    assert [header for _, header in upstream.asked] == ["bytes=1000-", None]
 
 
 def test_a_server_that_ignores_ranges_makes_it_start_over(tmp_path, upstream, register):
@@ -331,7 +331,7 @@ def test_a_server_without_etag_or_with_a_weak_one_still_works(tmp_path, upstream
         download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     download(upstream.url + "/file.bin", tmp_path / "file.bin", sha256=None, name="file")
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
-    assert [asked for _, asked in upstream.asked] == [None, None]  # it had to start over
+    assert [header for _, header in upstream.asked] == [None, None]  # it had to start over
 
 
 def test_a_full_disk_is_one_sentence(tmp_path, upstream, monkeypatch):

@@ -40,9 +40,9 @@ def test_counts_are_those_of_a_loop(tokens_at_a_time: int) -> None:
     rows, window = random_rows(), 3
     expected: Counter[tuple[int, int]] = Counter()
     for row in range(len(rows)):
-        pieces = rows[row][1:-1].tolist()
-        for one, first in enumerate(pieces):
-            for other, second in enumerate(pieces):
+        subwords = rows[row][1:-1].tolist()
+        for one, first in enumerate(subwords):
+            for other, second in enumerate(subwords):
                 if 0 < abs(one - other) <= window:
                     expected[first, second] += 1 / abs(one - other)
     keys, values = count_neighbours(rows, SIZE, window, tokens_at_a_time)
@@ -111,7 +111,7 @@ def test_planted_synonyms_are_neighbours(synonyms: Path, method: str, options: d
     np.testing.assert_array_equal(load_arrays(again).dense("vectors"), vectors)
 
 
-def test_texts_of_another_tokenizer_are_refused(synonyms: Path) -> None:
+def test_texts_of_another_tokenizer_are_rejected(synonyms: Path) -> None:
     (synonyms / "texts/meta.json").write_text('{"arrays": ["input_ids"], "tokenizer": "other"}')
     spec = StaticVectors(encoder="tiny", method="glove")
     with pytest.raises(DataError, match="not made with the tokenizer of"):
@@ -134,8 +134,8 @@ def test_means_of_both_sides(tmp_path: Path) -> None:
     ids, start = store.ragged("input_ids"), store.dense("segment_start")
     sides = mean_vectors(store, table)
     for row in range(20):
-        for side, pieces in zip(sides, np.split(ids[row], [start[row]]), strict=True):
-            words = [piece for piece in pieces if piece >= 5]
+        for side, subwords in zip(sides, np.split(ids[row], [start[row]]), strict=True):
+            words = [subword for subword in subwords if subword >= 5]
             assert side[row] == pytest.approx(table[words].mean(axis=0), abs=1e-6)
 
 
@@ -172,7 +172,7 @@ def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
     assert (frame["gold"] == frame["prediction"]).mean() > 0.8
 
 
-def test_pairs_of_another_tokenizer_are_refused(tmp_path: Path) -> None:
+def test_pairs_of_another_tokenizer_are_rejected(tmp_path: Path) -> None:
     tokenizer = make_tokenizer(tmp_path)
     encode("nli", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
     vectors = vectors_of(tmp_path, tokenizer)

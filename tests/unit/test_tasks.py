@@ -188,18 +188,18 @@ SENTENCES = st.lists(
 
 
 def labelled_by_hand(tokenizer, words, tags, how, limit):
-    """Word by word: pieces, their words and their labels, cut at ``limit`` pieces."""
-    pieces, owners, labels = [], [], []
+    """Word by word: subwords, their words and their labels, cut at ``limit`` subwords."""
+    subwords, owners, labels = [], [], []
     for number, (word, tag) in enumerate(zip(words, tags, strict=True)):
-        for place, piece in enumerate(tokenizer.tokenize(word)):
-            pieces.append(piece)
+        for place, subword in enumerate(tokenizer.tokenize(word)):
+            subwords.append(subword)
             owners.append(number)
             wanted = {
                 "first": place == 0,
-                "non_continuation": not piece.startswith("##"),
+                "non_continuation": not subword.startswith("##"),
             }[how]
             labels.append(TAGS.index(tag) if wanted else -100)
-    return pieces[:limit], owners[:limit], labels[:limit]
+    return subwords[:limit], owners[:limit], labels[:limit]
 
 
 @settings(max_examples=40, deadline=None)
@@ -212,7 +212,7 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     by_hand = [
         labelled_by_hand(tokenizer, *sentence, how, 8) for sentence in zip(words, tags, strict=True)
     ]
-    kept = [row for row, (pieces, _, _) in enumerate(by_hand) if pieces]
+    kept = [row for row, (subwords, _, _) in enumerate(by_hand) if subwords]
     table = sentence_table(words, tags)
     if not kept:
         with pytest.raises(DataError, match="is left to encode"):
@@ -231,8 +231,8 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     assert store.dense("example_id").tolist() == [f"s{row}" for row in kept]
     ids, labels, owners = (store.ragged(name) for name in ("input_ids", "labels", "words"))
     for row, original in enumerate(kept):
-        pieces, hand_owners, hand_labels = by_hand[original]
-        assert tokenizer.convert_ids_to_tokens(ids[row].tolist()) == ["[CLS]", *pieces, "[SEP]"]
+        subwords, hand_owners, hand_labels = by_hand[original]
+        assert tokenizer.convert_ids_to_tokens(ids[row].tolist()) == ["[CLS]", *subwords, "[SEP]"]
         assert owners[row].tolist() == [-1, *hand_owners, -1]
         assert labels[row].tolist() == [-100, *hand_labels, -100]
 
@@ -242,7 +242,7 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     assert lost == dropped.get("words_behind_cut", 0) + dropped.get("words_without_pieces", 0)
     assert len(words) - len(kept) == dropped.get("sentence_without_words", 0)
 
-    # If every labelled piece is predicted as its place among them, decoding must keep the places.
+    # If every labelled subword is predicted as its place among them, decoding must keep the places.
     examples = task.examples(store)
     assert examples.label_counts.tolist() == [sum(n != -100 for n in row) for row in labels]
     offsets = np.concatenate([[0], np.cumsum(examples.label_counts)])
@@ -256,8 +256,8 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
         assert row["words"] == carriers
 
 
-def test_joining_words_gives_the_pieces_of_words(tokenizer_dir):
-    # Tanti et al. (2021) tokenise the joined sentence; word by word must give the same pieces.
+def test_joining_words_gives_the_subwords_of_words(tokenizer_dir):
+    # Tanti et al. (2021) tokenise the joined sentence; word by word must give the same subwords.
     tokenizer = load_tokenizer(tokenizer_dir)
     words = ["un-able", "cats,", "你好", "a b", "the"]
     together = tokenizer(words, is_split_into_words=True)["input_ids"]
@@ -275,7 +275,7 @@ def test_tag_table_schema(tmp_path, tokenizer_dir):
     assert result.to_pylist()[0]["prediction"] == ["PUNCT"]
 
 
-def test_tagging_drops_sentences_with_unknown_pieces(tmp_path, tokenizer_dir):
+def test_tagging_drops_sentences_with_unknown_subwords(tmp_path, tokenizer_dir):
     task, table = tasks.get("tagging"), sentence_table([["the"], ["???"]], [["DET"], ["PUNCT"]])
     encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=TAGS, drop_unknown=True)
     store = load_arrays(tmp_path / "s")
@@ -283,7 +283,7 @@ def test_tagging_drops_sentences_with_unknown_pieces(tmp_path, tokenizer_dir):
     assert store.meta["dropped"] == {"sentence_with_unknown_piece": 1}
 
 
-def test_non_continuation_needs_word_pieces(tmp_path):
+def test_non_continuation_needs_wordpieces(tmp_path):
     write_tokenizer(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the"], tmp_path / "t")
     table = sentence_table([["the"]], [["DET"]])
     with pytest.raises(DataError, match="no subword begins with ##"):

@@ -124,18 +124,18 @@ def test_words_that_no_model_sees_are_predicted_as_wrong(tmp_path, tokenizer_dir
     assert attachment_counts(table).tolist() == [[2, 2, 2], [0, 0, 4], [1, 1, 2]]
 
 
-def test_heads_skip_words_without_pieces(tmp_path, tokenizer_dir):
+def test_heads_skip_words_without_subwords(tmp_path, tokenizer_dir):
     forms, heads = ["a", "\u200b", "cat", "sees", "\u200b"], [3, 4, 4, 0, 2]
     store = stored(tmp_path, tree_table([forms], [heads], [["dep"] * 5]), tokenizer_dir)
     examples = TASK.examples(store)
     batch = examples.collate(np.array([0]))
-    assert batch["heads"].tolist() == [2, 3, 0]  # `cat` is the second word that has a piece
+    assert batch["heads"].tolist() == [2, 3, 0]  # `cat` is the second word that has a subword
     outputs = Ragged(np.array([[2, 0], [3, 0], [0, 0]]), np.array([0, 3]))
     (row,) = TASK.decode(examples, outputs, RELATIONS, "ud").to_pylist()
     assert row["predicted_heads"] == [3, -1, 4, 0, -1]
 
 
-def test_sentence_without_any_piece_counts(tmp_path, tokenizer_dir):
+def test_sentence_without_any_subword_counts(tmp_path, tokenizer_dir):
     table = tree_table([["\u200b"], ["the"]], [[0], [0]], [["root"], ["root"]])
     store = stored(tmp_path, table, tokenizer_dir)
     examples = TASK.examples(store)
@@ -150,20 +150,20 @@ def test_sentence_without_any_piece_counts(tmp_path, tokenizer_dir):
 
 
 def test_bad_trees_are_named(tmp_path, tokenizer_dir):
-    def refused(match, heads=(2, 0, 2), deprels=("det", "root", "obj"), words=("a", "b", "cat")):
+    def raises(match, heads=(2, 0, 2), deprels=("det", "root", "obj"), words=("a", "b", "cat")):
         table = tree_table([["the"], [*words]], [[0], [*heads]], [["root"], [*deprels]])
         with pytest.raises(DataError, match=rf"bank.*row 2 \(id s1\).*{match}"):
             encode(TASK.name, table, tokenizer_dir, tmp_path / "s", labels=RELATIONS, origin="bank")
 
-    refused("a head is no word of the sentence", heads=(4, 0, 2))
-    refused("a head is no word of the sentence", heads=(-1, 0, 2))
-    refused("has 0 roots, not 1", heads=(2, 3, 1))
-    refused("has 2 roots, not 1", heads=(0, 0, 2))
-    refused("run in a circle.*correct the treebank", heads=(3, 0, 1))
-    refused("run in a circle", heads=(1, 0, 2))
-    refused("unknown label 'dobj'.*nsubj", deprels=("det", "root", "dobj"))
-    refused("3 words but 2 heads", heads=(2, 0))
-    refused("3 words but 2 tags", deprels=("det", "root"))
+    raises("a head is no word of the sentence", heads=(4, 0, 2))
+    raises("a head is no word of the sentence", heads=(-1, 0, 2))
+    raises("has 0 roots, not 1", heads=(2, 3, 1))
+    raises("has 2 roots, not 1", heads=(0, 0, 2))
+    raises("run in a circle.*correct the treebank", heads=(3, 0, 1))
+    raises("run in a circle", heads=(1, 0, 2))
+    raises("unknown label 'dobj'.*nsubj", deprels=("det", "root", "dobj"))
+    raises("3 words but 2 heads", heads=(2, 0))
+    raises("3 words but 2 tags", deprels=("det", "root"))
     assert len(set(RELATIONS)) == 37
 
 
@@ -278,13 +278,13 @@ def test_it_learns_and_survives_the_trip_to_disk(tmp_path, english):
     ).read_bytes()
 
 
-def test_initial_weights_of_another_size_are_refused(english):
+def test_initial_weights_of_another_size_are_rejected(english):
     with pytest.raises(AtlasError, match=r"drop head\.initial_stddev"):
         new_model(english[1], TASK, RELATIONS, BiaffineOptions(initial_stddev=0.1), 1)
 
 
 def test_the_best_epoch_is_that_of_the_highest_las(tmp_path, english):
-    """Also where a word has no piece, and where a gold head was cut off."""
+    """Also where a word has no subword, and where a gold head was cut off."""
     tokenizer, encoder, table = english
     forms = [[*words, "\u200b"] for words in table["forms"].to_pylist()]
     heads = [[*own, len(own) // 2 + 1] for own in table["heads"].to_pylist()]
@@ -298,7 +298,7 @@ def test_the_best_epoch_is_that_of_the_highest_las(tmp_path, english):
     counts = attachment_counts(read_parquet(job["output_predictions"], TREE_PREDICTIONS))
     seen = open_store(tmp_path / "store", TASK.name).ragged("first_pieces").values != NO_PIECE
     assert 0 < log.epoch == log.scores.index(max(log.scores))
-    assert max(log.scores) == pytest.approx(counts[:, 0].sum() / seen.sum())  # words with a piece
+    assert max(log.scores) == pytest.approx(counts[:, 0].sum() / seen.sum())  # words with a subword
     scores = prediction_scores(job["output_predictions"], "tree", "published").set_index("metric")
     assert scores["value"]["las"].iloc[0] == pytest.approx(100 * counts[:, 0].sum() / len(seen))
     assert set(scores["n"]) == {len(seen)}

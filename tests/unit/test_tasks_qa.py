@@ -59,10 +59,19 @@ def qa_table(rows: list[tuple], language: str = "en") -> pa.Table:
 
 @pytest.fixture(scope="module")
 def tokenizer_dir(tmp_path_factory) -> Path:
-    """Every letter of LETTERS is a piece, alone and inside a word, and some pairs are."""
+    """Every letter of LETTERS is a subword, alone and inside a word, and some pairs are."""
     folder = tmp_path_factory.mktemp("letters")
-    pieces = [*LETTERS, *(f"##{letter}" for letter in LETTERS), "ab", "##жщ", "हि", "你", ",", "-"]
-    write_tokenizer([*SPECIAL_TOKENS, *pieces], folder / "tokenizer")
+    subwords = [
+        *LETTERS,
+        *(f"##{letter}" for letter in LETTERS),
+        "ab",
+        "##жщ",
+        "हि",
+        "你",
+        ",",
+        "-",
+    ]
+    write_tokenizer([*SPECIAL_TOKENS, *subwords], folder / "tokenizer")
     return folder / "tokenizer"
 
 
@@ -147,15 +156,15 @@ def test_what_points_at_the_answer_is_decoded_as_the_answer(
         windows = np.flatnonzero(example == number)
         seen = []
         for window in windows:
-            pieces = ids[window][begins[window] : -1]
-            here = range(first[window], first[window] + len(pieces))
-            assert pieces.tolist() == encoded["input_ids"][here.start : here.stop]
+            subwords = ids[window][begins[window] : -1]
+            here = range(first[window], first[window] + len(subwords))
+            assert subwords.tolist() == encoded["input_ids"][here.start : here.stop]
             assert len(ids[window]) <= 32
             seen += here
             whole = {touched[0], touched[-1]} <= set(here)
             expected = [place - here.start + begins[window] for place in touched]
             assert labels[window].tolist() == ([expected[0], expected[-1]] if whole else [0, 0])
-        assert set(seen) == set(range(len(encoded["input_ids"])))  # each piece is in a window
+        assert set(seen) == set(range(len(encoded["input_ids"])))  # each subword is in a window
         steps = np.diff(first[windows])
         room = 32 - 1 - begins[windows[0]]
         assert (steps == (doc_stride if stride_is == "step" else room - doc_stride)).all()
@@ -198,10 +207,10 @@ def test_windows_equal_the_tokenizers_own(tmp_path_factory, tokenizer_dir, cases
 
 
 def test_an_answer_that_a_window_cuts_is_no_target_there(tmp_path, tokenizer_dir):
-    context = "a b c é a b c é a b"  # ten pieces
-    rows = [(context, "a", ["c é a b"], [4])]  # pieces 2 to 5
+    context = "a b c é a b c é a b"  # ten subwords
+    rows = [(context, "a", ["c é a b"], [4])]  # subwords 2 to 5
     store = encode(qa_table(rows), tokenizer_dir, tmp_path / "s", max_length=10, doc_stride=3)
-    assert store.dense("first_piece").tolist() == [0, 3, 6]  # six pieces each, three shared
+    assert store.dense("first_piece").tolist() == [0, 3, 6]  # six subwords each, three shared
     assert store.dense("labels").tolist() == [[5, 8], [0, 0], [0, 0]]
     (row,) = decode(store, logits_at_gold(store))
     assert row["prediction"] == "c é a b"
@@ -210,10 +219,10 @@ def test_an_answer_that_a_window_cuts_is_no_target_there(tmp_path, tokenizer_dir
     assert short.meta["dropped"] == {"answer_in_no_window": 1}
 
 
-def test_answers_inside_words_widen_to_pieces(tmp_path, tokenizer_dir):
+def test_answers_inside_words_widen_to_subwords(tmp_path, tokenizer_dir):
     rows = [
         ("c abк", "a", ["к"], [4]),
-        ("c abк", "a", ["bк"], [3]),  # begins within the piece 'ab'
+        ("c abк", "a", ["bк"], [3]),  # begins within the subword 'ab'
         ("c abк", "a", [" ab"], [1]),  # begins at a space
         ("c ßк", "a", ["к"], [3]),  # within an unknown word
     ]
@@ -227,7 +236,7 @@ def test_contexts_without_an_answer(tmp_path, tokenizer_dir):
     rows = [
         ("a b c", "a", [], []),
         ("a b c", "a", ["x"], [2]),  # something else stands there
-        ("a b \u200b", "a", ["\u200b"]),  # no piece
+        ("a b \u200b", "a", ["\u200b"]),  # no subword
         ("\u200b", "a", ["\u200b"]),  # no context
         ("a ß", "a", ["a"]),
     ]
@@ -260,21 +269,21 @@ def test_long_questions_are_cut_for_the_context(tmp_path, tokenizer_dir):
 
 
 def test_bad_input_is_named(tmp_path, tokenizer_dir):
-    def refused(table: pa.Table, **options) -> None:
+    def raises(table: pa.Table, **options) -> None:
         encoding.encode(TASK.name, table, tokenizer_dir, tmp_path / "s", origin="squad", **options)
 
     good = qa_table([("a b", "a", ["b"])])
     with pytest.raises(DataError, match=r"squad, row 1 \(id q0\): 1 answers but 2 offsets"):
-        refused(qa_table([("a b", "a", ["b"], [2, 0])]))
+        raises(qa_table([("a b", "a", ["b"], [2, 0])]))
     with pytest.raises(DataError, match=r"characters 5 to 6 of a context of 3.*not bytes"):
-        refused(qa_table([("ж b", "a", ["b"], [5])]))
+        raises(qa_table([("ж b", "a", ["b"], [5])]))
     with pytest.raises(DataError, match="column context: missing"):
-        refused(good.drop_columns("context"))
+        raises(good.drop_columns("context"))
     with pytest.raises(DataError, match="none of 1 examples is left"):
-        refused(qa_table([("ß", "a", ["ß"])]), drop_unknown=True)
+        raises(qa_table([("ß", "a", ["ß"])]), drop_unknown=True)
     for options in ({"max_length": 132}, {"doc_stride": 0, "stride_is": "step"}):
         with pytest.raises(AtlasError, match="no space for the question"):
-            refused(good, **options)
+            raises(good, **options)
     assert not (tmp_path / "s").exists()
 
 
@@ -330,7 +339,7 @@ def test_the_best_window_of_a_question_wins(tmp_path, tokenizer_dir):
     found = decode(store, flat(logits))
     start = (4 * 2 + 6 - 3) * 2  # third window
     assert found[0]["prediction"] == context[start : start + 3]
-    assert found[2]["prediction"] == "a"  # all zero: the first piece of the first window
+    assert found[2]["prediction"] == "a"  # all zero: the first subword of the first window
 
     # Some windows only, in any order: questions come in the order of the table.
     kept = np.array([len(example) - 1, windows[3], windows[1]])
@@ -431,7 +440,7 @@ def test_the_loss_is_in_fp32_under_bf16(tmp_path, tokenizer_dir, encoder):
 
 
 def toy_rows(count: int) -> list[tuple]:
-    """Contexts with one animal and a Chinese greeting; which of them is asked for."""
+    """Contexts with one animal and a Chinese greeting; the question is which of them."""
     random = np.random.default_rng(0)
     rows = []
     for number in range(count):
@@ -516,7 +525,7 @@ def test_finetuning_goes_on_after_sigterm(small_run, tmp_path, change, monkeypat
 
 @pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 @pytest.mark.parametrize("language", ["en", "es", "ru", "vi", "hi"])
-def test_the_answers_of_xquad_are_spans_of_pieces(tmp_path, language):
+def test_the_answers_of_xquad_are_spans_of_subwords(tmp_path, language):
     vocabulary = Path(MIRROR) / "mbert-vocab" / "vocab.txt"
     write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "tokenizer")
     text = (Path(MIRROR) / "xquad" / f"xquad.{language}.json").read_text("utf-8")

@@ -69,7 +69,7 @@ def _examples(
 
 @pytest.fixture
 def two_sentences(tmp_path: Path) -> Path:
-    """``A B`` - ``a`` (B unaligned) and ``C`` (two pieces) - ``c``; ids 5, 6, 7 8 and 9, 10."""
+    """``A B`` - ``a`` (B unaligned) and ``C`` (two subwords) - ``c``; ids 5, 6, 7 8 and 9, 10."""
     rows = {
         "source_ids": [[CLS, 5, 6, SEP], [CLS, 7, 8, SEP]],
         "source_word_start": [[1, 2], [1]],
@@ -144,9 +144,9 @@ def _slow_terms(
             store.ragged(f"{side}_word_end")[row],
             strict=True,
         ):
-            pieces = [hidden[place] for place in range(begin, end)]
+            subwords = [hidden[place] for place in range(begin, end)]
             words.append(
-                {"first": pieces[0], "last": pieces[-1], "mean": sum(pieces) / len(pieces)}[
+                {"first": subwords[0], "last": subwords[-1], "mean": sum(subwords) / len(subwords)}[
                     specification.aggregation
                 ]
             )
@@ -385,7 +385,7 @@ def test_half_precision_reference_is_close(tmp_path: Path) -> None:
     np.testing.assert_allclose(half, exact, rtol=1e-3, atol=1e-4)
 
 
-def test_unusable_stores_are_refused(tmp_path: Path) -> None:
+def test_unusable_stores_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no aligned word pair is left"):
         open_pairs(toy_pairs(tmp_path / "none", sentences=3, without=3))
     save_arrays(tmp_path / "other", {"input_ids": Ragged.from_rows([[1]], np.int32)}, {})
@@ -435,7 +435,7 @@ def test_words_cut_off_are_left_out(tmp_path: Path) -> None:
     assert np.isfinite(examples.reference).all()  # type: ignore[arg-type]
 
 
-def test_protocols_and_refusals() -> None:
+def test_protocols_and_errors() -> None:
     published, corrected = Adjustment(), corrected_adjustment()
     assert published == Adjustment()
     assert published.optimisation.betas == corrected.optimisation.betas == (0.9, 0.98)

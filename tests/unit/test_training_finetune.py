@@ -1,4 +1,4 @@
-"""Fine-tuning: what it learns and writes, which layers, going on after a kill."""
+"""Fine-tuning: what it learns and writes, which layers, resuming after a kill."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_finetuning_predicts_the_languages_of_the_job(small_run, tmp_path):
         finetuned(run_of_pairs, languages={"xnli": ["fr"]})
 
 
-def test_finetuning_refuses_stores_that_do_not_fit(small_run, tmp_path):
+def test_finetuning_rejects_stores_that_do_not_fit(small_run, tmp_path):
     table = sentence_table([["the"]], [["DET"]])
     encode("tagging", table, tmp_path / "tokenizer", tmp_path / "other", labels=["DET"])
     with pytest.raises(DataError, match="differ from the training data's"):
@@ -276,7 +276,7 @@ def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, chang
         with pytest.raises(AtlasError, match="stopped by SIGTERM after step 1 of 6"):
             finetuned(arguments, head=HeadOptions(dropout=0.1))
     if change == "store":
-        write_store(False)  # the same pieces, other token types
+        write_store(False)  # the same subwords, other token types
     log = finetuned(arguments, head=HeadOptions(dropout=0.3 if change == "head" else 0.1))
     assert (log.steps, log.resumptions) == (6, int(change == "none"))
 
@@ -326,7 +326,7 @@ def test_word_embeddings_alone_keep_their_bytes(small_run, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["0-1", "2-1", "2-3"])
-def test_ranges_beyond_the_encoder_are_refused(small_run, wrong):
+def test_ranges_beyond_the_encoder_are_rejected(small_run, wrong):
     with pytest.raises(AtlasError, match=f"{wrong} is no range .*choose one within 1-2"):
         train_only(load_encoder(small_run["encoder"]), ["embeddings", wrong])
 

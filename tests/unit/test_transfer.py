@@ -160,7 +160,7 @@ def test_entities_by_the_code_and_tokens_by_the_text(tmp_path):
 
 def test_words_are_scored_and_compared_by_language_of_training(tmp_path):
     gold = [["NOUN", "NOUN", "VERB"], ["ADJ", "NOUN"]] * 5
-    # The second piece of the first word does not count; of four words one or none is wrong.
+    # The second subword of the first word does not count; of four words one or none is wrong.
     guesses = {
         ("en", "original"): [["NOUN", "VERB", "NOUN"], ["ADJ", "NOUN"]] * 5,
         ("ru+hi", "original"): [["VERB", "NOUN", "NOUN"], ["ADJ", "ADJ"]] * 5,

@@ -42,10 +42,10 @@ def shown(store: TokenStore, folder: Path) -> dict[str, list[str]]:
     for word, row, start, end in zip(
         *(store.dense(key).tolist() for key in ("word", "row", "start", "end")), strict=True
     ):
-        pieces = [name(number) for number in store.ragged("input_ids")[row].tolist()]
-        pieces[start] = "<" + pieces[start]
-        pieces[end - 1] += ">"
-        found[words[word]].append(" ".join(pieces))
+        subwords = [name(number) for number in store.ragged("input_ids")[row].tolist()]
+        subwords[start] = "<" + subwords[start]
+        subwords[end - 1] += ">"
+        found[words[word]].append(" ".join(subwords))
     return {word: sorted(rows) for word, rows in found.items()}
 
 

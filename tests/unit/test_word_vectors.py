@@ -53,12 +53,14 @@ def test_means_over_subwords_and_contexts(tmp_path: Path, dictionary: Path) -> N
     model, tokenizer = load_encoder(encoder).eval(), open_tokenizer(encoder)
 
     def occurrence(word: str, text: str) -> np.ndarray:
-        pieces = tokenizer.encode(word, add_special_tokens=False).ids
+        subwords = tokenizer.encode(word, add_special_tokens=False).ids
         ids = tokenizer.encode(text).ids
-        starts = [n for n in range(len(ids)) if ids[n : n + len(pieces)] == pieces]
+        starts = [n for n in range(len(ids)) if ids[n : n + len(subwords)] == subwords]
         with torch.inference_mode():
             states = model(torch.tensor([ids]), output_hidden_states=True).hidden_states
-        return np.stack([s[0, starts[0] : starts[0] + len(pieces)].mean(0).numpy() for s in states])
+        return np.stack(
+            [s[0, starts[0] : starts[0] + len(subwords)].mean(0).numpy() for s in states]
+        )
 
     for place, word in enumerate(WORDS):
         having = [text for text in TEXTS if word in text] or [word]

@@ -17,7 +17,7 @@ from mbert_atlas.config.training import Adjustment
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 WORDS = 40  # concepts; English word k has id 5 + k, its translation 5 + WORDS + k
-SUFFIX = 5 + 2 * WORDS  # a continuation piece that either language may add
+SUFFIX = 5 + 2 * WORDS  # a continuation subword that either language may add
 VOCABULARY = SUFFIX + 1
 NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 NAMES += [f"en{k}" for k in range(WORDS)] + [f"xx{k}" for k in range(WORDS)] + ["##s"]
@@ -65,7 +65,7 @@ def toy_encoder(folder: Path, *, seed: int = 0, layers: int = 2, dims: int = 16)
 def toy_pairs(folder: Path, *, sentences: int = 40, seed: int = 0, without: int = 0) -> Path:
     """Write a store of sentence pairs whose word order is reversed and whose links are known.
 
-    Some words have a second piece; the last ``without`` sentences have no word pair.
+    Some words have a second subword; the last ``without`` sentences have no word pair.
     """
     random = np.random.default_rng(seed)
     arrays: dict[str, list[list[int]]] = {

@@ -222,7 +222,7 @@ def test_another_mirror_fetches_nothing_again(repository, world, tmp_path):
 
 def test_disk_that_fills_up_in_mid_write(repository, world, tmp_path):
     disk = repository / "results/bad/data/wikimatrix"
-    run(repository, tmp_path, f"results/bad/{BITEXT_OUT}", world)  # removes what is there
+    run(repository, tmp_path, f"results/bad/{BITEXT_OUT}", world)  # removes existing outputs
     shutil.rmtree(disk)
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(disk)]

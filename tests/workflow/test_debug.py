@@ -1,4 +1,4 @@
-"""A job by hand: Snakemake's own object, and the script in the process that asks for it."""
+"""A job by hand: Snakemake's own object, and the script in the process that requests it."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The workflow as a module of another one, from another folder, with a config of its own."""
+"""The workflow as a module of another one, from another folder, with a separate config."""
 
 import re
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.workflow
 
 
 def test_the_example_of_the_page_runs(repository, tmp_path):
-    """One target, to its end: the register, the languages, scripts and a file of one's own."""
+    """One target, to its end: the register, the languages, scripts and a custom file."""
     page = (ROOT / "config/README.md").read_text("utf-8")
     snakefile, config = (
         re.search(rf"```{kind}\n(.*?)```", page, re.S)[1] for kind in ("python", "yaml")
@@ -34,9 +34,9 @@ def test_the_example_of_the_page_runs(repository, tmp_path):
     assert (tmp_path / "size.txt").read_text().endswith("de.parquet\n")
     # A mistake in a module's config is one sentence, too.
     (tmp_path / "atlas.yaml").write_text(config.replace("mirror:", "mirrors:"), "utf-8")
-    refused = snakemake(tmp_path, "-n")
-    assert refused.returncode != 0
-    assert "did you mean 'mirror'?" in refused.stderr + refused.stdout
+    failed = snakemake(tmp_path, "-n")
+    assert failed.returncode != 0
+    assert "did you mean 'mirror'?" in failed.stderr + failed.stdout
 
 
 def test_a_preset_as_a_module_plans_the_same_and_takes_what_is_shipped(repository, tmp_path):

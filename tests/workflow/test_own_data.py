@@ -19,7 +19,7 @@ pytestmark = [
 
 
 def own_mirror(folder: Path) -> None:
-    """Two files that no register knows, listed as the page says; then the real mirror's beside."""
+    """Two files that no register knows, listed as the page says; then the real mirror's."""
     real = Mirror.read(MIRROR)
     for own, upstream in (("en", "src.eng"), ("de", "ref.deu")):
         path = f"ntrex-128/NTREX-128/newstest2019-{upstream}.txt"

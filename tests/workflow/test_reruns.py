@@ -35,7 +35,7 @@ def planned(folder, *arguments):
 
 
 def changed(plan):
-    """The rules that would run because of their own parameters."""
+    """The rules that would run because their parameters changed."""
     return {name for name, reasons in plan.items() if any("Params" in reason for reason in reasons)}
 
 

@@ -1,4 +1,4 @@
-"""An encoder that the repository ships: made, taken, refused, and trained where it doesn't fit."""
+"""An encoder that the repository ships: made, taken, rejected, and trained where it doesn't fit."""
 
 import os
 
@@ -89,7 +89,7 @@ def test_another_specification_or_none_is_trained_and_one_line_says_why(shipping
         (folder / "away").rename(folder / SHIPPED)
 
 
-def test_a_damaged_one_is_refused(shipping):
+def test_a_damaged_one_is_rejected(shipping):
     folder, run = shipping
     weights = folder / SHIPPED / "model.safetensors"
     before = weights.read_bytes()
@@ -110,7 +110,7 @@ def test_the_shipped_encoders_can_be_made_again(tmp_path):
     demo = papers.load([folder / "config/demo.yaml"], folder)
     names = [name for name, item in demo.encoders.items() if item.scratch and item.scratch.shipped]
     if not names:
-        pytest.skip("the demo's encoders are trained anew")
+        pytest.skip("the demo's encoders are retrained")
     for target, setting in (("shipped", "true"), ("model", "false")):
         targets = [f"results/demo/encoders/{name}/{target}" for name in names]
         done = snakemake(

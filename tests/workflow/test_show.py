@@ -1,4 +1,4 @@
-"""`python -m mbert_atlas show`: what Snakemake knows of the jobs of a run."""
+"""`python -m mbert_atlas show`: what Snakemake lists about the jobs of a run."""
 
 import os
 import re

@@ -142,7 +142,7 @@ def test_the_plugin_is_the_one_that_was_checked() -> None:
     assert importlib.metadata.version("snakemake-executor-plugin-slurm") == CHECKED_WITH
 
 
-def test_jobs_of_an_earlier_run_here_are_refused(folder: _Folder) -> None:
+def test_jobs_of_an_earlier_run_here_are_rejected(folder: _Folder) -> None:
     row = ["7", "PENDING", "atlas_old-run", "rule_make", str(folder.path)]
     folder.plan(queue=[row, [*row[:2], "other_run", *row[3:]], [*row[:4], "/elsewhere"]])
     code, printed = folder.run()
@@ -174,7 +174,7 @@ def test_scheduler_away(folder: _Folder) -> None:
     assert "Error in rule" not in printed
 
 
-def test_refusal_is_no_silence(folder: _Folder) -> None:
+def test_an_error_is_no_silence(folder: _Folder) -> None:
     says = "sbatch: error: Batch job submission failed: Invalid account or account/partition"
     folder.plan({str(number): {"state": "", "says": says} for number in range(1, 9)})
     code, printed = folder.run("--keep-going")  # else the first to fail twice ends it

@@ -140,7 +140,7 @@ def test_state_goes_when_its_results_have_been_accepted(folder) -> None:
 
 
 @pytest.mark.parametrize(("problem", "attempts"), [("wrong", 1), ("full", 3)])
-def test_only_what_a_retry_may_mend_is_tried_again(folder, problem, attempts) -> None:
+def test_only_what_a_retry_may_fix_is_tried_again(folder, problem, attempts) -> None:
     (folder / problem).touch()
     code, said = Start(folder, "--retries", "2").end()
     assert code != 0

@@ -1,7 +1,7 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, refused
+from configs import config, config_errors
 from toy_representations import corrected_adjustment
 
 from mbert_atlas.config.training import Adjustment
@@ -74,7 +74,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
     ],
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, line, sentence):
-    message = refused(tmp_path, text)
+    message = config_errors(tmp_path, text)
     assert line in message
     assert sentence in message
 

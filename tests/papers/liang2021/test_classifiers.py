@@ -180,7 +180,7 @@ def test_seeds_draw_the_words_that_train(tmp_path: Path, directions: Path) -> No
 
 @pytest.mark.parametrize("task", ["tagging", "ner"])
 def test_words_as_they_are_extracted(tmp_path: Path, task: str) -> None:
-    """Encoded sentences become a vector per word, with its label, whatever its pieces."""
+    """Encoded sentences become a vector per word, with its label, whatever its subwords."""
     forms = [["the", "cats", "sees"], ["a", "unable", "dog", "b"]] * 5
     table = {
         "tagging": sentence_table(
@@ -201,7 +201,7 @@ def test_words_as_they_are_extracted(tmp_path: Path, task: str) -> None:
     tokenizer = make_tokenizer(tmp_path)
     encoder = make_encoder(tmp_path, tokenizer)
     encode(task, table, tokenizer, tmp_path / "store", labels=labels)
-    assert (load_arrays(tmp_path / "store").ragged("labels").values < 0).sum() > 20  # some pieces
+    assert (load_arrays(tmp_path / "store").ragged("labels").values < 0).sum() > 20  # some subwords
     for part in ("train", "test"):
         extract_features(
             encoder=encoder,
@@ -224,28 +224,28 @@ def test_words_as_they_are_extracted(tmp_path: Path, task: str) -> None:
     assert dict(zip(frame["language"], frame["n"], strict=True)) == counts
 
 
-def test_what_does_not_fit_is_refused(tmp_path: Path, directions: Path) -> None:
+def test_what_does_not_fit_is_rejected(tmp_path: Path, directions: Path) -> None:
     train = words(tmp_path, "train")
     words(tmp_path, "test", 1, labels=[*NAMES, "X"])
     assert len(scores(tmp_path, [2])) == 12  # labels behind those of training are no mistake
 
-    def refuses(message: str, **changes: Any) -> None:
+    def raises(message: str, **changes: Any) -> None:
         with pytest.raises(DataError, match=message):
             scores(tmp_path, changes.pop("firsts", [2]), **changes)
 
-    refuses("cannot remove so many of 12 directions; choose numbers from 0 to 11", firsts=[12])
-    refuses("cannot remove so many of 12 directions", firsts=[-1])
-    refuses("only layers \\[1\\] are stored", layer=0)
+    raises("cannot remove so many of 12 directions; choose numbers from 0 to 11", firsts=[12])
+    raises("cannot remove so many of 12 directions", firsts=[-1])
+    raises("only layers \\[1\\] are stored", layer=0)
     save_arrays(tmp_path / "small", {"lda_basis": np.stack([np.eye(4)] * 2)}, {})
-    refuses("2 layers of 4 dimensions", methods=["lda"], directions=tmp_path / "small")
+    raises("2 layers of 4 dimensions", methods=["lda"], directions=tmp_path / "small")
     save_arrays(tmp_path / "low", {"lda_basis": np.eye(DIMS)[None]}, {})
-    refuses("1 layers of 12 dimensions do not", methods=["lda"], directions=tmp_path / "low")
+    raises("1 layers of 12 dimensions do not", methods=["lda"], directions=tmp_path / "low")
     words(tmp_path, "test", 1, labels=["VERB", "NOUN", "ADJ"])
-    refuses("do not begin with those of")
+    raises("do not begin with those of")
     words(tmp_path, "test", 1, unit="token")
-    refuses("a token each; extract words")
+    raises("a token each; extract words")
     write_words(tmp_path / "test", np.zeros((10, 3)), np.zeros(10, dtype=np.int64))
-    refuses(f"3 dimensions, but {train} has 12")
+    raises(f"3 dimensions, but {train} has 12")
     words(tmp_path, "test", 1)
     write_words(tmp_path / "train", np.zeros((10, DIMS)), np.zeros(10, dtype=np.int64))
-    refuses("10 words have one label")
+    raises("10 words have one label")

@@ -1,7 +1,7 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, refused
+from configs import config, config_errors
 
 from mbert_atlas.plan.runs import RunTable
 
@@ -33,8 +33,8 @@ PAPER = "liang2021:\n  "
         ),
     ],
 )
-def test_a_mistake_is_one_sentence_with_key_and_mend(tmp_path, text, sentence):
-    assert sentence in refused(tmp_path, text)
+def test_a_mistake_is_one_sentence_with_key_and_correction(tmp_path, text, sentence):
+    assert sentence in config_errors(tmp_path, text)
 
 
 def test_what_the_regulariser_holds_to_differs_by_protocol():

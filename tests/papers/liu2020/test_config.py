@@ -1,7 +1,7 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import config, refused
+from configs import config, config_errors
 
 from mbert_atlas.plan.runs import RunTable
 
@@ -38,7 +38,7 @@ PAPER = "liu2020:\n  "
     ],
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
-    assert sentence in refused(tmp_path, text)
+    assert sentence in config_errors(tmp_path, text)
 
 
 def test_windows_and_sizes_see_as_much():
@@ -52,7 +52,7 @@ def test_windows_and_sizes_see_as_much():
         spec.pretraining.optimisation.batch_size * (spec.pretraining.max_length - 2)
         for spec in specs
     ]
-    assert max(steps) / min(steps) == pytest.approx(1, abs=1e-3)  # pieces in a step
+    assert max(steps) / min(steps) == pytest.approx(1, abs=1e-3)  # subwords in a step
 
 
 def test_the_upper_half_is_trained():

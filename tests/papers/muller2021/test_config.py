@@ -1,7 +1,7 @@
 """The section of the paper: what does not fit is named."""
 
 import pytest
-from configs import ROOT, config, refused
+from configs import ROOT, config, config_errors
 
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import RunTable
@@ -45,7 +45,7 @@ PAPER = "muller2021:\n  "
     ],
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
-    assert sentence in refused(tmp_path, text)
+    assert sentence in config_errors(tmp_path, text)
 
 
 def test_a_variant_is_a_family_whose_layers_are_reinitialised():

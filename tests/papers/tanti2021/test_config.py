@@ -1,7 +1,7 @@
 """The section of the paper: what does not fit is named; the search is Tables 4 and 5."""
 
 import pytest
-from configs import config, refused
+from configs import config, config_errors
 
 from mbert_atlas.papers.tanti2021.artifacts import search_space
 from mbert_atlas.plan.runs import RunTable
@@ -64,7 +64,7 @@ TASK = "tanti2021:\n  tasks:\n    "
     ],
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, line, sentence):
-    message = refused(tmp_path, text)
+    message = config_errors(tmp_path, text)
     assert line in message
     assert sentence in message
 

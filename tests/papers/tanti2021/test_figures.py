@@ -226,7 +226,7 @@ def test_titles_have_letters_and_the_measured_scores_and_do_not_touch() -> None:
         (lambda frame: frame.replace({"language": {"zh": "sw"}}), "points of language sw, not"),
     ],
 )
-def test_unusable_projections_are_refused(
+def test_unusable_projections_are_rejected(
     spoil: Callable[[pd.DataFrame], pd.DataFrame], message: str
 ) -> None:
     with pytest.raises(AtlasError, match=message):
