@@ -81,7 +81,7 @@ def read_config(
     values = {key: _typed(key, item) if key in typed else item for key, item in values.items()}
     contents = [read_yaml(Path(file)) for file in files]
     # Snakemake lists what a preset changes first; the order is that of the lowest file.
-    below = reduce(merge, contents, {})
+    below: dict[str, Any] = reduce(merge, contents, dict[str, Any]())
     if values:  # in a module of another workflow its files have keys for others, too
         below = {key: item for key, item in below.items() if key in values}
     values = merge(below, values)

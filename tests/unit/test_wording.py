@@ -79,8 +79,6 @@ NAMES = (
 PATTERNS = [(re.compile(word, re.MULTILINE), instead) for word, instead in WORDS.items()]
 # Participles as names of variables, which only tests may have
 CODE = [*PATTERNS, (re.compile(NAMES, re.MULTILINE), "the noun: paths, cells, runs")]
-# Folders whose texts are still to be rewritten; remove those that are done.
-PENDING = {"tests"}
 
 
 def odd_words(text: str, is_code: bool = False) -> list[str]:
@@ -117,9 +115,7 @@ def places() -> dict[str, list[Path]]:
 
 
 @pytest.mark.parametrize("place", sorted(places()))
-def test_no_odd_words(place: str, request: pytest.FixtureRequest) -> None:
-    if place in PENDING:
-        request.applymarker(pytest.mark.xfail(reason="to be rewritten", strict=False))
+def test_no_odd_words(place: str) -> None:
     odd = [
         f"{path.relative_to(ROOT)}, {line}"
         for path in places()[place]
