@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 import yaml
+from test_wording import odd_words, words_of
 
 from clone import DEMO, copy_repository, jobs, left_to_do, snakemake
 from mbert_atlas.papers import names
@@ -56,6 +57,13 @@ def test_highlights_are_judged_and_drawn(highlights):
     assert check_figures(folder) <= set(names())
     assert list((folder / "figures").rglob("*.svg"))
     check_logs(folder)
+
+
+def test_pages_use_the_words_of_the_field(highlights):
+    pages = list((highlights / "results/demo").rglob("*.html"))
+    assert pages
+    for page in pages:
+        assert odd_words(words_of(page.read_text())) == [], page.name
 
 
 def test_highlights_run_once(highlights, tmp_path):

@@ -44,7 +44,8 @@ def measure_separation(
 
 
 def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]]:
-    for summary in read_json(Path(cell.path)):
+    summaries = read_json(Path(cell.path))
+    for summary in sorted(summaries, key=lambda item: (item["panel"], item["protocols"])):
         if summary["panel"] not in panels:
             continue
         shares = summary["squared_distance_share"]
