@@ -106,6 +106,7 @@ def described(
         "threads": job.threads,
         "kept": sum(sizes.values()) - temporary,
         "temporary": temporary,
+        "is_feature": job.resources.get("features", 0) > 0,
     }
 
 

@@ -27,6 +27,8 @@ USUAL_START = {False: 0.6, True: 5.5}
 """Seconds of imports, by whether a job runs a model."""
 LOCAL_SECONDS = 1.5
 """Seconds of a job that was neither measured nor has a limit: a table, a figure, a fetched file."""
+FEATURES = 8
+"""Jobs with the resource ``features`` at once, as in the profiles."""
 SUBMISSION_SECONDS = 10.0
 """Seconds that a job takes through an empty queue of a cluster, in addition to its script."""
 
@@ -52,6 +54,7 @@ class Job:
         needs: positions of the jobs before it, among all jobs.
         kept: bytes of outputs that stay.
         temporary: bytes of outputs that are deleted when their last reader has run.
+        is_feature: it holds the resource ``features``.
     """
 
     rule: str
@@ -70,6 +73,7 @@ class Job:
     needs: tuple[int, ...] = ()
     kept: float = 0.0
     temporary: float = 0.0
+    is_feature: bool = False
 
 
 @dataclass(frozen=True)
@@ -224,12 +228,16 @@ def wall_time(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> 
 def peak_disk(jobs: Sequence[Job], limits: Limits) -> float:
     """Return the peak of bytes on disk: all that stays, and temporary outputs at once.
 
-    At once exist about two temporary outputs for each job that runs: one being written, one read.
+    At once exist about two temporary outputs for each job that runs: one being written, one read;
+    of features, whose jobs share a resource, as many as the profiles allow.
     """
     todo = [job for job in jobs if job.todo]
-    temporary = sorted((job.temporary for job in todo if job.temporary), reverse=True)
     parallel = min(limits.gpus or limits.cores, limits.jobs)
-    return sum(job.kept for job in todo) + sum(temporary[: 2 * parallel])
+    total = sum(job.kept for job in todo)
+    for is_feature, most in ((False, 2 * parallel), (True, min(parallel, FEATURES))):
+        sizes = (job.temporary for job in todo if job.is_feature == is_feature)
+        total += sum(sorted(sizes, reverse=True)[:most])
+    return total
 
 
 def as_text(found: Estimate) -> str:

@@ -11,6 +11,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.plan.estimate import (
     ELSEWHERE,
     FAR,
+    FEATURES,
     LIMIT,
     MEASURED,
     OPERATIONS,
@@ -65,6 +66,8 @@ def test_temporary_outputs_exist_two_for_each_running_job() -> None:
     jobs = [job(temporary=size) for size in (7, 5, 3)] + [job(kept=1), job(kept=9, todo=False)]
     assert peak_disk(jobs, limits(cores=1)) == 1 + 7 + 5
     assert peak_disk(jobs, limits(cores=2)) == 1 + 7 + 5 + 3
+    features = [job(temporary=2, is_feature=True) for _ in range(20)]
+    assert peak_disk(features, limits(cores=64)) == 2 * FEATURES
 
 
 def test_fit_finds_start_and_speed() -> None:
