@@ -225,8 +225,8 @@ SCRIPTS = {path.stem for path in (ROOT / "workflow/scripts").glob("*.py")}
 def imports(script: str) -> str:
     """Return all import statements of a script, those within its functions included."""
     tree = ast.parse((ROOT / f"workflow/scripts/{script}.py").read_text(encoding="utf-8"))
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join(map(ast.unparse, found))
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join(text for node in nodes if "__future__" not in (text := ast.unparse(node)))
 
 
 def heavy_imports(scripts: set[str]) -> set[str]:
