@@ -81,7 +81,7 @@ def encode_tags(
         else:
             kept.append(row)
             arrays["input_ids"].append(ids)
-            arrays["labels"].append(_piece_labels(tags[row], words, labelled_ids[ids]))
+            arrays["labels"].append(_subword_labels(tags[row], words, labelled_ids[ids]))
             arrays["words"].append(words)
     options = {
         "max_length": max_length,
@@ -102,10 +102,10 @@ def encoded_words(
         yield from enumerate(tokenizer.encode_batch(forms, is_pretokenized=True), first_row)
 
 
-def _piece_labels(
+def _subword_labels(
     tags: npt.NDArray[np.int32], words: npt.NDArray[np.int32], is_labelled: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.int32]:
-    # Pieces of the words     -1  0  0  1  -1   with the tags 7 and 4 of words 0 and 1
+    # words of the subwords   -1  0  0  1  -1   with the tags 7 and 4 of words 0 and 1
     # first of its word        1  1  0  1   1   (or is_labelled)
     # labels                -100  7  -100  4  -100
     begins = np.concatenate([[True], words[1:] != words[:-1]])

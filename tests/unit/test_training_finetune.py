@@ -170,7 +170,7 @@ def test_finetuning_rejects_stores_that_do_not_fit(small_run, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
-# Going on after a kill
+# Resuming after a kill
 
 
 def finetune_pairs(folder: Path, name: str, losses: int | None = None):

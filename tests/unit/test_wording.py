@@ -39,7 +39,8 @@ WORDS = {
     r"\bown (numbers|table) says? otherwise\b": "contradicted by the paper's own table",
     r"\b(items|seeds?) alone\b|\bitems unknown\b": "item-level CI, seed-level CI, no CI available",
     r"\bgreater everywhere\b|\bless in most places\b": "positive in all languages",
-    r"\bDrawn: |\bMeasured here, not in the paper\b|\brule behind the verdicts\b": "see the pages",
+    r"\b(?-i:Drawn): |\bMeasured here, not in the paper\b": "plot of, additional results",
+    r"\brule behind the verdicts\b": "how verdicts are computed",
     r"\bone condition less another\b": "difference",
     r"\bfound by their translations?\b|\bwords find their translations?\b": "word retrieval",
     r"\baccuracy lost\b|\bF1 lost\b": "relative accuracy drop, F1 drop",
@@ -76,7 +77,8 @@ NAMES = (
     r"^\s*(for )?(found|known|made|given|wanted|shown|own)(, \w+)*"
     r"(?!: .*(= Field\(|,$))(: .*)? (=|in) "
 )
-PATTERNS = [(re.compile(word, re.MULTILINE), instead) for word, instead in WORDS.items()]
+FLAGS = re.MULTILINE | re.IGNORECASE
+PATTERNS = [(re.compile(word, FLAGS), instead) for word, instead in WORDS.items()]
 # Participles as names of variables, which only tests may have
 CODE = [*PATTERNS, (re.compile(NAMES, re.MULTILINE), "the noun: paths, cells, runs")]
 
@@ -125,7 +127,13 @@ def test_no_odd_words(place: str) -> None:
 
 
 def test_the_patterns() -> None:
-    odd = ["how to mend it", "it lies beside the log", "split into pieces", "it says which one"]
+    odd = [
+        "Laid over it",
+        "how to mend it",
+        "it lies beside the log",
+        "split into pieces",
+        "it says which one",
+    ]
     assert [len(odd_words(text)) for text in odd] == [1] * len(odd)
     assert len(odd_words("found = [1]\nfor known, other in own:\n", is_code=True)) == 2
     assert len(odd_words("    found: dict[str, int] = {}\n", is_code=True)) == 1
