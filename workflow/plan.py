@@ -100,22 +100,12 @@ class WorkflowPlan(Plan):
     def resources(self, rule: str) -> dict[str, Any]:
         """Return memory (MB) and time (minutes), more after an attempt that ran short, and GPUs."""
         request = self.request(rule)
-        resources: dict[str, Any] = {
-            "mem_mb": _growing("memory", request.mem_mb),
-            "runtime": _growing("time", request.runtime),
-        }
-        return resources | ({"gpu": request.gpu} if request.gpu else {})
+        gpus = {"gpu": request.gpu} if request.gpu else {}
+        return {**_growing(lambda wildcards: request), **gpus}
 
     def corpus_resources(self) -> dict[str, Any]:
         """Return :meth:`resources` that depend on the kind of corpus of a job's dataset."""
-
-        def amount(kind: str, key: str) -> Callable[..., int]:
-            return lambda wildcards, attempt, rulename: (
-                getattr(self.corpus_request(wildcards.dataset), key)
-                * growth(kind, rulename, wildcards, attempt)
-            )
-
-        return {"mem_mb": amount("memory", "mem_mb"), "runtime": amount("time", "runtime")}
+        return _growing(lambda wildcards: self.corpus_request(wildcards.dataset))
 
     def corpus_request(self, dataset: str) -> Resources:
         """Return what jobs that read or derive a dataset request."""
@@ -157,10 +147,13 @@ class WorkflowPlan(Plan):
         """Return the measurements that are jobs with resources, or the others."""
         return [key for key, item in self.measurements.items() if bool(item.resources) == is_large]
 
-    def measurement_resource(self, what: str, key: str, attempt: int) -> int:
-        """Return memory (MB) or time (minutes) of a large measurement; retries get more."""
-        amount: int = getattr(self.request(self.measurements[key].resources), what)
-        return amount * attempt
+    def measurement_resources(self) -> dict[str, Any]:
+        """Return :meth:`resources` that depend on a job's large measurement."""
+        return _growing(lambda wildcards: self.measurement_request(wildcards.measurement))
+
+    def measurement_request(self, key: str) -> Resources:
+        """Return what the job of a large measurement requests."""
+        return self.request(self.measurements[key].resources)
 
     def labels(self, kind: str, key: str) -> dict[str, str]:
         """Return the labels of a figure in Snakemake's report."""
@@ -288,9 +281,21 @@ class WorkflowPlan(Plan):
         return shlex.join(words)
 
 
-def _growing(what: str, amount: int) -> Callable[..., int]:
-    """Return a resource function; Snakemake recognises its arguments by their names."""
-    return lambda wildcards, attempt, rulename: amount * growth(what, rulename, wildcards, attempt)
+def _growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
+    """Return memory (MB) and time (minutes), more after an attempt that was short of it.
+
+    Snakemake recognises the arguments of these functions by their names.
+
+    Args:
+        request: what a job requests, by its wildcards.
+    """
+
+    def amount(what: str, key: str) -> Callable[..., int]:
+        return lambda wildcards, attempt, rulename: (
+            getattr(request(wildcards), key) * growth(what, rulename, wildcards, attempt)
+        )
+
+    return {"mem_mb": amount("memory", "mem_mb"), "runtime": amount("time", "runtime")}
 
 
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:

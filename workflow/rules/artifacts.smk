@@ -36,14 +36,9 @@ use rule measure as measure_large with:
         "<results>/benchmarks/measure_large/{measurement}.tsv"
     wildcard_constraints:
         measurement=plan.any_of(plan.large_measurements(True)),
-    threads: lambda wildcards: plan.threads(plan.measurements[wildcards.measurement].resources)
+    threads: lambda wildcards: plan.measurement_request(wildcards.measurement).threads
     resources:
-        mem_mb=lambda wildcards, attempt: plan.measurement_resource(
-            "mem_mb", wildcards.measurement, attempt
-        ),
-        runtime=lambda wildcards, attempt: plan.measurement_resource(
-            "runtime", wildcards.measurement, attempt
-        ),
+        **plan.measurement_resources(),
 
 
 rule render_figure:
