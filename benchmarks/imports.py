@@ -1,6 +1,6 @@
 """CPU seconds, over all threads, that the imports of a job take before its first line of work.
 
-Each kind of job is a fresh process that imports what Snakemake and the job's script import, in
+Each kind of job is a fresh process that imports what Snakemake and the job import, in
 turns with one that imports only torch; printed are medians and ratios to torch.
 
     python benchmarks/imports.py
@@ -19,7 +19,6 @@ import sys
 
 import common
 
-SCRIPTS = common.ROOT / "workflow/scripts"
 TORCH = "torch alone"
 JOBS = [
     "finetune",
@@ -32,7 +31,7 @@ JOBS = [
     "render_figure",
     "scorecard",
 ]
-# What comes before a script: Snakemake's lines at its head, and what atlas_job does.
+# What comes before a job: the first lines of Snakemake's script, and what workflow/job.py does.
 PREAMBLE = """import snakemake.logging, snakemake.iocontainers
 import gc
 gc.set_threshold(100_000, 20, 100)"""
@@ -45,7 +44,7 @@ LATER = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("jobs", nargs="*", default=JOBS, help="names of scripts")
+    parser.add_argument("jobs", nargs="*", default=JOBS, help="names of functions in workflow/jobs")
     parser.add_argument("--repeats", type=int, default=5)
     options = common.parse(parser, repeats=1)
     programs = {TORCH: "import torch"} | {job: imports(job) for job in options.jobs}
@@ -62,18 +61,23 @@ def main() -> None:
         print(f"{name:>20}: {statistics.median(spent):5.2f} s, {ratio:.2f} times torch")
 
 
-def imports(script: str) -> str:
-    """Return a program with all imports of a script, those within its functions included."""
-    tree = ast.parse((SCRIPTS / f"{script}.py").read_text(encoding="utf-8"))
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join([PREAMBLE, *map(ast.unparse, nodes), LATER.get(script, "")])
+def imports(job: str) -> str:
+    """Return a program with all imports of a job's function."""
+    (function,) = (
+        node
+        for path in (common.ROOT / "workflow/jobs").glob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name == job
+    )
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom))
+    return "\n".join([PREAMBLE, *map(ast.unparse, nodes), LATER.get(job, "")])
 
 
 def processor_seconds(program: str) -> float:
     """Return the CPU seconds, user and system, of a Python process that runs a program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     environment = {**os.environ, "PYTHONPATH": str(common.ROOT), "OMP_NUM_THREADS": "1"}
-    subprocess.run([sys.executable, "-c", program], cwd=SCRIPTS, env=environment, check=True)
+    subprocess.run([sys.executable, "-c", program], cwd=common.ROOT, env=environment, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

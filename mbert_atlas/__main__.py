@@ -74,7 +74,7 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
         print(aligned(files))
     entries = run.code if run.kind == "finetuning" else ()
     roots = (
-        f"workflow/scripts/{jobs[0]['rule'].removesuffix('_draw')}.py",
+        f"workflow.jobs.{jobs[0]['function']}",
         *(f"mbert_atlas.{root}" for root in entries),
     )
     labels = Fingerprints().explain(*roots)

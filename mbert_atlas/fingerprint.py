@@ -47,7 +47,7 @@ _PACKAGE, _PACKAGES = "mbert_atlas", ("mbert_atlas", "workflow")
 # These decide what is reported, or how jobs start, never a result.
 _IGNORED = re.compile(
     r"mbert_atlas\.(errors|progress|registry|config\.mistakes|config\.references)"
-    r"|workflow\.scripts\.atlas_job"
+    r"|workflow\.job"
 )
 _TYPING = re.compile(r"(typing\.)?TYPE_CHECKING$")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -1,13 +1,13 @@
-"""Run one job by hand: its ``snakemake`` object in a notebook, its script in a debugger.
+"""Run one job by hand: its ``snakemake`` object in a notebook, its function in a debugger.
 
     python workflow/debug.py results/demo/data/xnli.parquet --configfile config/demo.yaml --pdb
 
     from workflow.debug import job, run
     snakemake = job("results/demo/data/xnli.parquet", "config/demo.yaml")
-    run(snakemake)  # or parts of the script's ``main``, line by line
+    run(snakemake)  # or parts of its function in `workflow/jobs`, line by line
 
 Both start in the root of the repository. Snakemake plans the job, so paths, parameters and
-resources are the real ones, whether or not the target exists. The script runs in this process and
+resources are the real ones, whether or not the target exists. The function runs in this process and
 prints here instead of to its log. Its inputs have to exist; its outputs are overwritten, and
 Snakemake does not record the run.
 """
@@ -18,7 +18,6 @@ import argparse
 import os
 import pdb
 import pickle
-import runpy
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -28,12 +27,13 @@ from snakemake.cli import parse_config
 from snakemake.iocontainers import Snakemake
 
 from workflow.dryrun import ROOT, planned
+from workflow.job import function_of
 
 
 def job(
     target: str, *configfiles: str, config: Sequence[str] = (), cores: int | None = None
 ) -> Snakemake:
-    """Plan one job; return what its script gets, with the script's path as ``script``.
+    """Plan one job; return what its function gets.
 
     Args:
         target: A file that the job makes, or the name of a rule without wildcards.
@@ -42,13 +42,12 @@ def job(
         cores: Cores to plan with; a job gets no more threads. All of the machine by default.
 
     Raises:
-        SystemExit: Snakemake can't plan the target, or no script makes it.
+        SystemExit: Snakemake can't plan the target, or no function makes it.
     """
     with planned([target], configfiles, parse_config(config), cores or os.cpu_count()) as workflow:
         job, *others = workflow.dag.targetjobs
         if others or not job.rule.script:
             sys.exit(f"{target}: no script makes it. Name a file that a rule with a script makes.")
-        script = Path(job.rule.basedir.join(job.rule.script).get_path_or_uri(False))
         snakemake = Snakemake(
             job.input,
             job.output,
@@ -60,15 +59,13 @@ def job(
             workflow.globals["config"],
             job.rule.name,
             None,
-            str(script.parent),
+            str(ROOT / "workflow/scripts"),
         )
-    snakemake = pickle.loads(pickle.dumps(snakemake))  # as in a script
-    snakemake.script = script.resolve()
-    return snakemake
+    return pickle.loads(pickle.dumps(snakemake))  # as in a script
 
 
 def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None:
-    """Run the job's script in this process: its ``main(snakemake)``, by ``call(main, snakemake)``.
+    """Run the job's function in this process, by ``call(function, snakemake)``.
 
     Raises:
         SystemExit: An input is missing.
@@ -79,35 +76,20 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     os.environ["OMP_NUM_THREADS"] = str(snakemake.threads)  # as in a job
-    for folder in (ROOT, snakemake.script.parent):
-        if str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
-    from workflow.scripts import atlas_job
-
-    redirected = atlas_job.run
-
-    def run_here(
-        main: Callable[[atlas_job.Snakemake], None], snakemake: atlas_job.Snakemake
-    ) -> None:
-        call(main, snakemake) if call else main(snakemake)
-
-    atlas_job.run = run_here
-    try:
-        runpy.run_path(str(snakemake.script), {"snakemake": snakemake})
-        if state := snakemake.params.get("state"):  # else the next call would resume at the end
-            shutil.rmtree(state, ignore_errors=True)
-    finally:
-        atlas_job.run = redirected
+    function = function_of(snakemake)
+    call(function, snakemake) if call else function(snakemake)
+    if state := snakemake.params.get("state"):  # else the next call would resume at the end
+        shutil.rmtree(state, ignore_errors=True)
 
 
 def main() -> None:
-    """Plan the target of the command line and run its script."""
+    """Plan the target of the command line and run its job."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("target", help="a file that the job makes")
     parser.add_argument("--configfile", action="append", default=[], help="a preset")
     parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--cores", type=int, help="the job gets no more threads")
-    parser.add_argument("--pdb", action="store_true", help="stop at the first line of main")
+    parser.add_argument("--pdb", action="store_true", help="stop at the first line of its function")
     options = parser.parse_args()
     snakemake = job(options.target, *options.configfile, config=options.config, cores=options.cores)
     run(snakemake, pdb.runcall if options.pdb else None)

@@ -29,7 +29,6 @@ from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.plan.runs import Run
 from mbert_atlas.scorecard.claims import read_claims
 from workflow.supervision import growth
 
@@ -111,17 +110,21 @@ class WorkflowPlan(Plan):
         """Return what jobs that read or derive a dataset request."""
         return self.request(self.config.datasets[dataset].resources)
 
-    def code(self, *names: str) -> str:
-        """Return a fingerprint of scripts and ``module:function``: a rerun trigger."""
-        return self._fingerprints.of(
-            *(f"mbert_atlas.{n}" if ":" in n else f"workflow/scripts/{n}.py" for n in names)
-        )
+    def job(self, function: str, *uses: str) -> dict[str, str]:
+        """Return the function of a job and a fingerprint of its code, which is a rerun trigger.
 
-    def measure_code(self, key: str) -> str:
-        """Return the fingerprint of a measurement: of its function, and of its tasks' scoring."""
+        Args:
+            function: ``module:function`` in ``workflow/jobs``.
+            uses: what it calls by name, as ``module:name`` in ``mbert_atlas``.
+        """
+        roots = (f"workflow.jobs.{function}", *(f"mbert_atlas.{name}" for name in uses))
+        return {"function": function, "code": self._fingerprints.of(*roots)}
+
+    def measure_job(self, key: str) -> dict[str, str]:
+        """Return the job of a measurement, which uses its function and its tasks' scoring."""
         item = self.measurements[key]
         tasks = sorted({cell.kind for cell in item.cells()} & SCORINGS.keys())
-        return self.code("measure", item.measure, f"analysis:SCORINGS[{','.join(tasks)}]")
+        return self.job("artifacts:measure", item.measure, f"analysis:SCORINGS[{','.join(tasks)}]")
 
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:
@@ -211,14 +214,10 @@ class WorkflowPlan(Plan):
         sources: list[dict[str, Any]] = described["sources"][language]
         return sources
 
-    def encoding_code(self, encoding: str) -> str:
-        """Return the fingerprint of the code that encodes examples."""
+    def encoding_job(self, encoding: str) -> dict[str, str]:
+        """Return the job that encodes examples, which uses the encoding of its task."""
         task = self.config.encodings[encoding].task
-        return self.code("encode_examples", f"encoding:ENCODINGS[{task}]")
-
-    def run_code(self, run: Run) -> str:
-        """Return the fingerprint of the code that a fine-tuning run depends on."""
-        return self.code("finetune", *run.code)
+        return self.job("training:encode_examples", f"encoding:ENCODINGS[{task}]")
 
     def to_ship(self) -> dict[str, str]:
         """Return the encoders that the repository ships, and their folders."""
@@ -234,11 +233,13 @@ class WorkflowPlan(Plan):
 
     def ship_code(self) -> dict[str, str]:
         """Return the fingerprints of the code that makes these encoders, by name."""
-        scripts = ["train_tokenizer", "start_embeddings", "encode_pretraining_texts", "pretrain"]
+        jobs = ["train_tokenizer", "start_embeddings", "encode_pretraining_texts", "pretrain"]
         names = {name for item in self.ship_specifications().values() for name in item["datasets"]}
-        readers = [self.config.datasets[name].function for name in names]
-        synthetic = ["miniature"] if self.config.miniature else []
-        return {name: self.code(name) for name in sorted({*synthetic, *readers, *scripts})}
+        roots = {f"mbert_atlas.{self.config.datasets[name].function}" for name in names}
+        roots |= {f"workflow.jobs.encoders:{name}" for name in jobs}
+        if self.config.miniature:
+            roots.add("workflow.jobs.sources:miniature")
+        return {root: self._fingerprints.of(root) for root in sorted(roots)}
 
     # What a run costs
 

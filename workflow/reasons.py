@@ -14,7 +14,7 @@ from workflow.dryrun import planned
 
 
 def main() -> None:
-    """Print rule, input, output and reason of each job; the reason is empty if it is up to date."""
+    """Print the jobs as JSON; the reason is empty if a job is up to date."""
     parser = argparse.ArgumentParser(description="Why Snakemake would run the jobs of some files.")
     parser.add_argument("targets", nargs="+", help="files")
     parser.add_argument("--configfile", action="append", default=[], help="a preset")
@@ -23,6 +23,7 @@ def main() -> None:
         jobs = [
             {
                 "rule": job.rule.name,
+                "function": job.params.job["function"],
                 "input": {name: list(map(str, files)) for name, files in _named(job.input)},
                 "output": list(map(str, job.output)),
                 "reason": _reason(workflow.dag, job),

@@ -3,7 +3,7 @@
 - It forwards signals to their scripts. Snakemake only waits on SIGTERM, and SLURM with
   proctrack/cgroup signals only the first process of a step, which is a Snakemake.
 - It deletes the resumable state of a training once its results are accepted, not before.
-- It reads the note of a failed attempt (`scripts/atlas_job.py`): an unrecoverable error is not
+- It reads the note of a failed attempt (`job.py`): an unrecoverable error is not
   retried, and the next attempt gets more of what ran short.
 - It locks the folder of results.
 - It disables Snakemake's rate limiter, whose timers pile up (docs/footguns.md).
@@ -26,7 +26,7 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.locks import take_lock
-from workflow.scripts.atlas_job import note_of
+from workflow.job import note_of
 
 Shortage = Literal["time", "memory", "nothing"] | None
 _ENDS: defaultdict[tuple[str, str], list[Shortage]] = defaultdict(list)
@@ -136,7 +136,7 @@ def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:
     """Return what an attempt was short of; none if that is unknown.
 
     Args:
-        note: its note, see `scripts/atlas_job.py`; empty if it did not start.
+        note: its note, see `job.py`; empty if it did not start.
         minutes: its time limit, or none.
     """
     if not note:

@@ -219,22 +219,26 @@ NEED_TORCH = {
     "word_vectors",
 }
 NEED_TRANSFORMERS = {"train_tokenizer"}  # to write a tokenizer's files
-SCRIPTS = {path.stem for path in (ROOT / "workflow/scripts").glob("*.py")}
+JOBS = {
+    node.name: node
+    for path in (ROOT / "workflow/jobs").glob("*.py")
+    for node in ast.parse(path.read_text(encoding="utf-8")).body
+    if isinstance(node, ast.FunctionDef)
+}
 
 
-def imports(script: str) -> str:
-    """Return all import statements of a script, those within its functions included."""
-    tree = ast.parse((ROOT / f"workflow/scripts/{script}.py").read_text(encoding="utf-8"))
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
-    return "\n".join(text for node in nodes if "__future__" not in (text := ast.unparse(node)))
+def imports(job: str) -> str:
+    """Return all import statements of a job's function."""
+    nodes = (item for item in ast.walk(JOBS[job]) if isinstance(item, ast.Import | ast.ImportFrom))
+    return "\n".join(map(ast.unparse, nodes))
 
 
-def heavy_imports(scripts: set[str]) -> set[str]:
-    """Return which heavy modules a process has that imports what all of these scripts do."""
-    code = "\n".join([*map(imports, sorted(scripts)), "import sys", "print(*sys.modules)"])
+def heavy_imports(jobs: set[str]) -> set[str]:
+    """Return which heavy modules a process has that imports what all of these jobs do."""
+    code = "\n".join([*map(imports, sorted(jobs)), "import sys", "print(*sys.modules)"])
     done = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT / "workflow/scripts",
+        cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -244,8 +248,8 @@ def heavy_imports(scripts: set[str]) -> set[str]:
 
 
 def test_light_jobs_import_no_torch():
-    assert NEED_TORCH | NEED_TRANSFORMERS < SCRIPTS
-    light = SCRIPTS - NEED_TORCH - NEED_TRANSFORMERS
+    assert JOBS.keys() > NEED_TORCH | NEED_TRANSFORMERS
+    light = JOBS.keys() - NEED_TORCH - NEED_TRANSFORMERS
     if heavy_imports(light):  # one process for all is quick; now find who it was
-        assert {script for script in light if heavy_imports({script})} == set()
+        assert {job for job in light if heavy_imports({job})} == set()
     assert heavy_imports(NEED_TRANSFORMERS) == {"transformers"}

@@ -1,5 +1,6 @@
 """The code fingerprint follows names; words about the code and neighbours do not count."""
 
+import ast
 import inspect
 import re
 import runpy
@@ -13,22 +14,20 @@ from mbert_atlas.files import write_parquet
 from mbert_atlas.fingerprint import Fingerprints
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = "workflow/scripts/paper/job.py"
+SCRIPT = "workflow/jobs/paper.py"
 TREE = {
     SCRIPT: """
-from workflow.scripts.atlas_job import run
-from workflow.scripts.shared import tool
+from workflow.job import Snakemake
+from workflow.jobs.shared import tool
 
 def main(snakemake):
     from mbert_atlas import losses
     from mbert_atlas.entries import get
     import mbert_atlas.text.lines as lines
     tool(), losses.mean(), get("a"), lines.split("x")
-
-run(main, snakemake)
 """,
-    "workflow/scripts/atlas_job.py": "def run(main, snakemake): main(snakemake)",
-    "workflow/scripts/shared.py": "from mbert_atlas.tools import made as tool",
+    "workflow/job.py": "def run(snakemake): pass\nclass Snakemake: pass",
+    "workflow/jobs/shared.py": "from mbert_atlas.tools import made as tool",
     "mbert_atlas/__init__.py": "",
     "mbert_atlas/tools.py": "from functools import reduce as fold\ndef made(): return fold",
     "mbert_atlas/losses.py": '''
@@ -103,9 +102,15 @@ def unused(): return 1
 """,
     "mbert_atlas/text/lines.py": "def split(x): return x\ndef join(x): return [x]",
 }
+JOBS = [
+    f"workflow.jobs.{path.stem}:{node.name}"
+    for path in sorted((ROOT / "workflow/jobs").glob("*.py"))
+    for node in ast.parse(path.read_text(encoding="utf-8")).body
+    if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+]
 COUNTS = {
     "script": (SCRIPT, 'get("a")', 'get("b")'),
-    "script in another folder": ("workflow/scripts/shared.py", "made as tool", "mark as tool"),
+    "script in another folder": ("workflow/jobs/shared.py", "made as tool", "mark as tool"),
     "import of another package": ("mbert_atlas/tools.py", "import reduce", "import partial"),
     "constant": ("mbert_atlas/losses.py", "SCALE, UNUSED = 2", "SCALE, UNUSED = 4"),
     "item of a constant": ("mbert_atlas/losses.py", 'LIMITS["a"] = 1', 'LIMITS["a"] = 2'),
@@ -127,7 +132,7 @@ COUNTS = {
     "attribute of a module": ("mbert_atlas/text/lines.py", "return x", "return (x,)"),
 }
 DOES_NOT_COUNT = {
-    "how jobs are set up": ("workflow/scripts/atlas_job.py", "main(snakemake)", "main(1)"),
+    "how jobs are set up": ("workflow/job.py", "run(snakemake): pass", "run(snakemake): ..."),
     "neighbour of an attribute": ("mbert_atlas/text/lines.py", "return [x]", "return x"),
     "neighbour": ("mbert_atlas/losses.py", "return 0", "return 9"),
     "neighbour of a decorator": ("mbert_atlas/marks.py", "return 1", "return 9"),
@@ -181,7 +186,7 @@ def test_two_imports_that_change_places_count(tmp_path):
 @pytest.mark.parametrize(
     "root",
     [
-        "workflow/scripts/another.py",
+        "workflow/jobs/another.py",
         "mbert_atlas.another:x",
         "mbert_atlas.losses:x",
         "mbert_atlas.losses:SCALE[x]",
@@ -241,15 +246,11 @@ def test_a_root_selects_entries_of_a_registry(tmp_path):
         assert {key for key in roots if after[key] != before[key]} == changing, name
 
 
-def test_every_script_of_the_workflow_has_a_different_fingerprint():
-    scripts = sorted((ROOT / "workflow/scripts").rglob("*.py"))
+def test_every_job_of_the_workflow_has_a_different_fingerprint():
     code = Fingerprints()
-    values = {
-        code.of(script.relative_to(ROOT).as_posix())
-        for script in scripts
-        if script.name != "atlas_job.py"
-    }
-    assert len(values) == len(scripts) - 1
+    values = [code.of(root) for root in JOBS]
+    assert len(values) > 40
+    assert len(set(values)) == len(values)
     assert all(len(value) == 16 for value in values)
 
 

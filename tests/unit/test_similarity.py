@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +30,9 @@ from mbert_atlas.files import read_parquet
 from mbert_atlas.representations.extraction import extract_features
 from mbert_atlas.representations.reading import read_features
 from mbert_atlas.schemas import SIMILARITIES
+from workflow.job import Snakemake
+from workflow.jobs import analysis
 
-ROOT = Path(__file__).parents[2]
 MEASURES = ["cka_linear", "cka_linear_debiased", "cka_linear_uncentred", "cka_rbf"]
 ENDS = ("en", "ru"), ("ru", "en")
 
@@ -266,9 +266,7 @@ def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Pa
     assert {len(own) for own in rows.values()} == {30}
 
 
-def test_the_script_of_the_rule(
-    features: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_script_of_the_rule(features: Callable[..., Path], tmp_path: Path) -> None:
     features("all/doubled")
     features("all/plain")
     (tmp_path / "tools").mkdir()
@@ -279,9 +277,7 @@ def test_the_script_of_the_rule(
             pivots=["en"], stores={"published": "doubled", "corrected": "plain"}
         ),
     )
-    monkeypatch.setattr("workflow.scripts.atlas_job.run", lambda main, snakemake: main(snakemake))
-    script = ROOT / "workflow/scripts/measure_similarity.py"
-    runpy.run_path(str(script), init_globals={"snakemake": job})
+    analysis.measure_similarity(cast(Snakemake, job))
     frame = read_parquet(tmp_path / "out.parquet", SIMILARITIES).to_pandas()
     assert frame.groupby("protocol").size().to_dict() == {"corrected": 16, "published": 4}
     assert set(frame["source"]) == {"en"}

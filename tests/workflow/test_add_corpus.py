@@ -15,7 +15,13 @@ from snippets import ROOT, files_in
 pytestmark = pytest.mark.workflow
 PAGE = "docs/own-data.md"
 FILES = {path: text for path, text in files_in(PAGE).items() if "json_entities" in path}
-SCRIPTS = ("finetune", "pretrain", "adjust", "encode_examples", "align")
+JOBS = (
+    "training:finetune",
+    "training:adjust",
+    "training:encode_examples",
+    "encoders:pretrain",
+    "alignment:align",
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +55,7 @@ def test_nothing_else_depends_on_it(extended):
     functions = {CORPORA.load(corpus).reader for corpus in CORPORA} - {""}
     roots = [
         *(f"mbert_atlas.{function}" for function in functions),
-        *(f"workflow/scripts/{name}.py" for name in SCRIPTS),
+        *(f"workflow.jobs.{name}" for name in JOBS),
     ]
     before, after = Fingerprints(ROOT), Fingerprints(extended)
     assert [root for root in roots if before.of(root) != after.of(root)] == []

@@ -25,7 +25,7 @@ WRITTEN_BY_READERS = {"config/mine.yaml", "config/turkish.yaml", "config/another
 # What stands for something in the pages, and for what here; first {mirror} and {mine}, see `here`.
 PLACEHOLDERS = {
     "PAPER": names()[0],
-    "SCRIPT": "workflow/scripts/finetune.py",
+    "ROOT": "workflow.jobs.training:finetune",
     "TARGET": "all",
     "DIR": "{mirror}",
     "FILE": "config/demo.yaml",

@@ -30,7 +30,7 @@ from workflow.supervision import growth
 rule job:
     output: "done.txt"
     log: "logs/job.log"
-    params: state="results/state", code=config.get("code", "1")
+    params: state="results/state", job=dict(function="", code=config.get("code", "1"))
     resources:
         mem_mb=lambda wildcards, attempt, rulename: (
             100 * growth("memory", rulename, wildcards, attempt)
@@ -45,7 +45,7 @@ import os, sys, time
 from pathlib import Path
 
 sys.path.insert(0, "{ROOT}")
-from workflow.scripts.atlas_job import run
+from workflow import job
 from mbert_atlas.errors import AtlasError, TransientError
 
 
@@ -65,7 +65,8 @@ def main(snakemake):
     Path(snakemake.output[0]).write_text("whole")
 
 
-run(main, snakemake)
+job.function_of = lambda snakemake: main
+job.run(snakemake)
 """
 
 

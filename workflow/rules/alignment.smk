@@ -22,9 +22,9 @@ rule align:
         backend=plan.config.alignment.backend,
         symmetrisation=plan.config.alignment.symmetrisation,
         gold=lambda wildcards: plan.gold_sources(wildcards.dataset, wildcards.language),
-        code=plan.code("align"),
+        job=plan.job("alignment:align"),
     script:
-        "../scripts/align.py"
+        "../scripts/job.py"
 
 
 rule encode_word_pairs:
@@ -51,6 +51,6 @@ rule encode_word_pairs:
         units=lambda wildcards: (
             "subwords" if plan.config.datasets[wildcards.dataset].made_from else "words"
         ),
-        code=plan.code("encode_word_pairs"),
+        job=plan.job("alignment:encode_word_pairs"),
     script:
-        "../scripts/encode_word_pairs.py"
+        "../scripts/job.py"

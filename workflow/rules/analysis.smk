@@ -30,9 +30,9 @@ rule identify_languages:
     params:
         hyperparameters=lambda wildcards: plan.runs[wildcards.run].specification["hyperparameters"],
         probe=lambda wildcards: plan.features[wildcards.features].probe,
-        code=plan.code("identify_languages"),
+        job=plan.job("analysis:identify_languages"),
     script:
-        "../scripts/identify_languages.py"
+        "../scripts/job.py"
 
 
 rule draw_points:
@@ -53,9 +53,9 @@ rule draw_points:
         features=1,
     params:
         sample=lambda wildcards: plan.sample(wildcards.features, "seed", "per_cell", "per_language"),
-        code=plan.code("draw_points"),
+        job=plan.job("analysis:draw_points"),
     script:
-        "../scripts/draw_points.py"
+        "../scripts/job.py"
 
 
 rule cluster_points:
@@ -77,9 +77,9 @@ rule cluster_points:
         **plan.resources("cluster_points"),
     params:
         sample=lambda wildcards: plan.sample(wildcards.features, "language_clusters"),
-        code=plan.code("cluster_points"),
+        job=plan.job("analysis:cluster_points"),
     script:
-        "../scripts/cluster_points.py"
+        "../scripts/job.py"
 
 
 rule project_points:
@@ -101,9 +101,9 @@ rule project_points:
         **plan.resources("project_points"),
     params:
         sample=lambda wildcards: plan.sample(wildcards.features, "seed", "perplexity"),
-        code=plan.code("project_points"),
+        job=plan.job("analysis:project_points"),
     script:
-        "../scripts/project_points.py"
+        "../scripts/job.py"
 
 
 rule measure_similarity:
@@ -129,6 +129,6 @@ rule measure_similarity:
     params:
         pivots=lambda wildcards: plan.features[wildcards.features].similarity["pivots"],
         stores=lambda wildcards: plan.features[wildcards.features].similarity["stores"],
-        code=plan.code("measure_similarity"),
+        job=plan.job("analysis:measure_similarity"),
     script:
-        "../scripts/measure_similarity.py"
+        "../scripts/job.py"

@@ -25,9 +25,9 @@ rule measure:
         cells=lambda wildcards: plan.values("measurements", wildcards.measurement),
         options=lambda wildcards: plan.measurements[wildcards.measurement].options(),
         columns=lambda wildcards: plan.columns(wildcards.measurement),
-        code=lambda wildcards: plan.measure_code(wildcards.measurement),
+        job=lambda wildcards: plan.measure_job(wildcards.measurement),
     script:
-        "../scripts/measure.py"
+        "../scripts/job.py"
 
 
 # The same as a submitted job, for measurements that take minutes.
@@ -66,9 +66,9 @@ rule render_figure:
         options=lambda wildcards: plan.figures[wildcards.figure].options(),
         reported=lambda wildcards: plan.reported_beside(wildcards.figure),
         caption=lambda wildcards: plan.caption(wildcards.figure),
-        code=lambda wildcards: plan.code("render_figure", plan.figures[wildcards.figure].draw),
+        job=lambda wildcards: plan.job("artifacts:render_figure", plan.figures[wildcards.figure].draw),
     script:
-        "../scripts/render_figure.py"
+        "../scripts/job.py"
 
 
 rule render_table:
@@ -101,9 +101,9 @@ rule render_table:
         names=plan.language_names(),
         reported=lambda wildcards: plan.reported(plan.artifact_of[wildcards.table][0]),
         comparable=plan.config.comparable,
-        code=plan.code("render_table"),
+        job=plan.job("artifacts:render_table"),
     script:
-        "../scripts/render_table.py"
+        "../scripts/job.py"
 
 
 for paper in plan.papers:

@@ -28,9 +28,9 @@ rule read_corpus_by_language:
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset, [wildcards.language]),
         read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        code=lambda wildcards: plan.code(plan.config.datasets[wildcards.dataset].function),
+        job=lambda wildcards: plan.job("corpora:read_corpus", plan.config.datasets[wildcards.dataset].function),
     script:
-        "../scripts/read_corpus.py"
+        "../scripts/job.py"
 
 
 # The same as a submitted job, for corpora that take minutes.
@@ -64,9 +64,9 @@ rule read_corpus:
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset),
         read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        code=lambda wildcards: plan.code(plan.config.datasets[wildcards.dataset].function),
+        job=lambda wildcards: plan.job("corpora:read_corpus", plan.config.datasets[wildcards.dataset].function),
     script:
-        "../scripts/read_corpus.py"
+        "../scripts/job.py"
 
 
 use rule read_corpus as read_corpus_large with:
@@ -99,9 +99,9 @@ rule derive_dataset_by_language:
     params:
         dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
         derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        code=lambda wildcards: plan.code(plan.config.datasets[wildcards.dataset].function),
+        job=lambda wildcards: plan.job("corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function),
     script:
-        "../scripts/derive_dataset.py"
+        "../scripts/job.py"
 
 
 rule derive_dataset:
@@ -123,9 +123,9 @@ rule derive_dataset:
     params:
         dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
         derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        code=lambda wildcards: plan.code(plan.config.datasets[wildcards.dataset].function),
+        job=lambda wildcards: plan.job("corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function),
     script:
-        "../scripts/derive_dataset.py"
+        "../scripts/job.py"
 
 
 use rule derive_dataset as derive_dataset_large with:

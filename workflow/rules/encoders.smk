@@ -27,9 +27,9 @@ rule train_tokenizer:
             wildcards.encoder,
             *("architecture", "vocabulary_size", "alphabet_size", "texts_per_language"),
         ),
-        code=plan.code("train_tokenizer"),
+        job=plan.job("encoders:train_tokenizer"),
     script:
-        "../scripts/train_tokenizer.py"
+        "../scripts/job.py"
 
 
 rule extend_encoder:
@@ -55,9 +55,9 @@ rule extend_encoder:
         changed=lambda wildcards: plan.config.encoders[wildcards.encoder].changed.model_dump(
             mode="json", include={"extension", "seed"}
         ),
-        code=plan.code("extend_encoder"),
+        job=plan.job("encoders:extend_encoder"),
     script:
-        "../scripts/extend_encoder.py"
+        "../scripts/job.py"
 
 
 rule encode_pretraining_texts:
@@ -82,9 +82,9 @@ rule encode_pretraining_texts:
             wildcards.encoder,
             *("max_length", "texts_per_language", "sentences_per_language", "packed"),
         ),
-        code=plan.code("encode_pretraining_texts"),
+        job=plan.job("encoders:encode_pretraining_texts"),
     script:
-        "../scripts/encode_pretraining_texts.py"
+        "../scripts/job.py"
 
 
 rule start_embeddings:
@@ -109,9 +109,9 @@ rule start_embeddings:
         deviation=lambda wildcards: plan.aligned_start(wildcards.encoder).deviation,
         pairs=lambda wildcards: plan.aligned_start(wildcards.encoder).pairs,
         seed=lambda wildcards: plan.config.encoders[wildcards.encoder].scratch.seed,
-        code=plan.code("start_embeddings"),
+        job=plan.job("encoders:start_embeddings"),
     script:
-        "../scripts/start_embeddings.py"
+        "../scripts/job.py"
 
 
 rule pretrain:
@@ -139,9 +139,9 @@ rule pretrain:
             mode="json", include={"scratch", "changed"}, exclude={"scratch": {"shipped"}}
         ),
         state=lambda wildcards: f"{plan.results}/state/pretrain/{wildcards.encoder}",
-        code=plan.code("pretrain"),
+        job=plan.job("encoders:pretrain"),
     script:
-        "../scripts/pretrain.py"
+        "../scripts/job.py"
 
 
 rule take_shipped_encoder:
@@ -160,9 +160,9 @@ rule take_shipped_encoder:
             plan.home / plan.config.encoders[wildcards.encoder].scratch.shipped
         ),
         files=lambda wildcards: plan.shipped[wildcards.encoder],
-        code=plan.code("take_shipped_encoder"),
+        job=plan.job("encoders:take_shipped_encoder"),
     script:
-        "../scripts/take_shipped_encoder.py"
+        "../scripts/job.py"
 
 
 if not plan.config.use_shipped:
@@ -182,5 +182,6 @@ if not plan.config.use_shipped:
             folders=plan.to_ship(),
             specifications=plan.ship_specifications(),
             code=plan.ship_code(),
+            job={"function": "encoders:ship_encoders", "code": ""},
         script:
-            "../scripts/ship_encoders.py"
+            "../scripts/job.py"

@@ -32,9 +32,9 @@ rule probe_languages:
         probing=lambda wildcards: liang2021.probing(plan, wildcards.probe, wildcards.languages),
         seeds=plan.config.seeds[: plan.config.liang2021.probing.seeds],
         genera={language.code: language.genus for language in plan.languages},
-        code=plan.code("liang2021/probe_languages"),
+        job=plan.job("liang2021:probe_languages"),
     script:
-        "../scripts/liang2021/probe_languages.py"
+        "../scripts/job.py"
 
 
 rule classify_in_subspaces:
@@ -67,6 +67,6 @@ rule classify_in_subspaces:
         layer=plan.config.liang2021.layers,
         maximum_vectors=plan.config.liang2021.removal.maximum_vectors,
         seeds=plan.config.seeds[: plan.config.liang2021.probing.seeds],
-        code=plan.code("liang2021/classify_in_subspaces"),
+        job=plan.job("liang2021:classify_in_subspaces"),
     script:
-        "../scripts/liang2021/classify_in_subspaces.py"
+        "../scripts/job.py"

@@ -25,9 +25,9 @@ rule encode_parallel:
     params:
         languages=["en", *plan.config.liu2020.translation.languages],
         sizes=plan.config.liu2020.translation.model_dump(include={"max_length", "limit"}),
-        code=plan.code("liu2020/encode_parallel"),
+        job=plan.job("liu2020:encode_parallel"),
     script:
-        "../scripts/liu2020/encode_parallel.py"
+        "../scripts/job.py"
 
 
 rule translate_tokens:
@@ -56,9 +56,9 @@ rule translate_tokens:
         shown=lambda wildcards: plan.config.liu2020.translation.shown_sentences.get(
             wildcards.target, []
         ),
-        code=plan.code("liu2020/translate_tokens"),
+        job=plan.job("liu2020:translate_tokens"),
     script:
-        "../scripts/liu2020/translate_tokens.py"
+        "../scripts/job.py"
 
 
 rule sample_translations:
@@ -81,9 +81,9 @@ rule sample_translations:
         shown=plan.config.liu2020.translation.shown_sentences,
         layer=plan.config.liu2020.translation.rate_layer,
         weights=plan.config.liu2020.translation.best_of,
-        code=plan.code("liu2020/sample_translations"),
+        job=plan.job("liu2020:sample_translations"),
     script:
-        "../scripts/liu2020/sample_translations.py"
+        "../scripts/job.py"
 
 
 rule classify_shifted:
@@ -115,6 +115,6 @@ rule classify_shifted:
             **plan.config.liu2020.transfer.model_dump(include={"layer", "weights", "languages"}),
             "target": "en",
         },
-        code=plan.code("liu2020/classify_shifted", "tasks:TASKS[nli]"),
+        job=plan.job("liu2020:classify_shifted", "tasks:TASKS[nli]"),
     script:
-        "../scripts/liu2020/classify_shifted.py"
+        "../scripts/job.py"

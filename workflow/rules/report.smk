@@ -37,9 +37,9 @@ rule scorecard:
         contrasts={paper: plan.contrasts(paper) for paper in plan.papers},
         names=plan.language_names(),
         conditions=plan.condition_names(),
-        code=plan.code("scorecard"),
+        job=plan.job("report:scorecard"),
     script:
-        "../scripts/scorecard.py"
+        "../scripts/job.py"
 
 
 rule judge_claims:
@@ -58,9 +58,9 @@ rule judge_claims:
             for paper in plan.papers_shown(wildcards.scope)
         },
         reported=[plan.reported(paper) for paper in plan.papers],
-        code=plan.code("judge_claims"),
+        job=plan.job("report:judge_claims"),
     script:
-        "../scripts/judge_claims.py"
+        "../scripts/job.py"
 
 
 rule cost:
@@ -79,9 +79,9 @@ rule cost:
         logs=f"{plan.results}/logs",
         rules=lambda wildcards: plan.stages(workflow.rules),
         papers=plan.charged(),
-        code=plan.code("cost"),
+        job=plan.job("report:cost"),
     script:
-        "../scripts/cost.py"
+        "../scripts/job.py"
 
 
 rule write_replication:
@@ -113,9 +113,9 @@ rule write_replication:
         prose=lambda wildcards: plan.with_content(f"docs/papers/{wildcards.paper}.md"),
         names=plan.language_names(),
         conditions=plan.condition_names(),
-        code=plan.code("write_replication"),
+        job=plan.job("report:write_replication"),
     script:
-        "../scripts/write_replication.py"
+        "../scripts/job.py"
 
 
 rule write_index:
@@ -150,9 +150,9 @@ rule write_index:
         },
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         names=plan.language_names(),
-        code=plan.code("write_index"),
+        job=plan.job("report:write_index"),
     script:
-        "../scripts/write_index.py"
+        "../scripts/job.py"
 
 
 rule write_alignment_scores:
@@ -176,9 +176,9 @@ rule write_alignment_scores:
     params:
         pairs=[list(pair) for pair in plan.aligned()],
         names=plan.language_names(),
-        code=plan.code("write_alignment_scores"),
+        job=plan.job("report:write_alignment_scores"),
     script:
-        "../scripts/write_alignment_scores.py"
+        "../scripts/job.py"
 
 
 rule available:

@@ -30,9 +30,9 @@ rule extract_features:
         stores=lambda wildcards: plan.store_options(wildcards.features),
         pooling=lambda wildcards: plan.features[wildcards.features].pooling,
         layers=lambda wildcards: plan.features[wildcards.features].layers,
-        code=plan.code("extract_features"),
+        job=plan.job("representations:extract_features"),
     script:
-        "../scripts/extract_features.py"
+        "../scripts/job.py"
 
 
 rule collect_vectors:
@@ -61,9 +61,9 @@ rule collect_vectors:
             "summed": plan.vectors[wildcards.dataset].summed,
             "probed": plan.vectors[wildcards.dataset].probed,
         },
-        code=plan.code("collect_vectors"),
+        job=plan.job("representations:collect_vectors"),
     script:
-        "../scripts/collect_vectors.py"
+        "../scripts/job.py"
 
 
 rule find_directions:
@@ -88,9 +88,9 @@ rule find_directions:
         languages=lambda wildcards: plan.vectors[wildcards.dataset].language_sets.get(
             wildcards.languages
         ),
-        code=plan.code("find_directions"),
+        job=plan.job("representations:find_directions"),
     script:
-        "../scripts/find_directions.py"
+        "../scripts/job.py"
 
 
 rule language_means:
@@ -116,9 +116,9 @@ rule language_means:
     params:
         languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
         texts=lambda wildcards: plan.means[wildcards.dataset]["texts"],
-        code=plan.code("language_means"),
+        job=plan.job("representations:language_means"),
     script:
-        "../scripts/language_means.py"
+        "../scripts/job.py"
 
 
 rule word_pair_distances:
@@ -145,6 +145,6 @@ rule word_pair_distances:
         panels=lambda wildcards: plan.distance_models(**wildcards)["panel"],
         protocols=lambda wildcards: plan.distance_models(**wildcards)["protocols"],
         pairs=lambda wildcards: plan.distances[wildcards.distances].pairs,
-        code=plan.code("word_pair_distances"),
+        job=plan.job("representations:word_pair_distances"),
     script:
-        "../scripts/word_pair_distances.py"
+        "../scripts/job.py"

@@ -30,9 +30,9 @@ rule find_word_contexts:
             for key, value in plan.retrieval[wildcards.dictionary].items()
             if key != "texts"
         },
-        code=plan.code("find_word_contexts"),
+        job=plan.job("retrieval:find_word_contexts"),
     script:
-        "../scripts/find_word_contexts.py"
+        "../scripts/job.py"
 
 
 rule word_vectors:
@@ -57,9 +57,9 @@ rule word_vectors:
     resources:
         **plan.resources("word_vectors"),
     params:
-        code=plan.code("word_vectors"),
+        job=plan.job("retrieval:word_vectors"),
     script:
-        "../scripts/word_vectors.py"
+        "../scripts/job.py"
 
 
 rule static_word_vectors:
@@ -84,9 +84,9 @@ rule static_word_vectors:
         **plan.resources("static_word_vectors"),
     params:
         side=lambda wildcards: "source" if wildcards.language == "en" else "target",
-        code=plan.code("static_word_vectors"),
+        job=plan.job("retrieval:static_word_vectors"),
     script:
-        "../scripts/static_word_vectors.py"
+        "../scripts/job.py"
 
 
 rule retrieve_words:
@@ -110,6 +110,6 @@ rule retrieve_words:
     resources:
         **plan.resources("retrieve_words"),
     params:
-        code=plan.code("retrieve_words"),
+        job=plan.job("retrieval:retrieve_words"),
     script:
-        "../scripts/retrieve_words.py"
+        "../scripts/job.py"

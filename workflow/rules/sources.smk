@@ -29,9 +29,9 @@ if plan.config.miniature:
             params:
                 specification=plan.world_specification(world),
                 only=sorted({path.split("/")[2] for path in plan.written_by(world)}),
-                code=plan.code("miniature"),
+                job=plan.job("sources:miniature"),
             script:
-                "../scripts/miniature.py"
+                "../scripts/job.py"
 
 
 # Where a file comes from is no parameter of these rules, as its checksum identifies its content: with
@@ -49,8 +49,10 @@ rule fetch_file:
     retries: 5
     conda:
         "../../envs/mbert-atlas.yaml"
+    params:
+        job={"function": "sources:fetch_file", "code": ""},
     script:
-        "../scripts/fetch_file.py"
+        "../scripts/job.py"
 
 
 rule fetch_encoder:
@@ -64,8 +66,9 @@ rule fetch_encoder:
         "../../envs/mbert-atlas.yaml"
     params:
         hub=lambda wildcards: plan.hubs()[f"hf/{wildcards.snapshot}"],
+        job={"function": "sources:fetch_encoder", "code": ""},
     script:
-        "../scripts/fetch_encoder.py"
+        "../scripts/job.py"
 
 
 rule fetch:
@@ -78,5 +81,6 @@ rule fetch:
     params:
         paths=[] if plan.config.miniature else sorted(plan.upstream_files),
         snapshots=[(hub["repository"], hub["revision"]) for hub in plan.hubs().values()],
+        job={"function": "sources:fetch_all", "code": ""},
     script:
-        "../scripts/fetch_all.py"
+        "../scripts/job.py"

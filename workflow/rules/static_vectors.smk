@@ -30,9 +30,9 @@ rule train_static_vectors:
         vectors=lambda wildcards: plan.config.static_vectors[wildcards.static].model_dump(
             mode="json"
         ),
-        code=plan.code("train_static_vectors"),
+        job=plan.job("static_vectors:train_static_vectors"),
     script:
-        "../scripts/train_static_vectors.py"
+        "../scripts/job.py"
 
 
 rule classify_with_static_vectors:
@@ -58,6 +58,6 @@ rule classify_with_static_vectors:
     params:
         network=lambda wildcards: plan.static_families[wildcards.family],
         languages=lambda wildcards: plan.config.runs[wildcards.family].evaluate,
-        code=plan.code("classify_with_static_vectors", "tasks:TASKS[nli]"),
+        job=plan.job("static_vectors:classify_with_static_vectors", "tasks:TASKS[nli]"),
     script:
-        "../scripts/classify_with_static_vectors.py"
+        "../scripts/job.py"

@@ -21,9 +21,9 @@ rule encode_examples:
     params:
         encoding=lambda wildcards: plan.config.encodings[wildcards.encoding].model_dump(mode="json"),
         languages=lambda wildcards: plan.config.datasets[wildcards.dataset].languages,
-        code=lambda wildcards: plan.encoding_code(wildcards.encoding),
+        job=lambda wildcards: plan.encoding_job(wildcards.encoding),
     script:
-        "../scripts/encode_examples.py"
+        "../scripts/job.py"
 
 
 rule adjust:
@@ -50,9 +50,9 @@ rule adjust:
     params:
         specification=lambda wildcards: plan.runs[wildcards.run].specification,
         state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
-        code=plan.code("adjust"),
+        job=plan.job("training:adjust"),
     script:
-        "../scripts/adjust.py"
+        "../scripts/job.py"
 
 
 rule finetune:
@@ -82,9 +82,9 @@ rule finetune:
     params:
         specification=lambda wildcards: plan.runs[wildcards.run].specification,
         state=lambda wildcards: f"{plan.results}/state/{wildcards.run}/seed{wildcards.seed}",
-        code=lambda wildcards: plan.run_code(plan.runs[wildcards.run]),
+        job=lambda wildcards: plan.job("training:finetune", *plan.runs[wildcards.run].code),
     script:
-        "../scripts/finetune.py"
+        "../scripts/job.py"
 
 
 use rule finetune as finetune_draw with:
@@ -117,6 +117,6 @@ rule choose_hyperparameters:
     params:
         draws=lambda wildcards: list(plan.runs.draws(wildcards.search).values()),
         choose_by=lambda wildcards: plan.choose_by(wildcards.search, wildcards.protocol),
-        code=plan.code("choose_hyperparameters"),
+        job=plan.job("training:choose_hyperparameters"),
     script:
-        "../scripts/choose_hyperparameters.py"
+        "../scripts/job.py"

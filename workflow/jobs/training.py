@@ -1,9 +1,44 @@
+"""Jobs of the rules in `workflow/rules/training.smk`."""
+
 from pathlib import Path
 
-from workflow.scripts.atlas_job import Snakemake, run
+from workflow.job import Snakemake
 
 
-def main(snakemake: Snakemake) -> None:
+def encode_examples(snakemake: Snakemake) -> None:
+    from mbert_atlas.encoding import encode, labels_of
+    from mbert_atlas.files import read_parquet
+
+    options = dict(snakemake.params.encoding)
+    task, table = options.pop("task"), read_parquet(snakemake.input.table)
+    encode(
+        task,
+        table,
+        Path(snakemake.input.tokenizer),
+        Path(snakemake.output[0]),
+        labels=labels_of(task, table, snakemake.params.languages),
+        origin=snakemake.input.table,
+        **options,
+    )
+
+
+def adjust(snakemake: Snakemake) -> None:
+    from mbert_atlas.config.training import Adjustment
+    from mbert_atlas.files import write_json
+    from mbert_atlas.training.adjustment import adjust
+
+    counts = adjust(
+        encoder=Path(snakemake.input.encoder),
+        store=Path(snakemake.input.pairs),
+        specification=Adjustment(**snakemake.params.specification["hyperparameters"]),
+        seed=int(snakemake.wildcards.seed),
+        output=Path(snakemake.output.model),
+        state_dir=Path(snakemake.params.state),
+    )
+    write_json(counts, snakemake.output.counts)
+
+
+def finetune(snakemake: Snakemake) -> None:
     from mbert_atlas import tasks
     from mbert_atlas.config.training import Optimisation
     from mbert_atlas.training.finetune import finetune
@@ -40,4 +75,13 @@ def main(snakemake: Snakemake) -> None:
     finetune(job, methods_of(hyperparameters, specification, inputs))
 
 
-run(main, snakemake)
+def choose_hyperparameters(snakemake: Snakemake) -> None:
+    from mbert_atlas.analysis.choice import choose_hyperparameters
+
+    choose_hyperparameters(
+        snakemake.params.draws,
+        list(map(Path, snakemake.input)),
+        protocol=snakemake.wildcards.protocol,
+        **snakemake.params.choose_by,
+        output=Path(snakemake.output[0]),
+    )

@@ -1,9 +1,33 @@
+"""Jobs of the rules in `workflow/rules/artifacts.smk`."""
+
 from pathlib import Path
 
-from workflow.scripts.atlas_job import Snakemake, run
+from workflow.job import Snakemake
 
 
-def main(snakemake: Snakemake) -> None:
+def measure(snakemake: Snakemake) -> None:
+    from mbert_atlas.analysis.measurements import write_measurements
+    from mbert_atlas.cells import with_files
+    from mbert_atlas.registry import resolve
+
+    params = snakemake.params
+    rows = resolve(params.measure)(with_files(params.cells, snakemake.input), **params.options)
+    write_measurements(rows, snakemake.output[0], **params.columns)
+
+
+def render_figure(snakemake: Snakemake) -> None:
+    from mbert_atlas.cells import with_files
+    from mbert_atlas.figures.style import save_figure
+    from mbert_atlas.registry import resolve
+
+    params = snakemake.params
+    reported = {"reported": params.reported["path"]} if params.reported else {}
+    cells = with_files(params.cells, snakemake.input)
+    figure = resolve(params.draw)(cells, **params.options, **reported)
+    save_figure(figure, Path(snakemake.output[0]).with_suffix(""))
+
+
+def render_table(snakemake: Snakemake) -> None:
     from mbert_atlas.files import read_json
     from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.rules import Contrast
@@ -27,6 +51,3 @@ def main(snakemake: Snakemake) -> None:
         comparable=params.comparable,
         facts=read_json(Path(snakemake.input.facts)) if snakemake.input.facts else params.facts,
     )
-
-
-run(main, snakemake)

@@ -1,10 +1,35 @@
+"""Jobs of the rules in `workflow/rules/alignment.smk`."""
+
 import tempfile
 from pathlib import Path
 
-from workflow.scripts.atlas_job import Snakemake, run
+from workflow.job import Snakemake
 
 
-def main(snakemake: Snakemake) -> None:
+def align(snakemake: Snakemake) -> None:
+    from mbert_atlas.alignment import align
+    from mbert_atlas.corpora.gold_alignment import read_gold
+
+    gold = [
+        sentence
+        for source in snakemake.params.gold
+        for sentence in read_gold(
+            [Path(path) for path in [source["path"], *source["partners"]]],
+            source["format"],
+        )
+    ]
+    align(
+        snakemake.input.bitext,
+        snakemake.output.pharaoh,
+        gold=gold,
+        scores=snakemake.output.scores,
+        backend=snakemake.params.backend,
+        symmetrisation=snakemake.params.symmetrisation,
+        threads=snakemake.threads,
+    )
+
+
+def encode_word_pairs(snakemake: Snakemake) -> None:
     from mbert_atlas.alignment import encode_word_pairs, word_pairs
 
     options = snakemake.params.alignment
@@ -30,6 +55,3 @@ def main(snakemake: Snakemake) -> None:
                 maximum_length=options["maximum_length"],
                 units=snakemake.params.units,
             )
-
-
-run(main, snakemake)

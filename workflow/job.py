@@ -14,16 +14,18 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
+ROOT = Path(__file__).resolve().parents[1]
 _LOG_BYTES = 1_000_000
 """Bytes that are kept of the log of earlier attempts."""
 _NOTE_SECONDS = 60.0
 
 
 class Snakemake(Protocol):
-    """The object ``snakemake`` of a script."""
+    """The object ``snakemake`` of a job."""
 
     input: Any
     output: Any
@@ -41,8 +43,15 @@ def note_of(log: str | Path) -> Path:
     return Path(log).with_suffix(".attempt.json")
 
 
-def run(main: Callable[[Snakemake], None], snakemake: Snakemake) -> None:
-    """Call ``main(snakemake)`` with output, warnings and tracebacks in ``snakemake.log``."""
+def function_of(snakemake: Snakemake) -> Callable[[Snakemake], None]:
+    """Return the function in ``workflow/jobs`` that a job's rule names."""
+    module, _, name = snakemake.params.job["function"].partition(":")
+    function: Callable[[Snakemake], None] = getattr(import_module(f"workflow.jobs.{module}"), name)
+    return function
+
+
+def run(snakemake: Snakemake) -> None:
+    """Call a job's function with output, warnings and tracebacks in ``snakemake.log``."""
     fetches = "fetch" in snakemake.rule  # a module may add a prefix
     _set_environment(snakemake.threads, offline=not fetches)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # training saves its state on it
@@ -54,8 +63,8 @@ def run(main: Callable[[Snakemake], None], snakemake: Snakemake) -> None:
     logging.info("rule %s, wildcards %s", snakemake.rule, dict(snakemake.wildcards))
     try:
         if state := snakemake.params.get("state"):
-            _open_state(Path(state), snakemake.params.code)
-        main(snakemake)
+            _open_state(Path(state), snakemake.params.job["code"])
+        function_of(snakemake)(snakemake)
     except (KeyboardInterrupt, Exception) as error:
         how, sentence, more = _explained(error, snakemake, fetches)
         _ignore_signals()

@@ -1,0 +1,108 @@
+"""Jobs of the rules in `workflow/rules/encoders.smk`."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from workflow.job import Snakemake
+
+
+def train_tokenizer(snakemake: Snakemake) -> None:
+    pretraining = snakemake.params.pretraining
+    most = pretraining["texts_per_language"]
+    by_language = _texts_by_language(snakemake.input.texts).values()
+    texts = chain.from_iterable(islice(texts, most) for texts in by_language)
+    where, size = Path(snakemake.output[0]), pretraining["vocabulary_size"]
+    if pretraining["architecture"] == "bert":
+        from mbert_atlas.encoders.wordpiece import train_wordpiece
+
+        train_wordpiece(texts, where, size, limit_alphabet=pretraining["alphabet_size"])
+    else:
+        from mbert_atlas.encoders.unigram import train_unigram
+
+        train_unigram(texts, where, size)
+
+
+def extend_encoder(snakemake: Snakemake) -> None:
+    from mbert_atlas.config.training import Extension
+    from mbert_atlas.encoders.extension import extend_vocabulary
+
+    changed = snakemake.params.changed
+    extend_vocabulary(
+        Extension(**changed["extension"]),
+        Path(snakemake.input.encoder),
+        chain.from_iterable(_texts_by_language(snakemake.input.texts).values()),
+        Path(snakemake.output[0]),
+        seed=changed["seed"],
+    )
+
+
+def encode_pretraining_texts(snakemake: Snakemake) -> None:
+    from mbert_atlas.encoding.pretraining import encode_texts
+
+    encode_texts(
+        _texts_by_language(snakemake.input.texts),
+        snakemake.input.tokenizer,
+        Path(snakemake.output[0]),
+        **snakemake.params.pretraining,
+    )
+
+
+def start_embeddings(snakemake: Snakemake) -> None:
+    from mbert_atlas.encoders.aligned_start import start_embeddings
+
+    params = snakemake.params
+    start_embeddings(
+        [Path(path) for path in snakemake.input.bitexts],
+        snakemake.input.tokenizer,
+        Path(snakemake.output[0]),
+        dims=params.dims,
+        deviation=params.deviation,
+        pairs=params.pairs,
+        seed=params.seed,
+    )
+
+
+def pretrain(snakemake: Snakemake) -> None:
+    from mbert_atlas.training.pretraining import make_encoder
+    from mbert_atlas.training.processes import in_processes
+
+    inputs = snakemake.input
+    in_processes(
+        snakemake.resources.get("gpu", 0),
+        make_encoder,
+        scratch=snakemake.params.encoder["scratch"],
+        changed=snakemake.params.encoder["changed"],
+        tokenizer=str(inputs.tokenizer),
+        tokens=str(inputs.tokens),
+        output=str(snakemake.output[0]),
+        state=snakemake.params.state,
+        start=str(inputs.start) if inputs.start else None,
+    )
+
+
+def take_shipped_encoder(snakemake: Snakemake) -> None:
+    from mbert_atlas.encoders.shipping import take_shipped
+
+    take_shipped(Path(snakemake.params.folder), Path(snakemake.output[0]))
+
+
+def ship_encoders(snakemake: Snakemake) -> None:
+    from mbert_atlas.encoders.shipping import ship
+
+    params = snakemake.params
+    for encoder, (name, folder) in zip(snakemake.input, params.folders.items(), strict=True):
+        ship(Path(encoder), Path(folder), params.specifications[name], params.code)
+
+
+def _texts_by_language(paths: Iterable[str]) -> dict[str, Iterator[str]]:
+    """Map each language to an iterator over the texts of its Parquet files."""
+    from mbert_atlas.corpora.plain_text import iter_texts
+
+    files: dict[str, list[Path]] = {}
+    for path in map(Path, paths):
+        files.setdefault(path.stem, []).append(path)
+    return {
+        language: chain.from_iterable(iter_texts(path, "paragraphs") for path in listed)
+        for language, listed in files.items()
+    }

@@ -1,0 +1,142 @@
+"""Jobs of the rules in `workflow/rules/report.smk`."""
+
+from pathlib import Path
+
+from workflow.job import Snakemake
+
+_LINKS = {
+    "scorecard.html": "all reported numbers next to those of this run",
+    "claims.csv": "the verdicts as a table",
+    "scorecard.csv": "the numbers as a table",
+    "cost.csv": "jobs, hours and memory by paper and stage",
+    "alignment.html": "quality of the word alignment (AER)",
+    "report.html": "all figures and tables with captions in one file, after --report",
+}
+
+
+def scorecard(snakemake: Snakemake) -> None:
+    from mbert_atlas.corpora.cards import corpora_read
+    from mbert_atlas.scorecard.cells import write_csv
+    from mbert_atlas.scorecard.compare import compare
+    from mbert_atlas.scorecard.page import write_page
+    from mbert_atlas.scorecard.reasons import read_reasons
+    from mbert_atlas.scorecard.rules import Contrast
+    from mbert_atlas.scorecard.templates import Setting, figure_links, provenance
+
+    params, output = snakemake.params, snakemake.output
+    contrasts = {
+        paper: [Contrast(*contrast) for contrast in declared]
+        for paper, declared in params.contrasts.items()
+    }
+    frame = compare(
+        list(map(Path, snakemake.input.measurements)),
+        [Path(item["path"]) for item in params.reported],
+        contrasts=contrasts,
+        comparable=params.comparable,
+    )
+    write_csv(frame, output.csv, digits=10)
+    write_page(
+        frame,
+        Path(output.html),
+        setting=Setting(
+            params.run, params.comparable, names=params.names, conditions=params.conditions
+        ),
+        provenance=provenance() | corpora_read(Path(output.csv).parent / "data"),
+        titles=params.titles,
+        contrasts=contrasts,
+        figures=figure_links(params.figures, params.names),
+        reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
+    )
+
+
+def judge_claims(snakemake: Snakemake) -> None:
+    from mbert_atlas.scorecard.cells import write_csv
+    from mbert_atlas.scorecard.claims import read_claims
+    from mbert_atlas.scorecard.verdicts import verdicts
+
+    reported = {Path(item["path"]).stem: Path(item["path"]) for item in snakemake.params.reported}
+    claims = {
+        paper: read_claims(Path(item["path"]), paper, reported[paper])
+        for paper, item in snakemake.params.claims.items()
+    }
+    frame = verdicts(claims, list(map(Path, snakemake.input)), list(reported.values()))
+    write_csv(frame, snakemake.output[0])
+
+
+def cost(snakemake: Snakemake) -> None:
+    from mbert_atlas.scorecard.cells import write_csv
+    from mbert_atlas.scorecard.cost import collect_cost
+
+    root = Path(snakemake.params.benchmarks)
+    frame = collect_cost(
+        sorted(root.rglob("*.tsv")),
+        root=root,
+        logs=Path(snakemake.params.logs),
+        rules=snakemake.params.rules,
+        papers=snakemake.params.papers,
+    )
+    write_csv(frame, snakemake.output[0])
+
+
+def write_replication(snakemake: Snakemake) -> None:
+    import pandas as pd
+
+    from mbert_atlas.scorecard.compare import compare
+    from mbert_atlas.scorecard.replication import write_replication
+    from mbert_atlas.scorecard.rules import Contrast
+    from mbert_atlas.scorecard.templates import Setting, figure_links
+    from mbert_atlas.scorecard.verdicts import read_verdicts
+
+    params, paper = snakemake.params, snakemake.wildcards.paper
+    contrasts = [Contrast(*contrast) for contrast in params.contrasts]
+    frame = compare(
+        list(map(Path, snakemake.input.measurements)),
+        [Path(params.reported["path"])],
+        contrasts={paper: contrasts},
+        comparable=params.comparable,
+    )
+    write_replication(
+        read_verdicts(snakemake.input.claims),
+        Path(snakemake.output[0]),
+        paper=paper,
+        title=params.title,
+        setting=Setting(
+            params.run, params.comparable, params.world, params.names, params.conditions
+        ),
+        scorecard=frame[frame["paper"] == paper],
+        contrasts=contrasts,
+        artifacts=params.artifacts,
+        figures=figure_links(params.figures, params.names),
+        prose=Path(params.prose["path"]).read_text(encoding="utf-8"),
+        cost=pd.read_csv(snakemake.input.cost),
+    )
+
+
+def write_index(snakemake: Snakemake) -> None:
+    from mbert_atlas.scorecard.replication import write_index
+    from mbert_atlas.scorecard.templates import Setting, figure_links
+    from mbert_atlas.scorecard.verdicts import read_verdicts
+
+    params, scope = snakemake.params, snakemake.wildcards.scope
+    missing = {"report.html"} if scope else set()  # the report is about everything
+    missing |= set() if snakemake.input.alignment else {"alignment.html"}
+    if scope == "highlights/":
+        missing |= {"scorecard.html", "scorecard.csv"}
+    write_index(
+        read_verdicts(snakemake.input.claims),
+        Path(snakemake.output[0]),
+        titles=params.titles,
+        setting=Setting(params.run, params.comparable, params.world),
+        figures=figure_links(params.figures, params.names),
+        links={name: text for name, text in _LINKS.items() if name not in missing},
+        part=scope.rstrip("/"),
+    )
+
+
+def write_alignment_scores(snakemake: Snakemake) -> None:
+    from mbert_atlas.scorecard.alignment import alignment_rows, write_alignment_page
+
+    pairs = map(tuple, snakemake.params.pairs)
+    scores = dict(zip(pairs, map(Path, snakemake.input), strict=True))
+    rows = alignment_rows(scores, snakemake.params.names)
+    write_alignment_page(rows, Path(snakemake.output[0]))

@@ -1,0 +1,59 @@
+"""Jobs of the rules in `workflow/rules/sources.smk`."""
+
+import shutil
+from pathlib import Path
+
+from workflow.job import ROOT, Snakemake
+
+
+def miniature(snakemake: Snakemake) -> None:
+    from mbert_atlas.miniature import MiniatureSizes, write_miniature
+
+    specification = snakemake.params.specification
+    folder = Path(snakemake.output.manifest).parent
+    shutil.rmtree(folder)  # Snakemake made it, and leaves files of an older miniature in it
+    write_miniature(
+        folder,
+        languages=specification["languages"],
+        seed=specification["seed"],
+        sizes=MiniatureSizes(**specification["sizes"]),
+        only=snakemake.params.only,
+        lending=specification["lending"],
+    )
+
+
+def fetch_file(snakemake: Snakemake) -> None:
+    from mbert_atlas.sources import Register, fetch
+
+    fetch(
+        snakemake.wildcards.path,
+        snakemake.output[0],
+        register=Register.read(ROOT / "resources/sources.yaml"),
+        mirror=snakemake.config.get("mirror"),
+        offline=snakemake.config["offline"],
+    )
+
+
+def fetch_encoder(snakemake: Snakemake) -> None:
+    from mbert_atlas.sources import fetch_snapshot
+
+    fetch_snapshot(
+        snakemake.params.hub["repository"],
+        snakemake.params.hub["revision"],
+        snakemake.output[0],
+        mirror=snakemake.config.get("mirror"),
+        offline=snakemake.config["offline"],
+    )
+
+
+def fetch_all(snakemake: Snakemake) -> None:
+    from mbert_atlas.sources import Register, fetch_all
+
+    fetch_all(
+        snakemake.params.paths,
+        snakemake.params.snapshots,
+        snakemake.config["downloads"],
+        register=Register.read(ROOT / "resources/sources.yaml"),
+        mirror=snakemake.config.get("mirror"),
+        offline=snakemake.config["offline"],
+    )
