@@ -1,7 +1,5 @@
 """Labels of tasks, encoders, metrics, conditions and languages, on pages and in figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 

@@ -6,8 +6,6 @@ spells it. The Germanic roots are the names of the concepts, so that the synthet
 read.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from random import Random
@@ -17,6 +15,7 @@ from mbert_atlas.miniature.concepts import CONCEPTS, GRAMMATICAL, NAMES
 from mbert_atlas.randomness import derive_seed
 
 _CONSONANTS, _VOWELS = "ptkbdgmnlrszfvh", "aeiou"
+# What is not regular in English: a concept's word, or (concept+marks) one of its forms.
 _IRREGULAR = """
     definite=the indefinite=a be=is be+3pl=are be+past=was be+past+3pl=were indefinite+plural=some
     this+plural=these plural=s 3sg=s 3pl= past=ed past+3pl=ed man+plural=men woman+plural=women
@@ -25,7 +24,6 @@ _IRREGULAR = """
     eat+past=ate sleep+past=slept run+past=ran sing+past=sang swim+past=swam leave+past=left
     cry+past=cried carry+past=carried cry+3sg=cries carry+3sg=carries"""
 ENGLISH = dict(entry.split("=") for entry in _IRREGULAR.split())
-"""What is not regular in English: a concept's word, or (``concept+marks``) one of its forms."""
 
 # The letters a to z in each alphabet.
 _ALPHABETS = {

@@ -4,8 +4,9 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.alignment import align
+    from mbert_atlas.alignment.bitext import align
     from mbert_atlas.corpora.gold_alignment import read_gold
+    from mbert_atlas.files import write_json
 
     gold = [
         sentence
@@ -15,15 +16,14 @@ def main(snakemake: Snakemake) -> None:
             source["format"],
         )
     ]
-    align(
+    scores = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
         gold=gold,
-        scores=snakemake.output.scores,
-        backend=snakemake.params.backend,
         symmetrisation=snakemake.params.symmetrisation,
         threads=snakemake.threads,
     )
+    write_json(scores, snakemake.output.scores)
 
 
 run(main, snakemake)

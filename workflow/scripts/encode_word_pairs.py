@@ -5,7 +5,7 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.alignment import encode_word_pairs, word_pairs
+    from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 
     options = snakemake.params.alignment
     with tempfile.TemporaryDirectory(dir=Path(snakemake.output.card).parent) as folder:
@@ -20,7 +20,6 @@ def main(snakemake: Snakemake) -> None:
             seed=0,  # the same sentences are kept apart from every run
             language=snakemake.wildcards.language,
             maximum_words=options["maximum_words"],
-            drop_identical=options["drop_identical"],
         )
         for part, table in selected.items():
             encode_word_pairs(
