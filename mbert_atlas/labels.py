@@ -33,7 +33,6 @@ _WORDS = {
     "tydiqa": "TyDi QA",
     "udpos": "UDPOS",
     "wikipedia": "Wikipedia",
-    "word2vec": "word2vec",
     "xlmr": "XLM-R",
     "xnli": "XNLI",
     "xquad": "XQuAD",

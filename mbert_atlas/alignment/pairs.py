@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from mbert_atlas.alignment.links import Links, read_pharaoh
 from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
@@ -165,14 +166,15 @@ def encode_word_pairs(
         DataError: if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
-    split = tokenise_words if units == "words" else _look_up
     rows = read_parquet(table, WORD_PAIRS)
+    if units == "subwords":
+        tokenizer = _lookup(tokenizer, rows)
     arrays: dict[str, Ragged] = {}
     indices = [_flat(rows[f"{side}_index"]) for side in _SIDES]
     gone = cut = np.zeros(len(indices[0][0]), dtype=np.bool_)
     for side, (index, count) in zip(_SIDES, indices, strict=True):
-        split_words = split(tokenizer, rows[f"{side}_tokens"], side)
-        ids, start, end, vanished = _spans(*split_words, maximum_length)
+        tokens = tokenise_words(tokenizer, rows[f"{side}_tokens"], side)
+        ids, start, end, vanished = _spans(*tokens, maximum_length)
         word = np.repeat(start.offsets[:-1], count) + index.to_numpy().astype(np.int64)
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
         gone, cut = gone | vanished[word], cut | (end.values == 0)[word]
@@ -277,30 +279,21 @@ def tokenise_words(
     return tokens, np.concatenate(words), _flat(column)[1]
 
 
-def _look_up(
-    tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
-) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
-    """Return the same as :func:`tokenise_words` for tokens that are subwords already."""
-    flat, lengths = _flat(column)
-    encoded = flat.dictionary_encode()
-    numbers = [tokenizer.token_to_id(token) for token in encoded.dictionary.to_pylist()]
-    if None in numbers:
-        raise DataError(
-            "word pairs",
-            f"{side} subword {encoded.dictionary[numbers.index(None)].as_py()!r}",
-            "the tokenizer has no such subword",
-            "split the bitext with the tokenizer of this encoder",
-        )
-    first, last = tokenizer.encode([], is_pretokenized=True).ids
-    offsets = offsets_of(lengths + 2)
-    inside = np.ones(int(offsets[-1]), dtype=np.bool_)
-    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
-    ids = np.empty(len(inside), dtype=np.int32)
-    ids[offsets[:-1]], ids[offsets[1:] - 1] = first, last
-    ids[inside] = np.array(numbers, dtype=np.int32)[encoded.indices.to_numpy()]
-    words = np.full(len(inside), -1, dtype=np.int32)
-    words[inside] = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return Ragged(ids, offsets), words, lengths
+def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:
+    """Return a tokenizer whose words are the subwords of another one, which ``rows`` consist of."""
+    numbers = tokenizer.get_vocab(with_added_tokens=True)
+    for side in _SIDES:
+        for token in pc.unique(_flat(rows[f"{side}_tokens"])[0]).to_pylist():
+            if token not in numbers:
+                raise DataError(
+                    "word pairs",
+                    f"{side} subword {token!r}",
+                    "the tokenizer has no such subword",
+                    "split the bitext with the tokenizer of this encoder",
+                )
+    lookup = Tokenizer(WordLevel(numbers))
+    lookup.post_processor = tokenizer.post_processor
+    return lookup
 
 
 def _spans(

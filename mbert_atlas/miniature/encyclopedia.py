@@ -145,7 +145,6 @@ class _Writer:
     foreign: Callable[[str], str | None] | None
 
     def article(self, title: str, outline: Outline) -> Page:
-        """Return an article."""
         rng, heading, noun = self.rng, self.language.heading, outline.topic.noun
         picture = f"{title} {rng.randrange(100)}.{rng.choice(('jpg', 'png', 'svg'))}"
         number = rng.randrange(1, 10**6)
@@ -171,7 +170,6 @@ class _Writer:
         return Page(title, 0, "\n\n".join(blocks))
 
     def marked(self, sentence: Sentence) -> str:
-        """Return a sentence with links, emphasis and references."""
         rng, parts = self.rng, []
         for token in sentence.tokens:
             form = token.form

@@ -264,12 +264,11 @@ class Language:
         opening = "T" + order.replace("T", "") if first.time_first else order
         words, root = self.clause(first, "1", opening, "root", None)
         if meaning.second is not None and meaning.connective is not None:
-            because = meaning.connective == "because"
-            joined = "advcl" if because else "conj"
+            kinds = {"because": ("advcl", "SCONJ", "mark")}
+            joined, tag, relation = kinds.get(meaning.connective, ("conj", "CCONJ", "cc"))
             second, head = self.clause(meaning.second, "2", order, joined, root)
             words[-1].joined = "glued"
             words.append(Word("", comma, "PUNCT", "punct", ("comma",), head))
-            tag, relation = ("SCONJ", "mark") if because else ("CCONJ", "cc")
             words += [self.word(meaning.connective, tag, relation, "connective", head), *second]
         words[-1].joined = "glued"
         end = question_mark if first.asked else full_stop

@@ -23,8 +23,7 @@ from mbert_atlas.progress import track
 _MLQA = ("en", "ar", "de", "es", "hi", "vi", "zh")
 _TYDIQA = {"en": "english", "ar": "arabic", "fi": "finnish", "id": "indonesian", "ru": "russian"}
 _PASSAGES_OF_AN_ARTICLE = 5
-_MISPLACED = 0.02
-"""Fraction of answers of the translated SQuAD with a wrong offset, as in the real one."""
+_MISPLACED = 0.02  # of the answers of the translated SQuAD have a wrong offset, as in the real one
 
 
 class Answer(NamedTuple):
@@ -181,17 +180,15 @@ def _known(thing: Thing) -> Thing:
     return replace(thing, determiner="definite") if thing.determiner == "indefinite" else thing
 
 
-Articles = list[tuple[str, list[Passage]]]
-"""Titles and passages."""
-Readings = list[tuple[str, list[Reading]]]
-"""Titles and passages in one language."""
+_Articles = list[tuple[str, list[Passage]]]  # titles and passages
+_Readings = list[tuple[str, list[Reading]]]
 
 
 def _articles(
     data: Generator, rng: Sampler, languages: Sequence[Language], questions: int, most: int = 3
-) -> Articles:
+) -> _Articles:
     """Draw articles with a number of questions in total, at most ``most`` about a passage."""
-    articles: Articles = []
+    articles: _Articles = []
     while questions > 0:
         if not articles or len(articles[-1][1]) == _PASSAGES_OF_AN_ARTICLE:
             title = data.languages[0].heading(rng.choice(NOUNS))
@@ -202,14 +199,14 @@ def _articles(
     return articles
 
 
-def _in_language(articles: Articles, language: Language) -> Readings:
+def _in_language(articles: _Articles, language: Language) -> _Readings:
     return [(title, [read_passage(language, one) for one in some]) for title, some in articles]
 
 
 def _squad_file(
     name: str,
-    contexts: Readings,
-    questions: Readings,
+    contexts: _Readings,
+    questions: _Readings,
     digits: int = 24,
     machine: Sampler | None = None,
 ) -> str:

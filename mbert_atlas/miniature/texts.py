@@ -12,10 +12,9 @@ from mbert_atlas.miniature.meanings import Meaning
 from mbert_atlas.miniature.sentences import Sentence, conllu, gold_row, lines
 from mbert_atlas.progress import track
 
-_NOISE = 0.1
-"""Mined pairs that are no translations, as a fraction of those that are."""
-_TREEBANKS = ("en", "de", "zh")
-"""Languages with treebanks for training."""
+_NOISE = 0.1  # mined pairs that are no translations, as a fraction of those that are
+_TREEBANKS = ("en", "de", "zh")  # for training
+# WALS' number of a feature -> its name, and the column of languages.csv that holds it.
 _FEATURES = {
     "20A": ("Fusion of Selected Inflectional Formatives", "fusion"),
     "30A": ("Number of Genders", "genders"),
@@ -30,7 +29,6 @@ _FEATURES = {
     "89A": ("Order of Numeral and Noun", "numeral"),
     "120A": ("Zero Copula for Predicate Nominals", "copula"),
 }
-"""WALS' number of a feature -> its name, and the column of ``languages.csv`` that holds it."""
 
 
 def encyclopedias(data: Generator) -> Files:

@@ -36,8 +36,8 @@ _ALPHABETS = {
     "Telu": "ాబకదెఫగహిజకలమనొపకరసతువవషయజ",
     "Thai": "าบคดเฟกหิจคลมนโปครสตุววขยซ",
 }
+# The vowels a, e, i, o, u that follow no consonant, in scripts that hang vowels on consonants.
 _INDEPENDENT = {"Deva": "अएइओउ", "Taml": "அஎஇஒஉ", "Telu": "అఎఇఒఉ", "Thai": "อแอโอ"}
-"""The vowels a, e, i, o, u that follow no consonant, in scripts that hang vowels on consonants."""
 _KANA: list[str] = re.findall(
     "[ァ-ヶ][ァィゥェォ]?",
     "アエイオウパペピポプタテティトトゥカケキコクバベビボブダデディドドゥガゲギゴグマメミモム"
@@ -46,8 +46,8 @@ _KANA: list[str] = re.findall(
 UNSPACED = frozenset(("Hani", "Jpan", "Thai"))
 PUNCTUATION = {"Hani": "。，？", "Jpan": "。、？", "Deva": "।,?", "Arab": ".،؟", "Grek": ".,;"}
 """Full stop, comma and question mark of a script; the others have ``.,?``."""
+# Letters that some language or script doesn't tell apart.
 _CONFUSED = str.maketrans("bvfdghzreou", "ppptkksla" + "uu")
-"""Letters that some language or script doesn't tell apart."""
 
 
 @cache

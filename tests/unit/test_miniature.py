@@ -10,7 +10,6 @@ import lzma
 import os
 import subprocess
 import sys
-import xml.etree.ElementTree as ElementTree
 import zipfile
 from collections import Counter
 from pathlib import Path
@@ -46,7 +45,6 @@ SIZES = MiniatureSizes(
 )
 TOGETHER = ("xnli/", "mlqa/", "tydiqa/", "wikiann/", "wikipedia/", "cc100/", "xquad/", "wals/")
 """Files that hold several languages, code-switched tokens, or answers unique in all languages."""
-NAMESPACE = "{http://www.mediawiki.org/xml/export-0.10/}"
 
 
 @pytest.fixture(scope="module")
@@ -131,26 +129,6 @@ def test_the_manifest_lists_every_file(world: Path) -> None:
 # ---- encyclopedias
 
 
-def test_the_dump_is_a_mediawiki_export(world: Path) -> None:
-    for code in LANGUAGES:
-        name = f"wikipedia/{code}wiki-20200420-pages-articles.xml.bz2"
-        root = ElementTree.fromstring(bz2.decompress((world / name).read_bytes()))
-        pages = root.findall(f"{NAMESPACE}page")
-        namespaces = Counter(page.findtext(f"{NAMESPACE}ns") for page in pages)
-        redirects = [page for page in pages if page.find(f"{NAMESPACE}redirect") is not None]
-        assert set(namespaces) == {"0", "10", "14"}
-        assert namespaces["0"] - len(redirects) == SIZES.wikipedia_pages
-        titles = [page.findtext(f"{NAMESPACE}title") for page in pages]
-        assert len(set(titles)) == len(titles)
-        texts = [page.find(f"{NAMESPACE}revision/{NAMESPACE}text") for page in pages]
-        for text in texts:
-            assert text is not None
-            assert int(text.attrib["bytes"]) == len((text.text or "").encode())
-        everything = "".join(text.text or "" for text in texts if text is not None)
-        for markup in ("{{Infobox", "[[", "'''", "<ref>", "== ", "|thumb|", "<references />"):
-            assert markup in everything
-
-
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> None:
     language, outlines = MINIATURE_LANGUAGES[code], draw_outlines(Sampler(5), 12)
@@ -170,6 +148,7 @@ def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> N
         json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()
     ]
     assert [page["title"] for page in extracted] == [page.title for page in articles]
+    long: list[bool] = []
     for page, outline in zip(extracted, outlines, strict=True):
         paragraphs = [
             (" " * language.spaced).join(language.sentence(meaning).text for meaning in meanings)
@@ -180,8 +159,9 @@ def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> N
         assert paragraphs[0] in lines
         assert len(lines.intersection(paragraphs)) >= 0.5 * len(paragraphs)
         assert all(len(line) < 100 for line in lines.difference(paragraphs))
-        lengths = [len(paragraph) >= 100 for paragraph in paragraphs]
-        assert sum(lengths) >= 2
+        long += [len(paragraph) >= 100 for paragraph in paragraphs]
+    assert sum(long) >= 2 * len(articles)
+    assert not all(long)
 
 
 # ---- bitexts and gold alignments
@@ -201,22 +181,15 @@ def test_mined_bitext(world: Path, code: str) -> None:
     rows = mined(world, code)
     assert SIZES.bitext_sentences < len(rows) <= 1.1 * SIZES.bitext_sentences
     assert [row[0] for row in rows] == sorted((row[0] for row in rows), reverse=True)
-    script = MINIATURE_LANGUAGES[code].script
-    assert script == "Latn" or all(not other.isascii() for _, _, other in rows)
-    assert all(english.isascii() for _, english, _ in rows)
     english = Counter(row[1] for row in rows if row[0] >= 1.06)
     assert max(english.values()) == 1
-    assert sum(score < 1.04 for score, _, _ in rows) >= 1
-
+    kept = [pair for score, *pair in rows if score >= 1.04]
+    assert len(kept) < len(rows)
     first, second = sorted(("en", code))
-    name = f"WikiMatrix.{first}-{second}"
     with zipfile.ZipFile(world / f"opus-wikimatrix/{first}-{second}.txt.zip") as archive:
-        assert archive.testzip() is None
-        ours, theirs = (
-            archive.read(f"{name}.{part}").decode().splitlines() for part in ("en", code)
-        )
-    moses = list(zip(ours, theirs, strict=True))
-    kept = [(e, o) for score, e, o in rows if score >= 1.04]
+        names = [f"WikiMatrix.{first}-{second}.{part}" for part in ("en", code)]
+        texts = [archive.read(name).decode().splitlines() for name in names]
+    moses = [list(pair) for pair in zip(*texts, strict=True)]
     assert sorted(moses) == sorted(kept)
     assert moses != kept
 
@@ -247,35 +220,23 @@ def test_treebanks(world: Path) -> None:
     folder = world / "universal-dependencies"
     names = sorted(path.name for path in folder.iterdir())
     assert names == sorted(f"UD_{MINIATURE_LANGUAGES[c].name}-Miniature" for c in LANGUAGES)
-    english = {
-        split: conllu.parse(
-            (folder / f"UD_English-Miniature/en_miniature-ud-{split}.conllu").read_text("utf-8")
-        )
-        for split in ("train", "dev", "test")
-    }
-    assert {split: len(part) for split, part in english.items()} == {
-        "train": SIZES.ud_train,
-        "dev": SIZES.ud_dev,
-        "test": SIZES.ud_test,
-    }
-    texts = Counter(part.metadata["text"] for parts in english.values() for part in parts)
-    assert max(texts.values()) == 1
+
+    def treebank(code: str, split: str) -> list[dict[str, str]]:
+        name = f"UD_{MINIATURE_LANGUAGES[code].name}-Miniature/{code}_miniature-ud-{split}.conllu"
+        parsed = conllu.parse((folder / name).read_text("utf-8"))
+        assert len(parsed) == getattr(SIZES, f"ud_{split}")
+        return [part.metadata for part in parsed]
+
+    english = {split: treebank("en", split) for split in ("train", "dev", "test")}
+    texts = [part["text"] for parts in english.values() for part in parts]
+    assert len(set(texts)) == len(texts)
     for code in LANGUAGES[1:]:
-        language = MINIATURE_LANGUAGES[code].name
-        files = list((folder / f"UD_{language}-Miniature").iterdir())
-        splits = ["dev", "test", "train"] if code in ("de", "zh") else ["test"]
-        names = [f"{code}_miniature-ud-{split}.conllu" for split in splits]
-        assert sorted(path.name for path in files) == names
-        test = folder / f"UD_{language}-Miniature/{code}_miniature-ud-test.conllu"
-        parallel = conllu.parse(test.read_text("utf-8"))
-        assert [part.metadata["text_en"] for part in parallel] == [
-            part.metadata["text"] for part in english["test"]
+        assert [(part["sent_id"], part["text_en"]) for part in treebank(code, "test")] == [
+            (part["sent_id"], part["text"]) for part in english["test"]
         ]
-        assert [part.metadata["sent_id"] for part in parallel] == [
-            part.metadata["sent_id"] for part in english["test"]
-        ]
-        rows = test.read_text("utf-8").splitlines()
-        assert {row.count("\t") for row in rows if row and not row.startswith("#")} == {9}
+    assert treebank("zh", "train")
+    with pytest.raises(FileNotFoundError):
+        treebank("es", "train")
 
 
 # ---- inference
@@ -292,11 +253,6 @@ def test_multinli(world: Path) -> None:
             for split in ("train", "dev_matched", "dev_mismatched")
         }
     assert len(splits["train"]) == SIZES.nli_train
-    keys = {
-        *("annotator_labels", "genre", "gold_label", "pairID", "promptID"),
-        *("sentence1", "sentence1_binary_parse", "sentence1_parse"),
-        *("sentence2", "sentence2_binary_parse", "sentence2_parse"),
-    }
     for split, rows in splits.items():
         labels = Counter(row["gold_label"] for row in rows)
         assert ("-" in labels) == (split == "dev_matched")
@@ -305,7 +261,6 @@ def test_multinli(world: Path) -> None:
         assert all(abs(count - third) <= 1 + labels["-"] for count in spread)
         assert len({row["pairID"] for row in rows}) == len(rows)
         for row in rows:
-            assert set(row) == keys
             if row["gold_label"] != "-":
                 assert Counter(row["annotator_labels"]).most_common(1)[0][0] == row["gold_label"]
             stripped = row["sentence1_binary_parse"].replace("( ", "").replace(" )", "")
@@ -320,15 +275,12 @@ def test_xnli(world: Path) -> None:
         for split in ("dev", "test"):
             lines = archive.read(f"XNLI-1.0/xnli.{split}.tsv").decode().splitlines()
             header, *rows = (line.split("\t") for line in lines)
-            assert header[:2] == ["language", "gold_label"]
-            assert len(header) == len(set(header)) == 19
-            assert {len(row) for row in rows} == {19}
+            assert len(set(header)) == 19
             by_language = {
                 code: [dict(zip(header, row, strict=True)) for row in rows if row[0] == code]
                 for code in LANGUAGES
             }
             assert {len(part) for part in by_language.values()} == {SIZES.nli_test}
-            assert sum(map(len, by_language.values())) == len(rows)
             for part in by_language.values():
                 for key in ("gold_label", "pairID", "promptID", "label3"):
                     assert [row[key] for row in part] == [row[key] for row in by_language["en"]]
@@ -435,12 +387,10 @@ def test_only_what_is_requested(world: Path, tmp_path: Path) -> None:
 
 
 def test_running_texts_say_the_same_line_by_line(world: Path) -> None:
-    texts = {
-        code: lzma.decompress((world / f"cc100/{code}.txt.xz").read_bytes()).decode()
-        for code in LANGUAGES
-    }
-    assert {text.count("\n") for text in texts.values()} == {SIZES.stories}
-    assert len(set(texts.values())) == len(LANGUAGES)
+    paths = [world / f"cc100/{code}.txt.xz" for code in LANGUAGES]
+    texts = [lzma.decompress(path.read_bytes()).decode() for path in paths]
+    assert {text.count("\n") for text in texts} == {SIZES.stories}
+    assert len(set(texts)) == len(LANGUAGES)
 
 
 def test_dictionaries_hold_every_content_word(world: Path) -> None:
@@ -468,10 +418,6 @@ def test_wals_can_be_joined(world: Path) -> None:
     order = tables["codes"][tables["values"]["81A-ams"]["Code_ID"]]
     assert order["Name"] == "VSO"
     assert tables["languages"]["ams"]["Genus"] == "Semitic"
-    assert all(
-        len({r["Value"] for r in tables["values"].values() if r["Parameter_ID"] == p}) > 1
-        for p in ("81A", "87A")
-    )
 
 
 def test_test_sets_say_nothing_that_texts_say(world: Path) -> None:
