@@ -45,18 +45,10 @@ def word_pairs(
     """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
     Sentences with more than ``maximum_words`` on a side, links of words that have several, and
-    links of words with the same spelling are dropped.
-
-    Args:
-        bitext: Parquet file of schema ``BITEXT``.
-        pharaoh: its links, line-parallel.
-        output: Parquet file of schema ``WORD_PAIRS``, for adjustment; has sentences without a pair.
-        heldout: likewise, for ``held_out`` sentences with a pair that adjustment never sees.
-        card: dataset card (JSON) of both files.
-        held_out: number of sentences in ``heldout``.
-        seed: decides which.
-        language: code of the target language.
-        maximum_words: see above.
+    links of words with the same spelling are dropped. ``bitext`` has the schema ``BITEXT``, its
+    links in ``pharaoh`` are line-parallel. ``output`` (``WORD_PAIRS``, also sentences without a
+    pair) is for adjustment, which never sees the ``held_out`` sentences with pairs that ``heldout``
+    gets by ``seed``. The dataset card (JSON), for the target ``language``, describes both.
 
     Raises:
         DataError: if the files disagree or at most ``held_out`` sentences have a pair.
@@ -147,20 +139,14 @@ def encode_word_pairs(
     maximum_length: int = 512,
     units: Literal["words", "subwords"] = "words",
 ) -> None:
-    """Tokenise word pairs and write them as a token store, row by row parallel to the table.
+    """Tokenise a table of ``WORD_PAIRS`` and write a token store, row by row parallel to it.
 
-    Ragged int32 arrays of the store, for each side (``source``, ``target``):
-    ``<side>_ids``, token ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
-    the positions [start, end) of each word (both are 0 for a word without tokens or not completely
-    within ``maximum_length``); ``<side>_pairs``, the words of each pair.
-
-    Args:
-        table: Parquet file of schema ``WORD_PAIRS``.
-        tokenizer_dir: folder with ``tokenizer.json``.
-        output: folder to write.
-        maximum_length: tokens of a sentence with [CLS] and [SEP]; the rest is truncated.
-        units: the units of the table: words to tokenise, or subwords of this tokenizer (see
-            :func:`derive_subwords`), which are looked up, as ``##ing`` would be split at its signs.
+    ``units`` are words to tokenise, or subwords of this tokenizer (see :func:`derive_subwords`),
+    which are looked up, as ``##ing`` would be split at its signs. Ragged int32 arrays of the store,
+    for each side (``source``, ``target``): ``<side>_ids``, token ids from [CLS] to [SEP], truncated
+    to ``maximum_length``; ``<side>_word_start`` and ``<side>_word_end``, the positions [start, end)
+    of each word (both are 0 for a word without tokens or not completely within the sentence);
+    ``<side>_pairs``, the words of each pair.
 
     Raises:
         DataError: if the tokenizer cannot be used, no pair is left, or it lacks a subword.

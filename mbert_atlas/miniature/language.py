@@ -33,7 +33,7 @@ class Language:
     """A row of ``languages.csv``."""
 
     code: str  # as in resources/languages.csv, like name, family and genus
-    iso639_3: str  # in Tatoeba's file names
+    iso639_3: str  # as in Tatoeba's file names
     wals_code: str
     name: str
     family: str

@@ -43,15 +43,12 @@ def write_miniature(
     only: Collection[str] | None = None,
     lending: Collection[str] | None = None,
 ) -> None:
-    """Write synthetic data in every upstream format, as a mirror folder.
+    """Write synthetic data in every upstream format as a mirror folder, which is replaced.
 
-    Args:
-        destination: the folder, which is replaced as a whole.
-        languages: codes; English is always among them, because training data are English.
-        seed: the same seed gives the same bytes.
-        sizes: how much of each corpus.
-        only: the sources to write, by the name of their folder; None: all.
-        lending: languages whose words are mixed into running texts; None: all that are written.
+    ``languages`` are codes; English is always among them, because training data are English. The
+    same ``seed`` gives the same bytes. ``only`` are the sources to write, by the name of their
+    folder (None: all), ``lending`` the languages whose words are mixed into running texts (None:
+    all that are written).
     """
     chosen, lenders = (
         [MINIATURE_LANGUAGES[code] for code in dict.fromkeys(["en", *codes])]

@@ -1,18 +1,17 @@
 """The miniature's languages: words, order, trees, and alignments known by construction."""
 
 import csv
-import math
 import unicodedata
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
+from statistics import mean
 
 import conllu
 import pytest
 
 from mbert_atlas.config.miniature import MiniatureSizes
-from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS, Sampler
-from mbert_atlas.miniature.encyclopedia import draw_story
+from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS, Sampler, likes
 from mbert_atlas.miniature.generator import Generator
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing, draw_meaning
@@ -238,25 +237,13 @@ def test_gold_rows() -> None:
 # ---- what texts teach
 
 
-def bits(pairs: list[tuple[str, str]]) -> float:
-    """Return the mutual information of the two members of pairs, with Miller's correction."""
-    both, one, two = Counter(pairs), Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    n = len(pairs)
-    plain = sum(c / n * math.log2(c * n / (one[a] * two[b])) for (a, b), c in both.items())
-    return plain - (len(both) - len(one) - len(two) + 1) / (2 * n * math.log(2))
-
-
-def test_the_signal_in_the_texts() -> None:
-    """A verb says something of its object and its place; siblings keep different company."""
-    rng = Sampler(1)
-    clauses = [meaning.first for _ in range(9000) for meaning in draw_story(rng)]
-    objects = [(c.predicate, c.object.noun) for c in clauses if c.object is not None]
-    places = [(c.predicate, one.thing.noun) for c in clauses for one in c.circumstances]
-    assert bits(objects) > 1.8
-    assert bits(places) > 0.25
-    fruit = ("apple", "pear", "lemon", "orange")
-    company = [(noun, verb) for verb, noun in objects if noun in fruit]
-    assert bits(company) > 0.06
+def test_words_prefer_company() -> None:
+    rng, nouns = Sampler(1), VERBS["see"].objects
+    drawn = Counter(rng.pick(nouns, "see") for _ in range(4000))
+    liking = {noun: likes("see", noun) + likes(rng.scene, noun) for noun in nouns}
+    means = [mean(drawn[noun] for noun in nouns if liking[noun] == number) for number in (0, 1, 2)]
+    assert means[1] / means[0] == pytest.approx(10, rel=0.4)
+    assert means[2] / means[1] == pytest.approx(10, rel=0.4)
 
 
 def test_foreign_words_come_at_their_rate() -> None:
