@@ -116,9 +116,6 @@ def test_the_manifest_lists_every_file(world: Path) -> None:
         assert row["dataset"] == row["path"].split("/")[0]
 
 
-# ---- encyclopedias
-
-
 @pytest.mark.parametrize("code", ["en", "zh"])
 def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> None:
     language, outlines = MINIATURE_LANGUAGES[code], draw_outlines(Sampler(5), 12)
@@ -152,9 +149,6 @@ def test_wikiextractor_gives_back_the_paragraphs(code: str, tmp_path: Path) -> N
         long += [len(paragraph) >= 100 for paragraph in paragraphs]
     assert sum(long) >= 2 * len(articles)
     assert not all(long)
-
-
-# ---- bitexts and gold alignments
 
 
 def mined(world: Path, code: str) -> list[tuple[float, str, str]]:
@@ -203,9 +197,6 @@ def test_gold_alignments(world: Path, code: str) -> None:
             seen.add(text)
 
 
-# ---- treebanks
-
-
 def test_treebanks(world: Path) -> None:
     folder = world / "universal-dependencies"
     names = sorted(path.name for path in folder.iterdir())
@@ -227,9 +218,6 @@ def test_treebanks(world: Path) -> None:
     assert treebank("zh", "train")
     with pytest.raises(FileNotFoundError):
         treebank("es", "train")
-
-
-# ---- inference
 
 
 def test_multinli(world: Path) -> None:
@@ -281,9 +269,6 @@ def test_xnli(world: Path) -> None:
                 assert votes[row["gold_label"]] >= 3
                 assert row["match"] == str(row["label1"] == row["gold_label"])
                 assert row["sentence1_tokenized"].replace(" .", ".") == row["sentence1"]
-
-
-# ---- named entities and question answering, through the parsers that read the real files
 
 
 def test_wikiann(world: Path, tmp_path: Path) -> None:
@@ -371,9 +356,6 @@ def test_only_what_is_requested(world: Path, tmp_path: Path) -> None:
     part, whole = contents(tmp_path / "part"), contents(world)
     assert {name.split("/")[0] for name in part} == {"cc100", "squad", "mlqa", "MANIFEST.tsv"}
     assert [name for name in part if name != "MANIFEST.tsv" and part[name] != whole[name]] == []
-
-
-# ---- texts to pretrain on, dictionaries, typology
 
 
 def test_running_texts_say_the_same_line_by_line(world: Path) -> None:

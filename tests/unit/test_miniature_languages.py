@@ -222,9 +222,6 @@ def test_gold_rows() -> None:
     assert rows["ar"].endswith("\t0-2 1-2 2-0 3-1 5-3 6-4")
 
 
-# ---- what texts teach
-
-
 def test_words_prefer_company() -> None:
     rng, nouns = Sampler(1), VERBS["see"].objects
     drawn = Counter(rng.pick(nouns, "see") for _ in range(4000))
