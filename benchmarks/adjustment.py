@@ -36,8 +36,10 @@ import numpy as np
 import torch
 from transformers import BertModel
 
-from mbert_atlas.alignment import align, encode_word_pairs, word_pairs
+from mbert_atlas.alignment.bitext import align
+from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 from mbert_atlas.batching import epoch_batches
+from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.corpora import bitext
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
@@ -45,7 +47,7 @@ from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_enco
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.files import read_parquet
 from mbert_atlas.languages import Languages
-from mbert_atlas.miniature import MiniatureSizes, write_miniature
+from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.papers import load
 from mbert_atlas.schemas import BITEXT
 from mbert_atlas.training.adjustment import (

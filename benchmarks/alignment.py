@@ -1,11 +1,11 @@
-"""Time the alignment back ends against a fast_align binary on one bitext, in one run.
+"""Time the word alignment against a fast_align binary on one bitext, in one run.
 
     python benchmarks/alignment.py [--bitext B.parquet] [--gold FILE ... --gold-format F]
 
 The binary's time is that of its three calls (forward, reverse, intersection) on text that is ready;
-the back ends' time is that of `align`, from the Parquet file to the Pharaoh file. The rounds of all
-contestants alternate and the fastest round of each counts. Without a binary on PATH (or named by
---fast-align) only the back ends are timed.
+ours is that of `align`, from the Parquet file to the Pharaoh file. The rounds of both alternate and
+the fastest round of each counts. Without a binary on PATH (or named by --fast-align) only ours is
+timed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import common
@@ -24,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mbert_atlas.alignment import align
+from mbert_atlas.alignment.bitext import align
 from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import BITEXT
@@ -104,10 +103,7 @@ def main() -> None:
             bitext = folder / "bitext.parquet"
             synthetic_bitext(bitext, arguments.sentences)
         contestants: dict[str, Callable[[], object]] = {
-            backend: lambda backend=backend: align(
-                bitext, folder / backend, backend=backend, threads=threads
-            )
-            for backend in ("numpy", *(["systran"] if find_spec("systran_align") else []))
+            "numpy": lambda: align(bitext, folder / "links", threads=threads)
         }
         if binary:
             text, atools = folder / "text", shutil.which(arguments.atools)
@@ -129,20 +125,11 @@ def main() -> None:
                 "https://github.com/clab/fast_align to compare)"
             )
         if gold:
-            programs = {"numpy", "systran"} & set(seconds) | ({"fast_align"} if binary else set())
-            for backend in sorted(programs):
-                result = align(
-                    bitext,
-                    folder / "links",
-                    gold=gold,
-                    backend=backend,
-                    threads=threads,
-                    program=arguments.fast_align,
-                )
-                print(
-                    f"{backend}: AER {result['aer']:.4f}, precision {result['precision']:.4f}, "
-                    f"recall {result['recall']:.4f} on {result['sentences']} sentences"
-                )
+            result = align(bitext, folder / "links", gold=gold, threads=threads)
+            print(
+                f"AER {result['aer']:.4f}, precision {result['precision']:.4f}, "
+                f"recall {result['recall']:.4f} on {result['sentences']} sentences"
+            )
 
 
 if __name__ == "__main__":

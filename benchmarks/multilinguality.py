@@ -36,12 +36,13 @@ from sklearn.preprocessing import StandardScaler
 from mbert_atlas.alignment.pairs import encode_word_pairs
 from mbert_atlas.analysis.retrieval import unit_vectors
 from mbert_atlas.arrays import TokenStore
+from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.corpora.dictionaries import read_pairs
 from mbert_atlas.corpora.gold_alignment import GoldSentence, Link, read_gold
 from mbert_atlas.encoders.hidden_states import number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.files import write_parquet
-from mbert_atlas.miniature import MiniatureSizes, write_miniature
+from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.schemas import WORD_PAIRS
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs
 

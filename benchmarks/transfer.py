@@ -33,10 +33,10 @@ from multilinguality import FRACTIONS, measure_multilinguality, read_dictionary
 from mbert_atlas.analysis.transfer import measure_transfer
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.merging import merge
+from mbert_atlas.config.miniature import MiniatureSizes
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.miniature import MiniatureSizes
 from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
-from mbert_atlas.miniature.reference import dictionary
+from mbert_atlas.miniature.texts import dictionary
 from mbert_atlas.papers import names
 
 SEEDS = (1, 2)

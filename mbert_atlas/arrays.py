@@ -27,15 +27,10 @@ def offsets_of(lengths: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths in one flat array.
+    """Rows of different lengths in one flat array."""
 
-    Attributes:
-        values: all rows one after the other, shape ``(total, ...)``.
-        offsets: int64, shape ``(n + 1,)``; row i is ``values[offsets[i]:offsets[i + 1]]``.
-    """
-
-    values: npt.NDArray[Any]
-    offsets: npt.NDArray[np.int64]
+    values: npt.NDArray[Any]  # all rows one after the other, shape (total, ...)
+    offsets: npt.NDArray[np.int64]  # shape (n + 1,); row i is values[offsets[i]:offsets[i + 1]]
 
     @classmethod
     def from_rows(
@@ -75,16 +70,9 @@ class Ragged:
         dtype: npt.DTypeLike = np.int64,
         multiple: int = 1,
     ) -> npt.NDArray[Any]:
-        """Return some rows as one rectangle.
+        """Return some rows (shape ``(k,)``), filled up on the right, as ``(k, width)``.
 
-        Args:
-            rows: row numbers, shape ``(k,)``.
-            fill: value to the right of a row's end.
-            dtype: type of the result.
-            multiple: the width is rounded up to a multiple of this.
-
-        Returns:
-            Shape ``(k, width)``; the width is that of the longest row, rounded up.
+        The width is that of the longest row, rounded up to a multiple of ``multiple``.
         """
         starts = self.offsets[rows]
         lengths = self.offsets[np.asarray(rows) + 1] - starts
@@ -106,15 +94,13 @@ class TokenStore:
     def ragged(self, name: str) -> Ragged:
         """Return a ragged array by name."""
         value = self.arrays[name]
-        if not isinstance(value, Ragged):
-            raise TypeError(f"array {name!r} is dense")
+        assert isinstance(value, Ragged), f"array {name!r} is dense"
         return value
 
     def dense(self, name: str) -> npt.NDArray[Any]:
         """Return a dense array by name."""
         value = self.arrays[name]
-        if isinstance(value, Ragged):
-            raise TypeError(f"array {name!r} is ragged")
+        assert not isinstance(value, Ragged), f"array {name!r} is ragged"
         return value
 
 
@@ -156,17 +142,12 @@ def load_arrays(path: Path | str) -> TokenStore:
     path = Path(path)
     meta = read_json(path / "meta.json")
     arrays: dict[str, npt.NDArray[Any] | Ragged] = {}
-
-    def load(name: str) -> npt.NDArray[Any]:
-        array: npt.NDArray[Any] = np.load(path / name, mmap_mode="r", allow_pickle=False)
-        return array
-
     for name in meta["arrays"]:
+        ragged = (path / f"{name}.offsets.npy").exists()
+        parts = [f"{name}.values.npy", f"{name}.offsets.npy"] if ragged else [f"{name}.npy"]
         try:
-            if (path / f"{name}.offsets.npy").exists():
-                arrays[name] = Ragged(load(f"{name}.values.npy"), load(f"{name}.offsets.npy"))
-            else:
-                arrays[name] = load(f"{name}.npy")
+            loaded = [np.load(path / part, mmap_mode="r", allow_pickle=False) for part in parts]
+            arrays[name] = Ragged(*loaded) if ragged else loaded[0]
         except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
             raise DataError(
                 path, f"array {name}", str(error), "delete the folder and remake it"

@@ -1,7 +1,5 @@
 """Labels of tasks, encoders, metrics, conditions and languages, on pages and in figures."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 
@@ -35,7 +33,6 @@ _WORDS = {
     "tydiqa": "TyDi QA",
     "udpos": "UDPOS",
     "wikipedia": "Wikipedia",
-    "word2vec": "word2vec",
     "xlmr": "XLM-R",
     "xnli": "XNLI",
     "xquad": "XQuAD",
@@ -69,11 +66,9 @@ _BETWEEN_WORDS = re.compile(r"_|(?<=[a-z])-(?=[a-z])")
 
 
 def label(name: str, names: Mapping[str, str] | None = None) -> str:
-    """Return the label of an identifier, such as ``MLQA: mixed`` for ``mlqa:qa_mixed``.
+    """Return the label of a task, encoder, metric or condition: ``MLQA: mixed``, ``mlqa:qa_mixed``.
 
-    Args:
-        name: task, encoder, metric or condition.
-        names: labels that override the usual ones.
+    ``names`` are labels that override the usual ones.
     """
     phrases = {**_PHRASES, **(names or {})}
     if name in phrases:

@@ -1,9 +1,7 @@
 """Word pairs: the links that adjustment and analysis use, and the subwords of their words."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -13,10 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
-from mbert_atlas.alignment.pharaoh import Links, read_pharaoh
+from mbert_atlas.alignment.links import Links, read_pharaoh
 from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
 from mbert_atlas.corpora.cards import Card
+from mbert_atlas.corpora.jobs import DerivingJob
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
@@ -25,7 +25,8 @@ from mbert_atlas.schemas import BITEXT, WORD_PAIRS
 from mbert_atlas.tokenizer import open_tokenizer, tokenizer_digest
 
 IntArray = npt.NDArray[np.int64]
-Units = Literal["words", "subwords"]
+BoolArray = npt.NDArray[np.bool_]
+_SIDES = ("source", "target")
 _BATCH = 2048
 
 
@@ -40,31 +41,21 @@ def word_pairs(
     seed: int,
     language: str,
     maximum_words: int = 64,
-    drop_identical: bool = True,
 ) -> None:
     """Select word pairs as the loader of Efimov et al. (2022, from Cao et al. 2020) does.
 
-    Long sentences, links of words that have several, and links of words with the same spelling are
-    dropped. Sentences without a pair stay in ``output``; ``heldout`` has only sentences with pairs.
-
-    Args:
-        bitext: Parquet file of schema ``BITEXT``.
-        pharaoh: its links, line-parallel.
-        output: Parquet file of schema ``WORD_PAIRS``, for adjustment.
-        heldout: likewise, for sentences that adjustment never sees.
-        card: dataset card (JSON) of both files.
-        held_out: sentences in ``heldout``.
-        seed: decides which.
-        language: code of the target language.
-        maximum_words: longest sentence on either side.
-        drop_identical: whether to drop links of words with the same spelling.
+    Sentences with more than ``maximum_words`` on a side, links of words that have several, and
+    links of words with the same spelling are dropped. ``bitext`` has the schema ``BITEXT``, its
+    links in ``pharaoh`` are line-parallel. ``output`` (``WORD_PAIRS``, also sentences without a
+    pair) is for adjustment, which never sees the ``held_out`` sentences with pairs that ``heldout``
+    gets by ``seed``. The dataset card (JSON), for the target ``language``, describes both.
 
     Raises:
         DataError: if the files disagree or at most ``held_out`` sentences have a pair.
     """
     table = read_parquet(bitext, BITEXT)
     links = read_pharaoh(pharaoh, len(table)).sorted()
-    kept, usable, dropped = _selected(table, links, maximum_words, drop_identical, pharaoh)
+    kept, usable, dropped = _selected(table, links, maximum_words, pharaoh)
     pairs = np.bincount(kept.row, minlength=len(table))
     with_pairs = np.flatnonzero(pairs)
     if len(with_pairs) <= held_out:
@@ -82,42 +73,14 @@ def word_pairs(
         "held-out sentences": len(apart),
         "held-out pairs": int(pairs[apart].sum()),
     }
-    files, dataset = [bitext, pharaoh], "word pairs"
-    Card(dataset, language, Counter(counts), Counter(dropped)).write(card, files)
+    Card("word pairs", language, Counter(counts), Counter(dropped)).write(card, [bitext, pharaoh])
 
 
 def _selected(
-    table: pa.Table, links: Links, maximum_words: int, drop_identical: bool, origin: Path | str
-) -> tuple[Links, npt.NDArray[np.bool_], dict[str, int]]:
+    table: pa.Table, links: Links, maximum_words: int, origin: Path | str
+) -> tuple[Links, BoolArray, dict[str, int]]:
     """Return the links that stay, the sentences that may have some, and counts of the dropped."""
-    sides = [_flat(table[f"{side}_tokens"]) for side in ("source", "target")]
-    lengths = [length for _, length in sides]
-    _require_inside(links, lengths, origin)
-    long = np.maximum(*lengths) > maximum_words
-    empty = (np.minimum(*lengths) == 0) & ~long
-    usable = ~long & ~empty
-    several, identical = _unwanted(links, [words for words, _ in sides], lengths)
-    identical &= drop_identical & ~several
-    inside = usable[links.row]
-    dropped = {
-        f"sentences longer than {maximum_words} words": long,
-        "sentences with an empty side": empty,
-        "links in dropped sentences": ~inside,
-        "links of words with several links": several & inside,
-        "links of words with the same spelling": identical & inside,
-    }
-    counts = {reason: int(np.count_nonzero(which)) for reason, which in dropped.items()}
-    return links.take(~(several | identical) & inside), usable, counts
-
-
-def _too_few(origin: Path | str, sentences: int, held_out: int) -> DataError:
-    problem = "no aligned word pair is left"
-    if sentences:
-        problem = f"only {sentences} sentences have an aligned word pair, {held_out} are held out"
-    return DataError(origin, "", problem, "take more sentences or loosen the filters")
-
-
-def _require_inside(links: Links, lengths: Sequence[IntArray], origin: Path | str) -> None:
+    words, lengths = zip(*(_flat(table[f"{side}_tokens"]) for side in _SIDES), strict=True)
     outside = (links.source >= lengths[0][links.row]) | (links.target >= lengths[1][links.row])
     if outside.any():
         row = int(links.row[outside][0])
@@ -127,21 +90,45 @@ def _require_inside(links: Links, lengths: Sequence[IntArray], origin: Path | st
             f"a link beyond the {lengths[0][row]} and {lengths[1][row]} words of the sentence pair",
             "align the bitext again; the two must be line-parallel",
         )
-
-
-def _unwanted(
-    links: Links, words: Sequence[pa.Array], lengths: Sequence[IntArray]
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return which links are of a word with several links, and of words with the same spelling."""
+    long = np.maximum(*lengths) > maximum_words
+    empty = (np.minimum(*lengths) == 0) & ~long
+    inside = ~(long | empty)[links.row]
     # Sentences of 2 and 3 source words: word 1 of the second has place 2 + 1 among all words. With
     # the links 0-0 0-1 of the first and 1-0 of the second, source places are 0 0 3: 0 has several.
-    place = [
-        offsets_of(length)[links.row] + word
-        for length, word in zip(lengths, (links.source, links.target), strict=True)
-    ]
-    several = (np.bincount(place[0])[place[0]] > 1) | (np.bincount(place[1])[place[1]] > 1)
-    same = pc.equal(words[0].take(pa.array(place[0])), words[1].take(pa.array(place[1])))
-    return several, same.to_numpy(zero_copy_only=False).copy()
+    one = offsets_of(lengths[0])[links.row] + links.source
+    two = offsets_of(lengths[1])[links.row] + links.target
+    several = (np.bincount(one)[one] > 1) | (np.bincount(two)[two] > 1)
+    same = pc.equal(words[0].take(pa.array(one)), words[1].take(pa.array(two)))
+    identical = same.to_numpy(zero_copy_only=False) & ~several
+    dropped = {
+        f"sentences longer than {maximum_words} words": long,
+        "sentences with an empty side": empty,
+        "links in dropped sentences": ~inside,
+        "links of words with several links": several & inside,
+        "links of words with the same spelling": identical & inside,
+    }
+    counts = {reason: int(np.count_nonzero(which)) for reason, which in dropped.items()}
+    return links.take(~(several | identical) & inside), ~(long | empty), counts
+
+
+def _too_few(origin: Path | str, sentences: int, held_out: int) -> DataError:
+    problem = "no aligned word pair is left"
+    if sentences:
+        problem = f"only {sentences} sentences have an aligned word pair, {held_out} are held out"
+    return DataError(origin, "", problem, "take more sentences or loosen the filters")
+
+
+def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
+    """Return ``rows`` of a bitext with their links (sorted by row) as ``WORD_PAIRS``."""
+    begins = np.searchsorted(links.row, np.arange(links.rows + 1))
+    chosen = table.take(pa.array(rows))
+    columns: dict[str, Any] = {name: chosen[name] for name in WORD_PAIRS.names[:3]}
+    for name, word in (("source_index", links.source), ("target_index", links.target)):
+        index = Ragged(word, begins).take(rows)
+        columns[name] = pa.ListArray.from_arrays(
+            pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
+        )
+    return pa.table(columns, schema=WORD_PAIRS)
 
 
 def encode_word_pairs(
@@ -150,70 +137,83 @@ def encode_word_pairs(
     output: Path | str,
     *,
     maximum_length: int = 512,
-    units: Units = "words",
+    units: Literal["words", "subwords"] = "words",
 ) -> None:
-    """Tokenise word pairs and write them as a token store, row by row parallel to the table.
+    """Tokenise a table of ``WORD_PAIRS`` and write a token store, row by row parallel to it.
 
-    Ragged int32 arrays of the store, for each side (``source``, ``target``):
-    ``<side>_ids``, token ids from [CLS] to [SEP]; ``<side>_word_start`` and ``<side>_word_end``,
-    the positions [start, end) of each word (both are 0 for a word without tokens or not completely
-    within ``maximum_length``); ``<side>_pairs``, the words of each pair.
-
-    Args:
-        table: Parquet file of schema ``WORD_PAIRS``.
-        tokenizer_dir: folder with ``tokenizer.json``.
-        output: folder to write.
-        maximum_length: tokens of a sentence with [CLS] and [SEP]; the rest is truncated.
-        units: the units of the table: words to tokenise, or subwords of this tokenizer (see
-            :func:`subword_bitext`), which are looked up, as ``##ing`` would be split at its signs.
+    ``units`` are words to tokenise, or subwords of this tokenizer (see :func:`derive_subwords`),
+    which are looked up, as ``##ing`` would be split at its signs. Ragged int32 arrays of the store,
+    for each side (``source``, ``target``): ``<side>_ids``, token ids from [CLS] to [SEP], truncated
+    to ``maximum_length``; ``<side>_word_start`` and ``<side>_word_end``, the positions [start, end)
+    of each word (both are 0 for a word without tokens or not completely within the sentence);
+    ``<side>_pairs``, the words of each pair.
 
     Raises:
         DataError: if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
     rows = read_parquet(table, WORD_PAIRS)
+    if units == "subwords":
+        tokenizer = _lookup(tokenizer, rows)
     arrays: dict[str, Ragged] = {}
-    lost, cut, indices = [], [], []
-    for side in ("source", "target"):
-        column = rows[f"{side}_tokens"]
-        split = tokenise_words if units == "words" else _look_up
-        ids, start, end, vanished = _spans(*split(tokenizer, column, side), maximum_length)
-        index, pair_count = _flat(rows[f"{side}_index"])
-        word = np.repeat(start.offsets[:-1], pair_count) + index.to_numpy().astype(np.int64)
+    indices = [_flat(rows[f"{side}_index"]) for side in _SIDES]
+    gone = cut = np.zeros(len(indices[0][0]), dtype=np.bool_)
+    for side, (index, count) in zip(_SIDES, indices, strict=True):
+        tokens = tokenise_words(tokenizer, rows[f"{side}_tokens"], side)
+        ids, start, end, vanished = _spans(*tokens, maximum_length)
+        word = np.repeat(start.offsets[:-1], count) + index.to_numpy().astype(np.int64)
         arrays |= {f"{side}_ids": ids, f"{side}_word_start": start, f"{side}_word_end": end}
-        lost.append(vanished[word])
-        cut.append((end.values == 0)[word])
-        indices.append((index.to_numpy().astype(np.int32), pair_count))
-    gone = lost[0] | lost[1]
-    kept = ~(cut[0] | cut[1])
-    if not kept.any():
+        gone, cut = gone | vanished[word], cut | (end.values == 0)[word]
+    if cut.all():
         raise _too_few(table, 0, 0)
-    offsets = offsets_of(kept)[offsets_of(indices[0][1])]
-    for side, (index_values, _) in zip(("source", "target"), indices, strict=True):
-        arrays[f"{side}_pairs"] = Ragged(index_values[kept], offsets)
-    dropped = {
-        "pairs of words without tokens": int(gone.sum()),
-        "pairs of words beyond maximum_length": int((~kept & ~gone).sum()),
-    }
+    for side, (index, count) in zip(_SIDES, indices, strict=True):
+        kept = index.to_numpy().astype(np.int32)[~cut]
+        arrays[f"{side}_pairs"] = Ragged(kept, offsets_of(~cut)[offsets_of(count)])
+    pairs = arrays["source_pairs"]
     meta = {
         "tokenizer_sha256": tokenizer_digest(tokenizer_dir),
         "maximum_length": maximum_length,
         "units": units,
-        "counts": _counts(arrays),
-        "dropped": dropped,
+        "counts": {
+            "sentences": len(pairs),
+            "sentences with pairs": int(np.count_nonzero(pairs.lengths)),
+            "pairs": len(pairs.values),
+            "source tokens": len(arrays["source_ids"].values),
+            "target tokens": len(arrays["target_ids"].values),
+        },
+        "dropped": {
+            "pairs of words without tokens": int(gone.sum()),
+            "pairs of words beyond maximum_length": int((cut & ~gone).sum()),
+        },
     }
     save_arrays(output, arrays, meta)
 
 
-def _counts(arrays: Mapping[str, Ragged]) -> dict[str, int]:
-    pairs = arrays["source_pairs"]
-    return {
-        "sentences": len(pairs),
-        "sentences with pairs": int(np.count_nonzero(pairs.lengths)),
-        "pairs": len(pairs.values),
-        "source tokens": len(arrays["source_ids"].values),
-        "target tokens": len(arrays["target_ids"].values),
-    }
+def derive_subwords(job: DerivingJob) -> None:
+    """Split the words of a bitext into subwords, each of which is a "word" of the new bitext.
+
+    For the subword alignment of Efimov et al. (2022, Table 6). The result, row by row parallel, is
+    aligned like any bitext; :func:`encode_word_pairs` needs ``units="subwords"``.
+
+    Raises:
+        DataError: if the bitext or the tokenizer cannot be used.
+    """
+    assert job.tokenizer is not None
+    table = read_parquet(job.tables[0], BITEXT)
+    tokenizer = load_word_tokenizer(job.tokenizer)
+    numbers = tokenizer.get_vocab(with_added_tokens=True)
+    names = np.empty(1 + max(numbers.values()), dtype=object)
+    names[list(numbers.values())] = list(numbers)
+    vocabulary = pa.array(names, pa.string())
+    columns: dict[str, Any] = {name: table[name] for name in ("id", "score")}
+    for side in _SIDES:
+        ids, words, _ = tokenise_words(tokenizer, table[f"{side}_tokens"], side)
+        # A row's subwords without [CLS] and [SEP], which belong to no word.
+        columns[f"{side}_tokens"] = pa.ListArray.from_arrays(
+            pa.array(offsets_of(words >= 0)[ids.offsets], pa.int32()),
+            vocabulary.take(pa.array(ids.values[words >= 0])),
+        )
+    write_parquet(pa.table(columns, schema=BITEXT), job.output)
 
 
 def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
@@ -221,21 +221,6 @@ def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
     lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     lengths = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
     return lists.flatten(), lengths
-
-
-def _select(table: pa.Table, links: Links, rows: IntArray) -> pa.Table:
-    """Return ``rows`` of a bitext with their links (sorted by row) as ``WORD_PAIRS``."""
-    begins = np.searchsorted(links.row, np.arange(links.rows + 1))
-    chosen = table.take(pa.array(rows))
-    columns: dict[str, Any] = {
-        name: chosen[name] for name in ("id", "source_tokens", "target_tokens")
-    }
-    for name, word in (("source_index", links.source), ("target_index", links.target)):
-        index = Ragged(word, begins).take(rows)
-        columns[name] = pa.ListArray.from_arrays(
-            pa.array(index.offsets, pa.int32()), pa.array(index.values, pa.int16())
-        )
-    return pa.table(columns, schema=WORD_PAIRS)
 
 
 def load_word_tokenizer(folder: Path | str) -> Tokenizer:
@@ -258,19 +243,13 @@ def load_word_tokenizer(folder: Path | str) -> Tokenizer:
 def tokenise_words(
     tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
-    """Tokenise sentences that are split into words.
-
-    Args:
-        tokenizer: from :func:`load_word_tokenizer`.
-        column: lists of words.
-        side: for the progress line.
+    """Tokenise a column of lists of words; ``side`` is for the progress line.
 
     Returns:
         Token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
         specials), int32, flat; and words per sentence, int64.
     """
-    ids: list[npt.NDArray[np.int32]] = []
-    words: list[npt.NDArray[np.int32]] = []
+    ids, words = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     lengths: list[int] = []
     for begin in track(range(0, len(column), _BATCH), f"tokenising {side} words"):
         sentences: Sequence[Sequence[str]] = column.slice(begin, _BATCH).to_pylist()
@@ -282,40 +261,30 @@ def tokenise_words(
             )
         )
         lengths += [len(e) for e in encodings]
-    nothing = [np.empty(0, np.int32)]
-    tokens = Ragged(np.concatenate(ids or nothing), offsets_of(lengths))
-    return tokens, np.concatenate(words or nothing), _flat(column)[1]
+    tokens = Ragged(np.concatenate(ids), offsets_of(lengths))
+    return tokens, np.concatenate(words), _flat(column)[1]
 
 
-def _look_up(
-    tokenizer: Tokenizer, column: pa.ChunkedArray, side: str
-) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
-    """Return the same as :func:`tokenise_words` for tokens that are subwords already."""
-    flat, lengths = _flat(column)
-    encoded = flat.dictionary_encode()
-    numbers = [tokenizer.token_to_id(token) for token in encoded.dictionary.to_pylist()]
-    if None in numbers:
-        raise DataError(
-            "word pairs",
-            f"{side} subword {encoded.dictionary[numbers.index(None)].as_py()!r}",
-            "the tokenizer has no such subword",
-            "split the bitext with the tokenizer of this encoder",
-        )
-    first, last = tokenizer.encode([], is_pretokenized=True).ids
-    offsets = offsets_of(lengths + 2)
-    inside = np.ones(int(offsets[-1]), dtype=np.bool_)
-    inside[offsets[:-1]] = inside[offsets[1:] - 1] = False
-    ids = np.empty(len(inside), dtype=np.int32)
-    ids[offsets[:-1]], ids[offsets[1:] - 1] = first, last
-    ids[inside] = np.array(numbers, dtype=np.int32)[encoded.indices.to_numpy()]
-    words = np.full(len(inside), -1, dtype=np.int32)
-    words[inside] = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return Ragged(ids, offsets), words, lengths
+def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:
+    """Return a tokenizer whose words are the subwords of another one, which ``rows`` consist of."""
+    numbers = tokenizer.get_vocab(with_added_tokens=True)
+    for side in _SIDES:
+        for token in pc.unique(_flat(rows[f"{side}_tokens"])[0]).to_pylist():
+            if token not in numbers:
+                raise DataError(
+                    "word pairs",
+                    f"{side} subword {token!r}",
+                    "the tokenizer has no such subword",
+                    "split the bitext with the tokenizer of this encoder",
+                )
+    lookup = Tokenizer(WordLevel(numbers))
+    lookup.post_processor = tokenizer.post_processor
+    return lookup
 
 
 def _spans(
     tokens: Ragged, words: npt.NDArray[np.int32], lengths: IntArray, maximum_length: int
-) -> tuple[Ragged, Ragged, Ragged, npt.NDArray[np.bool_]]:
+) -> tuple[Ragged, Ragged, Ragged, BoolArray]:
     """Truncate sentences to ``maximum_length`` and locate the tokens of each word.
 
     Returns:

@@ -4,11 +4,9 @@ A concept is named by an English word in lower case; that name is a key, never t
 synthetic language has words for all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from random import Random
 from typing import NamedTuple
 
@@ -19,6 +17,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+# Kind of noun -> the nouns of that kind; siblings exclude each other.
 HYPONYMS: dict[str, tuple[str, ...]] = {
     "person": _words(
         "man woman boy girl teacher doctor student farmer king writer soldier merchant"
@@ -32,29 +31,27 @@ HYPONYMS: dict[str, tuple[str, ...]] = {
     "plant": ("tree", "flower", "rose"),
     "vehicle": ("car", "boat", "bicycle"),
 }
-"""Kind of noun -> the nouns of that kind; siblings exclude each other."""
 KIND = {noun: kind for kind, nouns in HYPONYMS.items() for noun in nouns}
 NOUNS = (*HYPONYMS, *KIND)
 
+# Names of persons and pronouns, with their gender.
 PEOPLE = {"anna": "f", "maria": "f", "sara": "f", "omar": "m", "ivan": "m", "lucas": "m"}
-"""Names of persons, with the gender of who bears them."""
+PRONOUNS = {"he": "m", "she": "f", "they": "m"}
 LOCATIONS = ("paris", "berlin", "moscow", "delhi", "madrid", "cairo", "india", "egypt")
+CITIES = LOCATIONS[:6]
 ORGANISATIONS = ("siemens", "toyota", "airbus", "reuters")
 NAMES = frozenset((*PEOPLE, *LOCATIONS, *ORGANISATIONS))
 
-PRONOUNS = {"he": "m", "she": "f", "they": "m"}
-"""Pronoun -> gender."""
-INTERROGATIVES = ("who", "what", "where")
-"""What questions ask with; never drawn as part of a statement."""
+INTERROGATIVES = ("who", "what", "where")  # never drawn as part of a statement
 NUMERALS = ("three", "four", "five", "seven", "ten")
 TIMES = ("now", "today", "yesterday", "often", "always", "sometimes")
 MANNERS = ("quickly", "slowly", "quietly", "carefully")
+# Concepts of grammar, whose words are short.
 GRAMMATICAL = (
     *("very", *PRONOUNS, *NUMERALS, "definite", "indefinite", "this", "many"),
     *("in", "near", "with", "for", "of", "to", "from", "and", "but", "because", "not", "be"),
     *INTERROGATIVES,
 )
-"""Concepts of grammar, whose words are short."""
 
 _PERSONS = (*HYPONYMS["person"], *PEOPLE)
 _ANIMALS = HYPONYMS["animal"]
@@ -97,10 +94,8 @@ VERBS: dict[str, Verb] = {
     **dict.fromkeys(("wait", "swim", "arrive", "leave"), Verb(_LIVING)),
     "dance": Verb(_PERSONS),
 }
-MOTION = frozenset(("run", "walk", "swim"))
-"""Verbs that go to and from places."""
-BENEFICIAL = frozenset(("work", "write", "sing", "buy", "paint", "carry", "dance"))
-"""Verbs of what is done for someone."""
+MOTION = frozenset(("run", "walk", "swim"))  # to and from places
+BENEFICIAL = frozenset(("work", "write", "sing", "buy", "paint", "carry", "dance"))  # for someone
 
 _CREATURE = _words("big small old young good bad happy sad strong weak beautiful ugly tired hungry")
 _PERSON = (*_CREATURE, "rich", "poor", "famous")
@@ -109,23 +104,18 @@ _THING = _words(
     "light expensive cheap"
 )
 _PLACE = _words("big small old new beautiful ugly clean dirty rich poor famous quiet")
-ADJECTIVES = dict.fromkeys((*_PERSON, *_THING, *_PLACE))
-"""All adjectives in a fixed order, as keys."""
+ADJECTIVES = dict.fromkeys((*_PERSON, *_THING, *_PLACE))  # as keys, in a fixed order
 
-_OPPOSITES = [
-    pair.split("/")
-    for pair in _words(
-        "big/small old/new old/young good/bad happy/sad strong/weak beautiful/ugly rich/poor "
-        "black/white red/green clean/dirty long/short heavy/light expensive/cheap love/hate "
-        "buy/sell open/close laugh/cry arrive/leave"
-    )
-]
+_OPPOSITES = """
+    big/small old/new old/young good/bad happy/sad strong/weak beautiful/ugly rich/poor black/white
+    red/green clean/dirty long/short heavy/light expensive/cheap love/hate buy/sell open/close
+    laugh/cry arrive/leave"""
+_PAIRS = [pair.split("/") for pair in _OPPOSITES.split()]
+# Adjective or verb -> those that cannot hold of the same thing at the same time.
 OPPOSITES: dict[str, list[str]] = {
-    word: sorted(other for pair in _OPPOSITES if word in pair for other in pair if other != word)
-    for pair in _OPPOSITES
-    for word in pair
+    word: sorted(other for pair in _PAIRS if word in pair for other in pair if other != word)
+    for word in chain.from_iterable(_PAIRS)
 }
-"""Adjective or verb -> those that cannot hold of the same thing at the same time."""
 
 
 def adjectives_of(noun: str) -> tuple[str, ...]:
@@ -138,8 +128,8 @@ def adjectives_of(noun: str) -> tuple[str, ...]:
 
 CONCEPTS = (*NOUNS, *sorted(NAMES), *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GRAMMATICAL)
 
+# How much more often a word occurs in a context that prefers it; each prefers a quarter of all.
 _LIKING = 10.0
-"""How much more often a word occurs in a context that prefers it; each prefers a quarter of all."""
 SCENES = tuple(f"scene {number}" for number in range(10))
 
 

@@ -1,6 +1,4 @@
-"""Pages of a small encyclopedia, drawn once, written in every language as a MediaWiki export."""
-
-from __future__ import annotations
+"""Running texts, drawn once for all languages: stories, and encyclopedias as MediaWiki exports."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,16 +7,17 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, NOUNS, Sampler
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, NOUNS, SCENES, Sampler
+from mbert_atlas.miniature.generator import is_held_out
+from mbert_atlas.miniature.inference import denied_opposite, entailed, open_question
 from mbert_atlas.miniature.language import Language
-from mbert_atlas.miniature.meanings import Meaning, Thing, draw_owner
+from mbert_atlas.miniature.meanings import Clause, Meaning, Thing, draw_meaning, draw_owner
 from mbert_atlas.miniature.sentences import Sentence
-from mbert_atlas.miniature.stories import draw_paragraph
 
-_LONG = (6, 12)
-"""Sentences of a paragraph, at least and at most, but for what follows from the last."""
-_KEPT = 0.9
-"""Fraction of the paragraphs after the first that an article has in a language."""
+_LONG = (6, 12)  # sentences of a paragraph, at least and at most, but for what follows the last
+_FOLLOWING = (entailed, denied_opposite, open_question)
+_FOLLOWED = 0.6  # fraction of statements that something follows
+_KEPT = 0.9  # fraction of the paragraphs after the first that an article has in a language
 
 
 class Page(NamedTuple):
@@ -28,7 +27,6 @@ class Page(NamedTuple):
     namespace: int  # 0 for articles, 10 for templates, 14 for categories
     wikitext: str
     redirect: str | None = None  # title that it leads to
-    paragraphs: Sequence[str] = ()  # in plain text, which extraction should give back
 
 
 class Outline(NamedTuple):
@@ -37,6 +35,39 @@ class Outline(NamedTuple):
     topic: Thing
     # For each the noun of its heading (None in the lead) and its paragraphs.
     sections: Sequence[tuple[str | None, Sequence[Sequence[Meaning]]]]
+
+
+def draw_paragraph(
+    rng: Sampler, topic: str | None, sentences: int, opening: bool = False
+) -> list[Meaning]:
+    """Draw a paragraph of at least ``sentences`` statements in the scene of ``rng``.
+
+    It is about a noun or name, if any, and may begin with a definition of it. It repeats statements
+    in weaker words, denies their opposite, or adds to them. No sentence is held out.
+    """
+    meanings: list[Meaning] = []
+
+    def add(meaning: Meaning) -> None:
+        if not is_held_out(meaning):
+            meanings.append(meaning)
+
+    if opening and topic in KIND:
+        subject = Thing(topic, rng.choice(("definite", "indefinite")))
+        add(Meaning(Clause(subject, KIND[topic])))
+    while len(meanings) < sentences:
+        meaning = draw_meaning(rng, topic if rng.random() < 0.5 else None)
+        add(meaning)
+        if meaning.second is None and rng.random() < _FOLLOWED:
+            following = rng.choice(_FOLLOWING)(rng, meaning.first)
+            if following is not None:
+                add(Meaning(following))
+    return meanings
+
+
+def draw_story(rng: Sampler) -> list[Meaning]:
+    """Draw a short paragraph in a random scene."""
+    rng.scene = rng.choice(SCENES)
+    return draw_paragraph(rng, None, rng.randint(1, 3))
 
 
 def draw_outlines(rng: Sampler, count: int) -> list[Outline]:
@@ -59,7 +90,7 @@ def draw_outlines(rng: Sampler, count: int) -> list[Outline]:
 
 
 def _outline(rng: Sampler, topic: Thing) -> Outline:
-    rng.scene = rng.choice(concepts.SCENES)
+    rng.scene = rng.choice(SCENES)
     lead = draw_paragraph(rng, topic.noun, rng.randint(*_LONG), opening=True)
     sections: list[tuple[str | None, list[list[Meaning]]]] = [(None, [lead])]
     for _ in range(rng.randint(2, 3)):
@@ -80,12 +111,8 @@ def write_pages(
 ) -> list[Page]:
     """Write articles in a language, with the redirects, templates and categories around them.
 
-    Args:
-        rng: source of randomness for markup, redirects, and which paragraphs are left out: pages
-            are comparable, not translations.
-        language: the language.
-        outlines: their content.
-        foreign: see :meth:`mbert_atlas.miniature.language.Language.sentence`.
+    ``rng`` decides on markup, redirects, and which paragraphs are left out: pages are comparable,
+    not translations. ``foreign`` code-switches, see :meth:`Language.sentence`.
     """
     infobox = '{| class="infobox"\n! {{{name}}}\n|-\n| {{{number|}}}\n|}'
     pages = [
@@ -118,7 +145,6 @@ class _Writer:
     foreign: Callable[[str], str | None] | None
 
     def article(self, title: str, outline: Outline) -> Page:
-        """Return an article."""
         rng, heading, noun = self.rng, self.language.heading, outline.topic.noun
         picture = f"{title} {rng.randrange(100)}.{rng.choice(('jpg', 'png', 'svg'))}"
         number = rng.randrange(1, 10**6)
@@ -126,34 +152,24 @@ class _Writer:
             f"{{{{Infobox\n| name = {title}\n| number = {number}\n}}}}",
             f"[[File:{picture}|thumb|right|{rng.choice(self.titles)}]]",
         ]
-        plain: list[str] = []
         for topic, paragraphs in outline.sections:
             if topic is not None:
                 blocks.append(f"== {heading(topic)} ==")
                 if rng.random() < 0.3:
-                    blocks.append(rng.choice((self.list_of_links, self.table))())
+                    blocks.append(self.links(rng.choice((False, True))))
             for paragraph in paragraphs:
                 if topic is None or rng.random() < _KEPT:
-                    text, marked = self.paragraph(paragraph)
-                    plain.append(text)
-                    blocks.append(marked)
+                    sentences = (self.language.sentence(one, self.foreign) for one in paragraph)
+                    blocks.append((" " * self.language.spaced).join(map(self.marked, sentences)))
             if topic is None:
                 blocks[-1] = f"'''{title}''' <!-- {rng.randrange(10**6)} -->\n\n" + blocks[-1]
         blocks.append(f"== {heading(rng.choice(NOUNS))} ==\n<references />")
         kind = "place" if noun in concepts.LOCATIONS else KIND.get(noun, noun)
         if kind in HYPONYMS:
             blocks.append(f"{{{{Stub}}}}\n[[Category:{heading(kind)}]]")
-        return Page(title, 0, "\n\n".join(blocks), paragraphs=plain)
-
-    def paragraph(self, meanings: Sequence[Meaning]) -> tuple[str, str]:
-        """Return a paragraph as plain text and with markup."""
-        sentences = [self.language.sentence(meaning, self.foreign) for meaning in meanings]
-        separator = " " * self.language.spaced
-        plain = separator.join(sentence.text for sentence in sentences)
-        return plain, separator.join(map(self.marked, sentences))
+        return Page(title, 0, "\n\n".join(blocks))
 
     def marked(self, sentence: Sentence) -> str:
-        """Return a sentence with links, emphasis and references."""
         rng, parts = self.rng, []
         for token in sentence.tokens:
             form = token.form
@@ -170,13 +186,11 @@ class _Writer:
             parts.append(f"<ref>{rng.choice(self.titles)}, {rng.randint(1900, 2019)}.</ref>")
         return "".join(parts)
 
-    def list_of_links(self) -> str:
-        """Return a list of links."""
-        return "\n".join(f"* [[{self.rng.choice(self.titles)}]]" for _ in range(3))
-
-    def table(self) -> str:
-        """Return a table of numbers."""
+    def links(self, table: bool) -> str:
+        """Return a list of links, or a table of links and numbers."""
         rng = self.rng
+        if not table:
+            return "\n".join(f"* [[{rng.choice(self.titles)}]]" for _ in range(3))
         rows = [f"[[{rng.choice(self.titles)}]] || {rng.randrange(1000)}" for _ in range(3)]
         head = f"{self.language.heading(rng.choice(NOUNS))} !! №"
         return '{| class="wikitable"\n! ' + "\n|-\n| ".join([head, *rows]) + "\n|}"

@@ -1,40 +1,34 @@
 """What the files of the synthetic data share: languages, sizes and streams of randomness."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mbert_atlas.config.miniature import MiniatureSizes
-from mbert_atlas.miniature import formats
 from mbert_atlas.miniature.concepts import SCENES, Sampler
-from mbert_atlas.miniature.language import Language
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES, Language
 from mbert_atlas.miniature.meanings import Meaning, draw_meaning
 from mbert_atlas.miniature.sentences import Sentence
-from mbert_atlas.miniature.stories import foreign_words, is_held_out
 from mbert_atlas.randomness import derive_seed
 
-Files = Iterator[tuple[str, formats.Content]]
+Content = str | Mapping[str, "Content"]
+"""A text, or the contents of an archive by member name."""
+Files = Iterator[tuple[str, Content]]
 """Paths in the layout of a mirror, and what each file holds."""
-Members = dict[str, str | bytes]
-"""Files of an archive by name."""
+
+
+def is_held_out(meaning: Meaning) -> bool:
+    """Return whether a sentence, by its English, is of the tenth that only test sets have."""
+    text = MINIATURE_LANGUAGES["en"].sentence(meaning).text
+    return derive_seed(0, "held out", text) % 10 == 0
 
 
 @dataclass(frozen=True)
 class Generator:
-    """Everything that files are generated from.
+    """Everything that files are generated from."""
 
-    Attributes:
-        languages: languages of the corpora, English first.
-        lenders: languages whose words are mixed into running texts.
-        text_languages: languages of the texts for pretraining.
-        seed: decides on everything.
-        sizes: how much of each corpus is generated.
-    """
-
-    languages: Sequence[Language]
-    lenders: Sequence[Language]
-    text_languages: Sequence[Language]
+    languages: Sequence[Language]  # of the corpora, English first
+    lenders: Sequence[Language]  # whose words are mixed into running texts, English first
+    text_languages: Sequence[Language]  # of the texts for pretraining
     seed: int
     sizes: MiniatureSizes
 
@@ -57,6 +51,16 @@ class Generator:
         return drawn
 
     def foreign(self, name: str, language: Language) -> Callable[[str], str | None]:
-        """Return what code-switches words of running text, with separate randomness."""
+        """Return what code-switches running text: some concepts get another language's word.
+
+        Two thirds of these are English. The randomness is separate from that of the text.
+        """
         rng = self.rng(name, language.code, "foreign")
-        return foreign_words(rng, language, self.lenders, self.sizes.foreign_words)
+        others = [other for other in self.lenders if other is not language]
+
+        def foreign(concept: str) -> str | None:
+            if not others or rng.random() >= self.sizes.foreign_words:
+                return None
+            return (others[0] if rng.random() < 2 / 3 else rng.choice(others)).citation(concept)
+
+        return foreign

@@ -13,8 +13,6 @@ sentences describe the same event and the same participants. Under that assumpti
 An edit makes one such change to a clause, or returns None where there is nothing to change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,8 +20,6 @@ from typing import Any
 from mbert_atlas.miniature import concepts, meanings
 from mbert_atlas.miniature.concepts import ADJECTIVES, HYPONYMS, KIND, NUMERALS, OPPOSITES, Sampler
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Thing
-
-_CITIES = concepts.LOCATIONS[:6]
 
 
 def draw_premise(rng: Sampler) -> Clause:
@@ -168,7 +164,8 @@ def _oppose_object(rng: Sampler, clause: Clause) -> Clause | None:
 def _oppose_place(rng: Sampler, clause: Clause) -> Clause | None:
     for index, here in enumerate(clause.circumstances):
         noun = here.thing.noun
-        kin = _CITIES if noun in _CITIES else HYPONYMS["place"] if noun in KIND else ()
+        kin = HYPONYMS["place"] if noun in KIND else ()
+        kin = concepts.CITIES if noun in concepts.CITIES else kin
         if here.adposition == "in" and kin:
             other = replace(here.thing, noun=rng.choice([n for n in kin if n != noun]))
             return _put_around(clause, index, replace(here, thing=other))

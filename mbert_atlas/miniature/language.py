@@ -14,8 +14,6 @@ The source of a word is the path of the node of the meaning that it expresses, s
 is all that word alignment, tags carried across languages, or answers to questions need to know.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,14 +21,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from mbert_atlas.errors import DataError
 from mbert_atlas.miniature import concepts
 from mbert_atlas.miniature.concepts import ADJECTIVES, INTERROGATIVES, KIND, NUMERALS, PRONOUNS
 from mbert_atlas.miniature.meanings import Clause, Meaning, Thing
 from mbert_atlas.miniature.sentences import Sentence, Token, Word
 from mbert_atlas.miniature.words import PUNCTUATION, UNSPACED, changed, ending, roots, spelled
-
-TABLE = Path(__file__).with_name("languages.csv")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +33,7 @@ class Language:
     """A row of ``languages.csv``."""
 
     code: str  # as in resources/languages.csv, like name, family and genus
-    iso639_3: str  # in Tatoeba's file names
+    iso639_3: str  # as in Tatoeba's file names
     wals_code: str
     name: str
     family: str
@@ -74,8 +69,6 @@ class Language:
         columns = (self.genitive, self.demonstrative, self.numeral, self.adjective)
         after = [slot for slot, order in zip("GXQA", columns, strict=True) if order[0] == "N"]
         return "".join([*(slot for slot in "DGXQA" if slot not in after), "H", *reversed(after)])
-
-    # ---- forms
 
     @cache  # noqa: B019 - the languages live as long as the program
     def form(self, concept: str, *marks: str) -> str:
@@ -127,42 +120,39 @@ class Language:
         """Return a word that expresses a concept."""
         return Word(concept, self.form(concept, *marks), upos, relation, (source,), head)
 
-    # ---- noun phrases
-
     def phrase(
         self, thing: Thing, path: str, relation: str, governor: Word | None, case: str = ""
     ) -> tuple[list[Word], Word]:
         """Return the words of a noun phrase and its head, a dependent of ``governor``."""
-        words, head = self.single(thing, path, relation, governor, case)
+        noun, pronominal = thing.noun, thing.noun in PRONOUNS or thing.noun in INTERROGATIVES
+        counted = self.classifiers and thing.determiner in NUMERALS
+        plural = "plural" if thing.plural and not counted and not pronominal else ""
+        upos = "PRON" if pronominal else "PROPN" if noun in concepts.NAMES else "NOUN"
+        head = self.word(noun, upos, relation, path + ".noun", governor, plural, case)
+        slots = {"H": [head]}
+        if upos == "PROPN":
+            head.form = _capitalised(head.form)
+        if not pronominal:
+            slots |= self.modifiers(thing, path, head, case)
+        words = [word for slot in self.phrase_order for word in slots.get(slot, [])]
         if thing.partner is not None:
             others, other = self.phrase(thing.partner, path + ".partner", "conj", head, case)
             words += [self.word("and", "CCONJ", "cc", path + ".and", other), *others]
         return words, head
 
-    def single(
-        self, thing: Thing, path: str, relation: str, governor: Word | None, case: str
-    ) -> tuple[list[Word], Word]:
-        """Return a noun phrase without its partner; see :meth:`phrase`."""
-        noun, source = thing.noun, path + ".noun"
-        if noun in PRONOUNS or noun in INTERROGATIVES:
-            head = self.word(noun, "PRON", relation, source, governor, case)
-            return [head], head
-        counted = self.classifiers and thing.determiner in NUMERALS
-        plural = "plural" if thing.plural and not counted else ""
-        head = self.word(noun, "NOUN", relation, source, governor, plural, case)
-        if noun in concepts.NAMES:
-            head.upos, head.form = "PROPN", _capitalised(head.form)
+    def modifiers(self, thing: Thing, path: str, head: Word, case: str) -> dict[str, list[Word]]:
+        """Return what stands around a noun."""
         if thing.determiner == "definite" and self.article == "suffix":
             head.form += self.spell(ending(self.genus, "definite"))
-        marks = self.agreement(self.gender(noun), thing.plural, case)
-        slots = {"H": [head], **self.determiners(thing, path, head, marks)}
+        marks = self.agreement(self.gender(thing.noun), thing.plural, case)
+        slots = self.determiners(thing, path, head, marks)
         if thing.adjective is not None:
             source = path + ".adjective"
             adjective = self.word(thing.adjective, "ADJ", "amod", source, head, *marks)
             slots["A"] = [*self.very(thing, path, adjective), adjective]
         if thing.owner is not None:
             slots["G"] = self.adpositional("of", thing.owner, path + ".owner", "nmod", head)
-        return [word for slot in self.phrase_order for word in slots.get(slot, [])], head
+        return slots
 
     def very(self, what: Thing | Clause, path: str, head: Word) -> list[Word]:
         """Return the adverb of an adjective that is intensified."""
@@ -211,8 +201,6 @@ class Language:
         if words[0].concept == "definite" and self.genders:
             marker.joined = "fused"
         return [marker, *words]
-
-    # ---- clauses
 
     def clause(
         self, clause: Clause, path: str, order: str, relation: str, governor: Word | None
@@ -263,29 +251,24 @@ class Language:
             slots["C"] = [self.word("be", "AUX", "cop", path + ".copula", head, *tense)]
         return slots, head
 
-    # ---- sentences
-
     def sentence(
         self, meaning: Meaning, foreign: Callable[[str], str | None] | None = None
     ) -> Sentence:
         """Realise ``meaning``: a statement, or a question if its first clause has an ``asked``.
 
-        Args:
-            meaning: its meaning. The question word is where the answer would be.
-            foreign: returns the code-switched token for the concept of a noun, verb or adjective,
-                or None for a word of the language.
+        The question word is where the answer would be. ``foreign`` returns the code-switched token
+        for the concept of a noun, verb or adjective, or None for a word of the language.
         """
         full_stop, comma, question_mark = tuple(PUNCTUATION.get(self.script, ".,?"))
         order, first = self.clause_order, meaning.first
         opening = "T" + order.replace("T", "") if first.time_first else order
         words, root = self.clause(first, "1", opening, "root", None)
         if meaning.second is not None and meaning.connective is not None:
-            because = meaning.connective == "because"
-            joined = "advcl" if because else "conj"
+            kinds = {"because": ("advcl", "SCONJ", "mark")}
+            joined, tag, relation = kinds.get(meaning.connective, ("conj", "CCONJ", "cc"))
             second, head = self.clause(meaning.second, "2", order, joined, root)
             words[-1].joined = "glued"
             words.append(Word("", comma, "PUNCT", "punct", ("comma",), head))
-            tag, relation = ("SCONJ", "mark") if because else ("CCONJ", "cc")
             words += [self.word(meaning.connective, tag, relation, "connective", head), *second]
         words[-1].joined = "glued"
         end = question_mark if first.asked else full_stop
@@ -334,7 +317,8 @@ def _capitalised(form: str) -> str:
 
 
 def _rows() -> dict[str, Language]:
-    with TABLE.open(encoding="utf-8", newline="") as stream:
+    path = Path(__file__).with_name("languages.csv")
+    with path.open(encoding="utf-8", newline="") as stream:
         rows: list[dict[str, Any]] = list(csv.DictReader(stream))
     for row in rows:
         row |= {name: int(row[name]) for name in ("cases", "genders", "classifiers", "copula")}
@@ -343,15 +327,3 @@ def _rows() -> dict[str, Language]:
 
 MINIATURE_LANGUAGES: dict[str, Language] = _rows()
 """Code -> language; English first."""
-
-
-def miniature_language(code: str) -> Language:
-    """Return a language of the miniature.
-
-    Raises:
-        DataError: if there is no row of it.
-    """
-    if code in MINIATURE_LANGUAGES:
-        return MINIATURE_LANGUAGES[code]
-    fix = f"choose from {' '.join(MINIATURE_LANGUAGES)} or add a row to {TABLE.name}"
-    raise DataError("the miniature", f"language {code}", "there is no row of it", fix)

@@ -1,13 +1,19 @@
-"""Meanings: small trees of concepts, drawn at random, independent of any language."""
+"""Meanings: small trees of concepts, drawn at random, independent of any language.
+
+A named entity is a name, or a name and what belongs to it: ``Ivan of Moscow`` is a person,
+``hospital of Paris`` an organisation, ``castle of Cairo`` a place. So a place's name may be a part
+of either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, NAMES, VERBS, Sampler, adjectives_of
+from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NAMES, PEOPLE, VERBS, Sampler
 
 Asked = Literal["subject", "object", "place"]
 
@@ -59,36 +65,34 @@ class Meaning:
     second: Clause | None = None
 
 
-_PERSONS = (*HYPONYMS["person"], *concepts.PEOPLE)
-_COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *concepts.PEOPLE)
-_PLACES = (*HYPONYMS["place"], *concepts.LOCATIONS)
-_VERBS_BY_SUBJECT = {
-    noun: [verb for verb, entry in VERBS.items() if noun in entry.subjects]
-    for entry in VERBS.values()
-    for noun in entry.subjects
+_PERSONS = (*HYPONYMS["person"], *PEOPLE)
+_COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *PEOPLE)
+_PLACES = (*HYPONYMS["place"], *LOCATIONS)
+_VERBS_BY_SUBJECT, _VERBS_BY_OBJECT = (
+    {
+        noun: [verb for verb, entry in VERBS.items() if noun in entry[role]]
+        for noun in chain.from_iterable(entry[role] for entry in VERBS.values())
+    }
+    for role in (0, 1)
+)
+_SIGHTS = ("castle", "market", "garden", "forest", "island")
+_INSTITUTIONS = ("school", "hospital")
+_TYPES = {
+    **dict.fromkeys(PEOPLE, "PER"),
+    **dict.fromkeys(concepts.ORGANISATIONS, "ORG"),
+    **dict.fromkeys(LOCATIONS, "LOC"),
 }
-_VERBS_BY_OBJECT = {
-    noun: [verb for verb, entry in VERBS.items() if noun in entry.objects]
-    for entry in VERBS.values()
-    for noun in entry.objects
-}
-_DENIED = 0.12
-"""Share of clauses that are denied."""
+_DENIED = 0.12  # fraction of clauses
 _USUAL = (*_COMPANIONS, *concepts.ORGANISATIONS)
 _LIKE = {"he": "man", "she": "woman", "they": "man", "person": "man", "animal": "dog"}
 """Nouns that do what another noun does."""
-_DESCRIBED = [noun for noun in (*KIND, *concepts.LOCATIONS) if KIND.get(noun) != "plant"]
+_DESCRIBED = [noun for noun in (*KIND, *LOCATIONS) if KIND.get(noun) != "plant"]
 
 
 def draw_thing(rng: Sampler, nouns: Sequence[str], *company: str, counted: bool = False) -> Thing:
-    """Draw a thing that is one of ``nouns``.
+    """Draw a thing that is one of ``nouns``, in the context of the words ``company``.
 
-    Args:
-        rng: source of randomness.
-        nouns: common nouns and names to choose from.
-        company: words in its context.
-        counted: whether it may be a number of things (subjects and objects only, so that no
-            language needs oblique cases of numerals).
+    Only subjects and objects are ``counted``, so that no language needs oblique cases of numerals.
     """
     noun = rng.pick(nouns, *company)
     if noun in NAMES:
@@ -101,7 +105,7 @@ def draw_thing(rng: Sampler, nouns: Sequence[str], *company: str, counted: bool 
     else:
         determiner = rng.choices(("definite", "indefinite", "this"), (60, 28, 12))[0]
         plural = rng.random() < 0.25
-    adjective = rng.pick(adjectives_of(noun), noun) if rng.random() < 0.35 else None
+    adjective = rng.pick(concepts.adjectives_of(noun), noun) if rng.random() < 0.35 else None
     owner = draw_owner(rng) if determiner == "definite" and rng.random() < 0.12 else None
     very = adjective is not None and rng.random() < 0.12
     return Thing(noun, determiner, plural, adjective, very, owner)
@@ -139,13 +143,7 @@ def draw_subject(rng: Sampler, nouns: Sequence[str], *company: str) -> Thing:
 
 
 def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = None) -> Clause:
-    """Draw a clause.
-
-    Args:
-        rng: source of randomness.
-        topic: noun or name that the clause is about, as subject, object or place.
-        subject: the subject, if it is settled already.
-    """
+    """Draw a clause about a noun or name (as subject, object or place), or with a subject."""
     if topic is not None and subject is None:
         able = topic in _LIKE or topic in _VERBS_BY_SUBJECT
         around = rng.random() < (0.25 if able else 0.75)
@@ -165,11 +163,11 @@ def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = 
     ruled_out = (adjective, *concepts.OPPOSITES.get(adjective, ()))
     past, time, time_first = _draw_time(rng)
     negated = rng.random() < _DENIED
-    predicate = rng.pick([one for one in adjectives_of(noun) if one not in ruled_out], noun)
-    clause = Clause(
-        subject, predicate, time=time, negated=negated, past=past, time_first=time_first
+    predicate = rng.pick(
+        [one for one in concepts.adjectives_of(noun) if one not in ruled_out], noun
     )
-    return replace(clause, intensified=not negated and rng.random() < 0.2)
+    very = not negated and rng.random() < 0.2
+    return Clause(subject, predicate, None, (), time, None, negated, past, very, time_first)
 
 
 def _draw_time(rng: Sampler) -> tuple[bool, str | None, bool]:
@@ -200,8 +198,9 @@ def _draw_action(
     past, time, time_first = _draw_time(rng)
     manner = rng.pick(concepts.MANNERS, predicate) if rng.random() < 0.2 else None
     negated, around = rng.random() < _DENIED, tuple(circumstances)
-    action = Clause(subject, predicate, object_, around, time, manner, negated, past)
-    return replace(action, time_first=time_first)
+    return Clause(
+        subject, predicate, object_, around, time, manner, negated, past, time_first=time_first
+    )
 
 
 def _draw_around(rng: Sampler, topic: str) -> Clause:
@@ -218,11 +217,11 @@ def _draw_around(rng: Sampler, topic: str) -> Clause:
     return _draw_action(rng, subject, predicate, draw_thing(rng, (topic,), counted=True))
 
 
-def pronoun_for(thing: Thing) -> str:
-    """Return the pronoun that takes up ``thing`` again."""
+def pronoun_for(thing: Thing) -> Thing:
+    """Return the pronoun that refers to ``thing``."""
     if thing.plural or thing.partner is not None:
-        return "they"
-    return "she" if thing.noun in concepts.FEMININE else "he"
+        return Thing("they", plural=True)
+    return Thing("she" if thing.noun in concepts.FEMININE else "he")
 
 
 def draw_meaning(rng: Sampler, topic: str | None = None) -> Meaning:
@@ -231,9 +230,96 @@ def draw_meaning(rng: Sampler, topic: str | None = None) -> Meaning:
     if rng.random() >= 0.25 or first.predicate in HYPONYMS:
         return Meaning(first)
     connective = rng.choice(("and", "but", "because"))
-    subject = None
-    if first.subject.noun in concepts.HUMAN and rng.random() < 0.6:
-        pronoun = pronoun_for(first.subject)
-        subject = Thing(pronoun, plural=pronoun == "they")
-    second = draw_clause(rng, subject=subject)
+    again = first.subject.noun in concepts.HUMAN and rng.random() < 0.6
+    second = draw_clause(rng, subject=pronoun_for(first.subject) if again else None)
     return Meaning(first) if second.predicate in HYPONYMS else Meaning(first, connective, second)
+
+
+def draw_person(rng: Sampler) -> Thing:
+    """Draw a person with a name, sometimes with a place of origin."""
+    origin = Thing(rng.choice(LOCATIONS)) if rng.random() < 0.3 else None
+    return Thing(rng.choice(tuple(PEOPLE)), owner=origin)
+
+
+def draw_institution(rng: Sampler) -> Thing:
+    """Draw an organisation with the name of its city."""
+    return Thing(rng.choice(_INSTITUTIONS), "definite", owner=Thing(rng.choice(concepts.CITIES)))
+
+
+def draw_named_place(rng: Sampler) -> Thing:
+    """Draw an institution, a place with a name, or a part of one."""
+    if rng.random() < 0.3:
+        return draw_institution(rng)
+    name = Thing(rng.choice(LOCATIONS))
+    return Thing(rng.choice(_SIGHTS), "definite", owner=name) if rng.random() < 0.3 else name
+
+
+def _named(rng: Sampler, thing: Thing) -> Thing:
+    """Put a name in the place of persons and places, or leave the thing as it is."""
+    if thing.partner is not None or rng.random() < 0.5:
+        return thing
+    kind = "person" if thing.noun in PEOPLE else KIND.get(thing.noun, thing.noun)
+    if kind == "person":
+        return draw_person(rng)
+    if kind == "place" or thing.noun in LOCATIONS:
+        return draw_named_place(rng)
+    return thing
+
+
+def _with_names(rng: Sampler, clause: Clause) -> Clause:
+    subject = clause.subject
+    if subject.noun not in concepts.PRONOUNS and clause.predicate not in KIND.values():
+        subject = _named(rng, subject)
+    if clause.predicate in ("buy", "sell") and rng.random() < 0.5:
+        subject = (
+            Thing(rng.choice(concepts.ORGANISATIONS))
+            if rng.random() < 0.6
+            else draw_institution(rng)
+        )
+    return replace(
+        clause,
+        subject=subject,
+        object=None if clause.object is None else _named(rng, clause.object),
+        circumstances=tuple(
+            replace(one, thing=_named(rng, one.thing)) for one in clause.circumstances
+        ),
+    )
+
+
+def draw_named_meaning(rng: Sampler) -> Meaning:
+    """Draw the meaning of a sentence that names someone or something."""
+    while True:
+        rng.scene = rng.choice(concepts.SCENES)
+        meaning = draw_meaning(rng)
+        first = _with_names(rng, meaning.first)
+        second = meaning.second
+        if second is not None:
+            if second.subject.noun in concepts.PRONOUNS and first.subject != meaning.first.subject:
+                second = replace(second, subject=pronoun_for(first.subject))
+            second = _with_names(rng, second)
+        meaning = Meaning(first, meaning.connective, second)
+        if next(entities(meaning), None) is not None:
+            return meaning
+
+
+def entities(meaning: Meaning) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the entities of a meaning: type, and sources of the words that belong to it."""
+    for path, clause in (("1", meaning.first), ("2", meaning.second)):
+        if clause is not None:
+            around = ((str(n), one.thing) for n, one in enumerate(clause.circumstances))
+            for role, thing in (("subject", clause.subject), ("object", clause.object), *around):
+                yield from _entities(thing, f"{path}.{role}")
+
+
+def _entities(thing: Thing | None, path: str) -> Iterator[tuple[str, frozenset[str]]]:
+    if thing is None:
+        return
+    kind = _TYPES.get(thing.noun)
+    if kind is None and thing.owner is not None and thing.owner.noun in LOCATIONS:
+        kind = "ORG" if thing.noun in _INSTITUTIONS else "LOC"
+    if kind is None:
+        yield from _entities(thing.owner, path + ".owner")
+    else:
+        owner = ("owner.noun", "owner.adposition") if thing.owner else ()
+        yield kind, frozenset(f"{path}.{node}" for node in ("noun", *owner))
+    yield from _entities(thing.partner, path + ".partner")

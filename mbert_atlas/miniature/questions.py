@@ -1,37 +1,194 @@
-"""Files of extractive question answering, in the layout of SQuAD."""
+"""Extractive question answering: passages, questions about them, and files in SQuAD's layout.
 
-from __future__ import annotations
+A passage is a few clauses with different verbs, so that the verb of a question points at one of
+them; the answer is the subject, object or place of that clause, found by the sources of its words.
+The words of an answer occur once in the passage, in every language that is requested.
+"""
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import count
+from typing import NamedTuple
 
-from mbert_atlas.miniature import formats
-from mbert_atlas.miniature.concepts import NOUNS, Sampler
-from mbert_atlas.miniature.generator import Files, Generator, Members
+from mbert_atlas.miniature import concepts, meanings
+from mbert_atlas.miniature.concepts import HYPONYMS, NOUNS, NUMERALS, VERBS, Sampler
+from mbert_atlas.miniature.generator import Content, Files, Generator
 from mbert_atlas.miniature.language import Language
-from mbert_atlas.miniature.reading import Passage, Reading, draw_passage, read_passage
+from mbert_atlas.miniature.meanings import Asked, Circumstance, Clause, Meaning, Thing
+from mbert_atlas.miniature.sentences import Sentence
 from mbert_atlas.progress import track
 
-Articles = list[tuple[str, list[Passage]]]
-"""Titles and passages."""
-Readings = list[tuple[str, list[Reading]]]
-"""Titles and passages in one language."""
 _MLQA = ("en", "ar", "de", "es", "hi", "vi", "zh")
 _TYDIQA = {"en": "english", "ar": "arabic", "fi": "finnish", "id": "indonesian", "ru": "russian"}
 _PASSAGES_OF_AN_ARTICLE = 5
-_MISPLACED = 0.02
-"""Fraction of answers of the translated SQuAD with a wrong offset, as in the real one."""
+_MISPLACED = 0.02  # of the answers of the translated SQuAD have a wrong offset, as in the real one
+
+
+class Answer(NamedTuple):
+    """A span of a passage; ``start`` counts characters."""
+
+    text: str
+    start: int
+
+
+class Question(NamedTuple):
+    """What is asked about sentence ``sentence`` of a passage."""
+
+    sentence: int
+    asked: Asked
+
+
+class Passage(NamedTuple):
+    """The content of a passage, and questions about it."""
+
+    clauses: Sequence[Clause]
+    questions: Sequence[Question]
+
+
+class Reading(NamedTuple):
+    """A passage in one language."""
+
+    text: str
+    questions: Sequence[str]
+    answers: Sequence[Answer]  # one for each question
+    phrases: Sequence[Answer]  # the same with articles and the like
+
+    def holds_once(self, answer: Answer) -> bool:
+        """Return whether an answer occurs once in the passage."""
+        start = self.text.find(answer.text)
+        return start == answer.start and self.text.find(answer.text, start + 1) < 0
+
+
+def draw_passage(rng: Sampler, languages: Sequence[Language], most: int) -> Passage:
+    """Draw a passage with one to ``most`` questions, for ``languages``."""
+    while True:
+        rng.scene = rng.choice(concepts.SCENES)
+        clauses: list[Clause] = []
+        for _ in range(rng.randint(2, 3)):
+            clauses.append(_draw_fact(rng, {clause.predicate for clause in clauses}))
+        possible = [
+            Question(number, asked)
+            for number, clause in enumerate(clauses)
+            for asked in _answering_paths(clause)
+        ]
+        rng.shuffle(possible)
+        readings = [read_passage(language, Passage(clauses, possible)) for language in languages]
+        chosen = [
+            question
+            for index, question in enumerate(possible)
+            if all(reading.holds_once(reading.answers[index]) for reading in readings)
+        ]
+        if chosen:
+            return Passage(clauses, chosen[:most])
+
+
+def _draw_fact(rng: Sampler, used: set[str]) -> Clause:
+    """Draw an affirmative clause with a verb that is not used yet and, mostly, a place."""
+    while True:
+        clause = meanings.draw_clause(rng)
+        if clause.predicate not in VERBS or clause.predicate in used:
+            continue
+        subject, thing, places = clause.subject, clause.object, clause.circumstances
+        if subject.noun in HYPONYMS["person"] and subject.partner is None and rng.random() < 0.3:
+            subject = meanings.draw_person(rng)
+        if thing is not None and thing.noun in HYPONYMS["person"] and rng.random() < 0.3:
+            thing = meanings.draw_person(rng)
+        if not places and rng.random() < 0.5:
+            places = (Circumstance("in", meanings.draw_named_place(rng)),)
+        nouns = [
+            noun for one in (subject, thing, *(p.thing for p in places)) for noun in _nouns(one)
+        ]
+        if len(set(nouns)) == len(nouns):  # nobody visits or accompanies themselves
+            fact = replace(clause, subject=subject, object=thing, circumstances=places)
+            return replace(fact, negated=False)
+
+
+def _nouns(thing: Thing | None) -> list[str]:
+    return [thing.noun, *_nouns(thing.owner), *_nouns(thing.partner)] if thing else []
+
+
+def _answering_paths(clause: Clause) -> dict[Asked, str]:
+    """Return what one can ask about a clause, and the path of the one thing that answers it."""
+    answers: dict[Asked, tuple[str, Thing]] = {"subject": ("1.subject", clause.subject)}
+    if clause.object is not None:
+        answers["object"] = "1.object", clause.object
+    for index, one in enumerate(clause.circumstances):
+        if one.adposition == "in":
+            answers["place"] = f"1.{index}", one.thing
+    return {
+        asked: path
+        for asked, (path, thing) in answers.items()
+        if thing.partner is None and thing.determiner not in (*NUMERALS, "many")
+    }
+
+
+def read_passage(language: Language, passage: Passage) -> Reading:
+    """Return a passage and its questions in a language."""
+    separator = " " * language.spaced
+    sentences = [language.sentence(Meaning(clause)) for clause in passage.clauses]
+    text = separator.join(sentence.text for sentence in sentences)
+    questions, answers, phrases = [], [], []
+    for number, asked in passage.questions:
+        clause = passage.clauses[number]
+        offset = sum(len(sentence.text + separator) for sentence in sentences[:number])
+        path = _answering_paths(clause)[asked]
+        core = (*(path + part for part in (".noun", ".adjective", ".very")), path + ".owner")
+        questions.append(language.sentence(Meaning(_as_question(clause, asked))).text)
+        answers.append(_span(sentences[number], core, offset))
+        phrases.append(_span(sentences[number], (path + ".",), offset))
+    return Reading(text, questions, answers, phrases)
+
+
+def _span(sentence: Sentence, paths: tuple[str, ...], offset: int) -> Answer:
+    """Return the words, and what is between them, whose sources start with one of ``paths``."""
+    start, end, position = -1, -1, 0
+    for token in sentence.tokens:
+        sources = [source for word in sentence.sources[token.start : token.stop] for source in word]
+        if any(source.startswith(paths) for source in sources):
+            start = position if start < 0 else start
+            end = position + len(token.form)
+        position += len(token.form) + token.space_after
+    return Answer(sentence.text[start:end], offset + start)
+
+
+def _as_question(clause: Clause, asked: Asked) -> Clause:
+    """Return the clause with a question word where the answer stood, and less detail."""
+    places = clause.circumstances
+    if asked == "place":
+        places = tuple(one for one in places if one.adposition != "in")
+    subject, thing = _known(clause.subject), clause.object and _known(clause.object)
+    if asked == "subject":
+        subject = Thing("who")
+    elif asked == "object" and thing is not None:
+        thing = Thing("who" if thing.noun in concepts.ANIMATE else "what")
+    return replace(
+        clause,
+        subject=subject,
+        object=thing,
+        circumstances=tuple(replace(one, thing=_known(one.thing)) for one in places),
+        time="where" if asked == "place" else None,
+        manner=None,
+        time_first=False,
+        asked=asked,
+    )
+
+
+def _known(thing: Thing) -> Thing:
+    """Return a thing as one that was mentioned before."""
+    return replace(thing, determiner="definite") if thing.determiner == "indefinite" else thing
+
+
+_Articles = list[tuple[str, list[Passage]]]  # titles and passages
+_Readings = list[tuple[str, list[Reading]]]
 
 
 def _articles(
     data: Generator, rng: Sampler, languages: Sequence[Language], questions: int, most: int = 3
-) -> Articles:
-    """Draw articles with a number of questions in total, at most ``most`` about a passage.
-
-    Every answer occurs once in its passage in each of ``languages``.
-    """
-    articles: Articles = []
+) -> _Articles:
+    """Draw articles with a number of questions in total, at most ``most`` about a passage."""
+    articles: _Articles = []
     while questions > 0:
         if not articles or len(articles[-1][1]) == _PASSAGES_OF_AN_ARTICLE:
             title = data.languages[0].heading(rng.choice(NOUNS))
@@ -42,42 +199,42 @@ def _articles(
     return articles
 
 
-def _in_language(articles: Articles, language: Language) -> Readings:
+def _in_language(articles: _Articles, language: Language) -> _Readings:
     return [(title, [read_passage(language, one) for one in some]) for title, some in articles]
 
 
 def _squad_file(
     name: str,
-    contexts: Readings,
-    questions: Readings,
+    contexts: _Readings,
+    questions: _Readings,
     digits: int = 24,
     machine: Sampler | None = None,
 ) -> str:
     """Return a file in SQuAD's layout, without questions whose answer occurs twice.
 
-    Args:
-        name: from which ids are made; parallel files share it.
-        contexts: articles in the language of the contexts.
-        questions: the same articles in the language of the questions.
-        digits: hexadecimal digits of an id.
-        machine: randomness of machine translation, which misplaces some answers.
+    Contexts and questions may be in different languages. Ids, of that many hexadecimal digits, are
+    made from ``name``, which parallel files share. Machine translation misplaces some answers.
     """
     numbers = count(1)
-    written = []
+    articles: list[dict[str, object]] = []
     for (title, readings), (_, others) in zip(contexts, questions, strict=True):
-        paragraphs = []
+        paragraphs: list[dict[str, object]] = []
         for context, other in zip(readings, others, strict=True):
             rows = []
             for question, answer in zip(other.questions, context.answers, strict=True):
                 key = hashlib.sha256(f"{name}-{next(numbers)}".encode()).hexdigest()[:digits]
                 shift = machine is not None and machine.random() < _MISPLACED
                 if context.holds_once(answer):
-                    answers = [(answer.text, answer.start + shift)]
-                    rows.append(formats.asked(key, question, answers))
+                    rows.append(_row(key, question, [(answer.text, answer.start + shift)]))
             if rows:
-                paragraphs.append((context.text, rows))
-        written.append((title, paragraphs))
-    return formats.squad_json(written)
+                paragraphs.append({"context": context.text, "qas": rows})
+        articles.append({"title": title, "paragraphs": paragraphs})
+    return json.dumps({"version": "1.1", "data": articles})
+
+
+def _row(identifier: str, question: str, answers: Iterable[tuple[str, int]]) -> dict[str, object]:
+    entries = [{"text": text, "answer_start": start} for text, start in answers]
+    return {"id": identifier, "question": question, "answers": entries}
 
 
 def squad(data: Generator) -> Files:
@@ -91,7 +248,7 @@ def squad(data: Generator) -> Files:
     for split, articles in splits.items():
         readings = _in_language(articles, english[0])
         yield f"squad/{split}-v1.1.json", _squad_file(f"squad-{split}", readings, readings)
-    members: Members = {}
+    members: dict[str, Content] = {}
     for language in track(others, "miniature: translated questions"):
         for split, articles in splits.items():
             name, readings = f"squad-{split}", _in_language(articles, language)
@@ -113,7 +270,7 @@ def xquad(data: Generator) -> Files:
 
 def mlqa(data: Generator) -> Files:
     """Yield MLQA: a file for each pair of languages of context and question."""
-    members: Members = {}
+    members: dict[str, Content] = {}
     languages = [language for language in data.languages if language.code in _MLQA]
     test = data.sizes.qa_test
     for split, size in (("dev", (test + 1) // 2), ("test", test)):
@@ -128,13 +285,16 @@ def mlqa(data: Generator) -> Files:
 
 def tydiqa(data: Generator) -> Files:
     """Yield the gold passages of TyDi QA's dev set, different ones in each language."""
-    written = []
+    articles = []
     for language in (language for language in data.languages if language.code in _TYDIQA):
         rng = data.rng("tydiqa", language.code)
         for _ in range(data.sizes.qa_test):
             reading = read_passage(language, draw_passage(rng, [language], 1))
             answers = [reading.answers[0], reading.phrases[0]][: rng.randint(1, 2)]
             key = f"{_TYDIQA[language.code]}-{rng.getrandbits(63)}-{rng.randrange(100)}"
-            row = formats.asked(key, reading.questions[0], answers)
-            written.append((language.heading(rng.choice(NOUNS)), [(reading.text, [row])]))
-    yield "tydiqa/tydiqa-goldp-v1.1-dev.json", formats.squad_json(written)
+            row = _row(key, reading.questions[0], answers)
+            paragraphs = [{"context": reading.text, "qas": [row]}]
+            title = language.heading(rng.choice(NOUNS))
+            articles.append({"title": title, "paragraphs": paragraphs})
+    text = json.dumps({"version": "1.1", "data": articles})
+    yield "tydiqa/tydiqa-goldp-v1.1-dev.json", text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import NamedTuple
@@ -44,6 +45,10 @@ class Sentence:
     text: str
     spaced: bool  # whether the script puts spaces between words
 
+    def units(self, token: Token) -> list[str]:
+        """Return a token, or its characters where the script puts no spaces."""
+        return [token.form] if self.spaced else list(token.form)
+
     def aligned_units(self) -> list[tuple[str, set[str]]]:
         """Return the units that word aligners see, each with its sources."""
         return [
@@ -52,9 +57,9 @@ class Sentence:
             for unit in self.units(token)
         ]
 
-    def units(self, token: Token) -> list[str]:
-        """Return a token, or its characters where the script puts no spaces."""
-        return [token.form] if self.spaced else list(token.form)
+    def tokenised(self) -> str:
+        """Return the units that word aligners see, with blanks between them."""
+        return " ".join(unit for unit, _ in self.aligned_units())
 
 
 def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
@@ -62,3 +67,34 @@ def align(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
     ours, theirs = source.aligned_units(), target.aligned_units()
     pairs = product(enumerate(ours), enumerate(theirs))
     return [(i, j) for (i, (_, one)), (j, (_, other)) in pairs if one & other]
+
+
+def gold_row(source: Sentence, target: Sentence) -> str:
+    """Return a row of gold alignment in XL-WA's layout: tokens, tokens, 0-based Pharaoh links."""
+    links = " ".join(f"{i}-{j}" for i, j in align(source, target))
+    return f"{source.tokenised()}\t{target.tokenised()}\t{links}"
+
+
+def conllu(sentence: Sentence, identifier: str, english: str | None = None) -> str:
+    """Return a sentence in CoNLL-U, with the English that it translates, if any, as a comment."""
+    rows = [f"# sent_id = {identifier}", f"# text = {sentence.text}"]
+    rows += [] if english is None else [f"# text_en = {english}"]
+    columns = (sentence.forms, sentence.lemmas, sentence.upos, sentence.heads, sentence.relations)
+    words = list(zip(*columns, strict=True))
+    for token in sentence.tokens:
+        glued = not token.space_after and token is not sentence.tokens[-1]
+        misc = "SpaceAfter=No" if glued else "_"
+        if token.stop > token.start + 1:
+            blank = "\t".join("_______")
+            rows.append(f"{token.start + 1}-{token.stop}\t{token.form}\t{blank}\t{misc}")
+            misc = "_"
+        for number in range(token.start, token.stop):
+            form, lemma, upos, head, relation = words[number]
+            start = f"{number + 1}\t{form}\t{lemma}\t{upos}"
+            rows.append(f"{start}\t_\t_\t{head}\t{relation}\t_\t{misc}")
+    return lines([*rows, ""])
+
+
+def lines(rows: Iterable[str]) -> str:
+    """Return rows, each with its line end."""
+    return "".join(row + "\n" for row in rows)

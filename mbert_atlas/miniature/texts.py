@@ -1,24 +1,34 @@
 """Files without labels: running texts, sentence pairs, treebanks and reference works."""
 
-from __future__ import annotations
+import csv
+import io
+from collections.abc import Iterable, Sequence
 
-from collections.abc import Sequence
-
-from mbert_atlas.miniature import formats
-from mbert_atlas.miniature.encyclopedia import draw_outlines, export, write_pages
-from mbert_atlas.miniature.generator import Files, Generator, Members
+from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
+from mbert_atlas.miniature.encyclopedia import draw_outlines, draw_story, export, write_pages
+from mbert_atlas.miniature.generator import Files, Generator
 from mbert_atlas.miniature.language import Language
 from mbert_atlas.miniature.meanings import Meaning
-from mbert_atlas.miniature.reference import dictionary, wals
-from mbert_atlas.miniature.sentences import Sentence
-from mbert_atlas.miniature.stories import draw_story
+from mbert_atlas.miniature.sentences import Sentence, conllu, gold_row, lines
 from mbert_atlas.progress import track
 
-DUMP_DATE = "20200420"
-_NOISE = 0.1
-"""Mined pairs that are no translations, as a fraction of those that are."""
-_TREEBANKS = ("en", "de", "zh")
-"""Languages with treebanks for training."""
+_NOISE = 0.1  # mined pairs that are no translations, as a fraction of those that are
+_TREEBANKS = ("en", "de", "zh")  # for training
+# WALS' number of a feature -> its name, and the column of languages.csv that holds it.
+_FEATURES = {
+    "20A": ("Fusion of Selected Inflectional Formatives", "fusion"),
+    "30A": ("Number of Genders", "genders"),
+    "37A": ("Definite Articles", "article"),
+    "49A": ("Number of Cases", "cases"),
+    "55A": ("Numeral Classifiers", "classifiers"),
+    "81A": ("Order of Subject, Object and Verb", "order"),
+    "85A": ("Order of Adposition and Noun Phrase", "adposition"),
+    "86A": ("Order of Genitive and Noun", "genitive"),
+    "87A": ("Order of Adjective and Noun", "adjective"),
+    "88A": ("Order of Demonstrative and Noun", "demonstrative"),
+    "89A": ("Order of Numeral and Noun", "numeral"),
+    "120A": ("Zero Copula for Predicate Nominals", "copula"),
+}
 
 
 def encyclopedias(data: Generator) -> Files:
@@ -27,7 +37,7 @@ def encyclopedias(data: Generator) -> Files:
     for language in track(data.languages, "miniature: encyclopedias"):
         rng, foreign = data.rng("wikipedia", language.code), data.foreign("wikipedia", language)
         pages = write_pages(rng, language, outlines, foreign)
-        name = f"wikipedia/{language.code}wiki-{DUMP_DATE}-pages-articles.xml.bz2"
+        name = f"wikipedia/{language.code}wiki-20200420-pages-articles.xml.bz2"
         yield name, export(language, pages)
 
 
@@ -38,28 +48,55 @@ def plain_texts(data: Generator) -> Files:
     for language in track(data.text_languages, "miniature: plain texts"):
         foreign, space = data.foreign("plain texts", language), " " * language.spaced
         texts = (space.join(language.sentence(m, foreign).text for m in s) for s in stories)
-        yield f"cc100/{language.code}.txt.xz", formats.lines(texts)
-
-
-def tatoeba(data: Generator) -> Files:
-    """Yield LASER's Tatoeba test sets: sentence pairs with English, in two files."""
-    pairs = data.meanings(data.rng("tatoeba"), data.sizes.gold_sentences, set())
-    for language in data.languages[1:]:
-        name = f"tatoeba-laser/tatoeba.{language.iso639_3}-eng"
-        other = (language.sentence(meaning).text for meaning, _ in pairs)
-        yield f"{name}.{language.iso639_3}", formats.lines(other)
-        yield f"{name}.eng", formats.lines(english.text for _, english in pairs)
+        yield f"cc100/{language.code}.txt.xz", lines(texts)
 
 
 def references(data: Generator) -> Files:
-    """Yield bilingual dictionaries and typological features."""
+    """Yield bilingual dictionaries (MUSE) and typology (WALS, in CLDF)."""
     english = data.languages[0]
     for language in data.languages[1:]:
         for one, two in ((english, language), (language, english)):
-            name = f"muse/dictionaries/{one.code}-{two.code}.txt"
-            yield name, formats.lines(dictionary(one, two))
-    for name, text in wals(data.languages).items():
+            yield f"muse/dictionaries/{one.code}-{two.code}.txt", lines(dictionary(one, two))
+    for name, text in _wals(data.languages).items():
         yield f"wals/cldf/{name}", text
+
+
+def dictionary(source: Language, target: Language) -> list[str]:
+    """Return rows of a MUSE dictionary: a word and its translation, in lower case."""
+    words = (*NOUNS, *VERBS, *ADJECTIVES)
+    pairs = ((source.citation(word).lower(), target.citation(word).lower()) for word in words)
+    return [" ".join(pair) for pair in dict.fromkeys(pairs)]
+
+
+def _wals(languages: Sequence[Language]) -> dict[str, str]:
+    """Return the tables of WALS in CLDF by file name."""
+    codes: list[Sequence[object]] = []
+    values: list[Sequence[object]] = []
+    for feature, (_, column) in _FEATURES.items():
+        distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
+        for number, value in enumerate(distinct, 1):
+            codes.append((f"{feature}-{number}", feature, value, value, number))
+        for one in languages:
+            code, number = one.wals_code, distinct.index(getattr(one, column)) + 1
+            values.append((f"{feature}-{code}", code, feature, number, f"{feature}-{number}"))
+    described = [
+        (one.wals_code, one.name, *[""] * 4, one.iso639_3, one.family, "", one.genus, "")
+        for one in languages
+    ]
+    features = [(feature, name, "") for feature, (name, _) in _FEATURES.items()]
+    names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
+    return {
+        "languages.csv": _table(f"{names} ISO_codes", described),
+        "parameters.csv": _table("ID Name Description", features),
+        "codes.csv": _table("ID Parameter_ID Name Description Number", codes),
+        "values.csv": _table("ID Language_ID Parameter_ID Value Code_ID", values),
+    }
+
+
+def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([header.split(), *rows])
+    return stream.getvalue()
 
 
 def bitexts(data: Generator) -> Files:
@@ -70,9 +107,8 @@ def bitexts(data: Generator) -> Files:
     for language in track(data.languages[1:], "miniature: bitexts"):
         yield from _bitext(data, language, pool)
         for split, meanings in (("dev", both[gold:]), ("test", both[:gold])):
-            rows = (formats.gold_row(one, language.sentence(m)) for m, one in meanings)
-            name = f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv"
-            yield name, formats.lines(rows)
+            rows = (gold_row(english, language.sentence(m)) for m, english in meanings)
+            yield f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv", lines(rows)
 
 
 def _bitext(data: Generator, language: Language, pool: Sequence[tuple[Meaning, Sentence]]) -> Files:
@@ -92,13 +128,13 @@ def _bitext(data: Generator, language: Language, pool: Sequence[tuple[Meaning, S
     swapped = first != "en"
     rows = ("\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in mined)
     name = f"WikiMatrix.{first}-{second}"
-    yield f"wikimatrix/{name}.tsv.gz", formats.lines(rows)
+    yield f"wikimatrix/{name}.tsv.gz", lines(rows)
 
     kept = [(english, other) for score, english, other in mined if score >= 1.04]
     rng.shuffle(kept)
-    members: Members = {
-        f"{name}.en": formats.lines(english for english, _ in kept),
-        f"{name}.{language.code}": formats.lines(other for _, other in kept),
+    members = {
+        f"{name}.en": lines(english for english, _ in kept),
+        f"{name}.{language.code}": lines(other for _, other in kept),
         "README": "Mined pairs of margin 1.04 and above, made by a grammar.\n",
     }
     yield f"opus-wikimatrix/{first}-{second}.txt.zip", members
@@ -117,8 +153,8 @@ def treebanks(data: Generator) -> Files:
                 continue
             blocks = []
             for number, (meaning, english) in enumerate(meanings, 1):
-                sentence = language.sentence(meaning)
                 original = None if code == "en" else english.text
-                blocks.append(formats.conllu(sentence, f"miniature-{split}-{number}", original))
+                identifier = f"miniature-{split}-{number}"
+                blocks.append(conllu(language.sentence(meaning), identifier, original))
             folder = f"universal-dependencies/UD_{language.name}-Miniature"
             yield f"{folder}/{code}_miniature-ud-{split}.conllu", "".join(blocks)

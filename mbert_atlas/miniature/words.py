@@ -6,8 +6,6 @@ spells it. The Germanic roots are the names of the concepts, so that the synthet
 read.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from random import Random
@@ -17,6 +15,7 @@ from mbert_atlas.miniature.concepts import CONCEPTS, GRAMMATICAL, NAMES
 from mbert_atlas.randomness import derive_seed
 
 _CONSONANTS, _VOWELS = "ptkbdgmnlrszfvh", "aeiou"
+# What is not regular in English: a concept's word, or (concept+marks) one of its forms.
 _IRREGULAR = """
     definite=the indefinite=a be=is be+3pl=are be+past=was be+past+3pl=were indefinite+plural=some
     this+plural=these plural=s 3sg=s 3pl= past=ed past+3pl=ed man+plural=men woman+plural=women
@@ -25,7 +24,6 @@ _IRREGULAR = """
     eat+past=ate sleep+past=slept run+past=ran sing+past=sang swim+past=swam leave+past=left
     cry+past=cried carry+past=carried cry+3sg=cries carry+3sg=carries"""
 ENGLISH = dict(entry.split("=") for entry in _IRREGULAR.split())
-"""What is not regular in English: a concept's word, or (``concept+marks``) one of its forms."""
 
 # The letters a to z in each alphabet.
 _ALPHABETS = {
@@ -38,8 +36,8 @@ _ALPHABETS = {
     "Telu": "ాబకదెఫగహిజకలమనొపకరసతువవషయజ",
     "Thai": "าบคดเฟกหิจคลมนโปครสตุววขยซ",
 }
+# The vowels a, e, i, o, u that follow no consonant, in scripts that hang vowels on consonants.
 _INDEPENDENT = {"Deva": "अएइओउ", "Taml": "அஎஇஒஉ", "Telu": "అఎఇఒఉ", "Thai": "อแอโอ"}
-"""The vowels a, e, i, o, u that follow no consonant, in scripts that hang vowels on consonants."""
 _KANA: list[str] = re.findall(
     "[ァ-ヶ][ァィゥェォ]?",
     "アエイオウパペピポプタテティトトゥカケキコクバベビボブダデディドドゥガゲギゴグマメミモム"
@@ -48,8 +46,8 @@ _KANA: list[str] = re.findall(
 UNSPACED = frozenset(("Hani", "Jpan", "Thai"))
 PUNCTUATION = {"Hani": "。，？", "Jpan": "。、？", "Deva": "।,?", "Arab": ".،؟", "Grek": ".,;"}
 """Full stop, comma and question mark of a script; the others have ``.,?``."""
+# Letters that some language or script doesn't tell apart.
 _CONFUSED = str.maketrans("bvfdghzreou", "ppptkksla" + "uu")
-"""Letters that some language or script doesn't tell apart."""
 
 
 @cache

@@ -1,23 +1,25 @@
 """Synthetic data as a mirror of every upstream source."""
 
-from __future__ import annotations
-
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from mbert_atlas.config.miniature import MiniatureSizes
-from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, sha256_of
-from mbert_atlas.miniature import formats, labelled, questions, texts
-from mbert_atlas.miniature.generator import Files, Generator
-from mbert_atlas.miniature.language import miniature_language
+from mbert_atlas.miniature import labelled, questions, texts
+from mbert_atlas.miniature.generator import Content, Files, Generator
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
+from mbert_atlas.miniature.sentences import lines
 
-_GENERATOR = "mbert_atlas.miniature"
 _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (texts.encyclopedias, ("wikipedia",)),
     (texts.plain_texts, ("cc100",)),
     (texts.bitexts, ("wikimatrix", "opus-wikimatrix", "gold-alignments")),
-    (texts.tatoeba, ("tatoeba-laser",)),
     (texts.references, ("muse", "wals")),
     (texts.treebanks, ("universal-dependencies",)),
     (labelled.multinli, ("multinli",)),
@@ -29,6 +31,8 @@ _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (questions.tydiqa, ("tydiqa",)),
 )
 """What yields files, and the folders that they are in."""
+_EPOCH = (2020, 4, 20, 12, 0, 0)
+_EPOCH_SECONDS = 1_587_384_000  # the same moment in UTC
 
 
 def write_miniature(
@@ -39,43 +43,57 @@ def write_miniature(
     only: Collection[str] | None = None,
     lending: Collection[str] | None = None,
 ) -> None:
-    """Write synthetic data in every upstream format, as a mirror folder.
+    """Write synthetic data in every upstream format as a mirror folder, which is replaced.
 
-    Args:
-        destination: the folder; older synthetic data there is replaced as a whole.
-        languages: codes; English is always among them, because training data are English.
-        seed: the same seed gives the same bytes.
-        sizes: how much of each corpus.
-        only: the sources to write, by the name of their folder; None: all.
-        lending: languages whose words are mixed into running texts; None: all that are written.
-
-    Raises:
-        DataError: if a language is unknown or ``destination`` holds anything else.
+    ``languages`` are codes; English is always among them, because training data are English. The
+    same ``seed`` gives the same bytes. ``only`` are the sources to write, by the name of their
+    folder (None: all), ``lending`` the languages whose words are mixed into running texts (None:
+    all that are written).
     """
-    destination = Path(destination)
-    chosen = [miniature_language(code) for code in dict.fromkeys(["en", *languages])]
-    lenders = [miniature_language(code) for code in dict.fromkeys(["en", *(lending or languages)])]
+    chosen, lenders = (
+        [MINIATURE_LANGUAGES[code] for code in dict.fromkeys(["en", *codes])]
+        for codes in (languages, lending or languages)
+    )
     text_languages = [language for language in chosen if language.code in languages]
-    if destination.exists() and not _replaceable(destination):
-        problem = "the folder holds files that are not synthetic data"
-        raise DataError(destination, "", problem, "name another folder or empty it")
     data = Generator(chosen, lenders, text_languages, seed, sizes)
+    rows = ["path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote"]
     with atomic_directory(destination) as folder:
         for source, folders in _SOURCES:
             if only is None or set(folders) & set(only):
                 for name, content in source(data):
-                    formats.write(folder / name, content)
-        rows = ["path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote"]
+                    path = folder / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(_packed(name, content))
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             name = path.relative_to(folder).as_posix()
             row = (name, str(path.stat().st_size), sha256_of(path), name.split("/")[0])
-            rows.append("\t".join((*row, f"{_GENERATOR}, seed {seed}", "", "Apache-2.0", "")))
-        formats.write(folder / "MANIFEST.tsv", formats.lines(rows))
+            rows.append(
+                "\t".join((*row, f"mbert_atlas.miniature, seed {seed}", "", "Apache-2.0", ""))
+            )
+        (folder / "MANIFEST.tsv").write_text(lines(rows), encoding="utf-8")
 
 
-def _replaceable(destination: Path) -> bool:
-    manifest = destination / "MANIFEST.tsv"
-    if manifest.is_file():
-        return _GENERATOR in manifest.read_text(encoding="utf-8")
-    # Workflow managers make the folders of their outputs beforehand.
-    return destination.is_dir() and not any(path.is_file() for path in destination.rglob("*"))
+def _packed(name: str, content: Content) -> bytes:
+    """Return a file as its suffix says; the bytes depend on nothing but the content."""
+    if isinstance(content, str):
+        packed = content.encode()
+        if name.endswith(".gz"):
+            return gzip.compress(packed, mtime=0)  # without name and time of writing
+        if name.endswith(".bz2"):
+            return bz2.compress(packed)
+        return lzma.compress(packed, preset=1) if name.endswith(".xz") else packed
+    buffer, members = io.BytesIO(), {key: _packed(key, item) for key, item in content.items()}
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            for key, item in members.items():
+                zipped = zipfile.ZipInfo(key, _EPOCH)
+                zipped.compress_type = zipfile.ZIP_DEFLATED
+                zipped.external_attr = 0o644 << 16
+                archive.writestr(zipped, item)
+        return buffer.getvalue()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for key, item in members.items():
+            member = tarfile.TarInfo(key)
+            member.size, member.mtime = len(item), _EPOCH_SECONDS
+            tar.addfile(member, io.BytesIO(item))
+    return gzip.compress(buffer.getvalue(), mtime=0)

@@ -1,26 +1,24 @@
 """Alignment of subwords instead of words."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from toy_representations import NAMES, toy_encoder
+from toy_representations import toy_encoder
 
-from mbert_atlas.alignment import align, encode_word_pairs, subword_bitext, word_pairs
+from mbert_atlas.alignment.pairs import derive_subwords, encode_word_pairs
 from mbert_atlas.arrays import load_arrays
+from mbert_atlas.corpora.jobs import DerivingJob
 from mbert_atlas.encoders.loading import load_tokenizer
 from mbert_atlas.encoders.wordpiece import write_tokenizer
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS
-from mbert_atlas.training.word_pairs import open_pairs
 
 
-def _bitext(path: Path, source: list[list[str]], target: list[list[str]]) -> Path:
+def _bitext(path: Path, source: list[list[str]], target: list[list[str]]) -> None:
     columns = {
         "id": [f"s{number}" for number in range(len(source))],
         "source_tokens": source,
@@ -28,7 +26,11 @@ def _bitext(path: Path, source: list[list[str]], target: list[list[str]]) -> Pat
         "score": [1.1] * len(source),
     }
     write_parquet(pa.table(columns, schema=BITEXT), path)
-    return path
+
+
+def _split(folder: Path, encoder: Path) -> None:
+    output, card = folder / "subwords", folder / "card"
+    derive_subwords(DerivingJob([folder / "words"], encoder, {}, output, card))
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_subwords_are_those_of_the_tokenizer(tmp_path: Path, encoder: Path) -> N
     source = [["en1s", "en2"], [], ["what", "en3ss"]]
     target = [["xx2s", "xx1"], ["xx4"], ["xx3"]]
     _bitext(tmp_path / "words", source, target)
-    subword_bitext(tmp_path / "words", encoder, tmp_path / "subwords")
+    _split(tmp_path, encoder)
     table = read_parquet(tmp_path / "subwords", BITEXT)
     assert table["source_tokens"].to_pylist() == [
         ["en1", "##s", "en2"],
@@ -63,7 +65,7 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
         ]
 
     _bitext(tmp_path / "words", sentences("en"), sentences("xx"))
-    subword_bitext(tmp_path / "words", encoder, tmp_path / "subwords")
+    _split(tmp_path, encoder)
     for name, units in (("words", "words"), ("subwords", "subwords")):
         table = read_parquet(tmp_path / name)
         first = pa.array([[0]] * 30, pa.list_(pa.int16()))
@@ -88,32 +90,6 @@ def test_ids_equal_those_of_the_words(tmp_path: Path, encoder: Path) -> None:
             assert (end[row] - start[row])[inside].tolist() == [1] * int(inside.sum())
 
 
-def test_the_alignment_code_runs_on_subwords(tmp_path: Path, encoder: Path) -> None:
-    random = np.random.default_rng(1)
-    source = [[f"en{k}s" for k in random.choice(40, 5, replace=False)] for _ in range(200)]
-    target = [[word.replace("en", "xx") for word in row] for row in source]
-    _bitext(tmp_path / "words", source, target)
-    subword_bitext(tmp_path / "words", encoder, tmp_path / "subwords")
-    align(tmp_path / "subwords", tmp_path / "links")
-    files = {name: tmp_path / name for name in ("output", "heldout", "card")}
-    word_pairs(
-        tmp_path / "subwords", tmp_path / "links", **files, held_out=10, seed=0, language="xx"
-    )
-    encode_word_pairs(files["output"], encoder, tmp_path / "store", units="subwords")
-    store, pairs = open_pairs(tmp_path / "store")
-    sides = [
-        [
-            NAMES[store.ragged(f"{side}_ids")[int(sentence)][start]]
-            for sentence, start in zip(pairs.sentence, getattr(pairs, f"{side}_start"), strict=True)
-        ]
-        for side in ("source", "target")
-    ]
-    assert len(pairs) > 600
-    assert "##s" not in sides[0]  # identical on both sides: left out
-    right = np.mean([s.replace("en", "xx") == t for s, t in zip(*sides, strict=True)])
-    assert right > 0.95
-
-
 def test_foreign_subwords_raise_an_error(tmp_path: Path, encoder: Path) -> None:
     rows = {
         "id": ["1"],
@@ -134,7 +110,7 @@ def test_subwords_of_multilingual_bert(tmp_path: Path) -> None:
     write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
     words = ["अंतर्राष्ट्रीय", "don't", "U.S.", "naïveté", "你好", "##hash"]
     _bitext(tmp_path / "words", [words], [words[::-1]])
-    subword_bitext(tmp_path / "words", tmp_path / "t", tmp_path / "subwords")
+    _split(tmp_path, tmp_path / "t")
     tokenizer = load_tokenizer(tmp_path / "t")
     found = read_parquet(tmp_path / "subwords")["source_tokens"].to_pylist()[0]
     assert found == [token for word in words for token in tokenizer.tokenize(word)]

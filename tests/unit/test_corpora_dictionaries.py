@@ -12,8 +12,8 @@ from mbert_atlas.corpora import dictionaries
 from mbert_atlas.corpora.dictionaries import read_pairs, words_of
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
-from mbert_atlas.miniature.language import miniature_language
-from mbert_atlas.miniature.reference import dictionary
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
+from mbert_atlas.miniature.texts import dictionary
 from mbert_atlas.schemas import DICTIONARY
 
 
@@ -58,7 +58,7 @@ def test_words_of_several_dictionaries(tmp_path: Path) -> None:
 
 
 def test_dictionaries_of_the_synthetic_data(tmp_path: Path) -> None:
-    english, other = miniature_language("en"), miniature_language("ru")
+    english, other = (MINIATURE_LANGUAGES[code] for code in ("en", "ru"))
     rows, _ = read(tmp_path, "\n".join(dictionary(english, other)) + "\n")
     assert [" ".join(row.values()) for row in rows] == dictionary(english, other)
 

@@ -1,15 +1,13 @@
 """Inference pairs of the miniature, against a prover of their stated notion of entailment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
-from mbert_atlas.miniature import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NUMERALS, OPPOSITES, Sampler
 from mbert_atlas.miniature.inference import LABELS, draw_triple
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.meanings import Circumstance, Clause, Meaning, Thing
 
 
@@ -148,36 +146,27 @@ def test_the_prover_on_cases_decided_by_hand() -> None:
 
 
 def test_labels_are_proved() -> None:
-    rng = Sampler(11)
-    english = MINIATURE_LANGUAGES["en"]
-    for _ in range(2500):
+    """Nor is denial a sure sign of a label, and nouns are generalised to their kinds."""
+    rng, english, number = Sampler(11), MINIATURE_LANGUAGES["en"], 2000
+    denied, kinds = dict.fromkeys(LABELS, 0), 0
+    for _ in range(number):
         premise, hypotheses = draw_triple(rng)
+        kinds += hypotheses["entailment"].subject.noun in HYPONYMS
         for label, hypothesis in hypotheses.items():
+            denied[label] += hypothesis.negated
             assert prove(premise, hypothesis) == label, (
                 english.sentence(Meaning(premise)).text,
                 english.sentence(Meaning(hypothesis)).text,
             )
-
-
-def test_denial_is_no_sure_sign_and_kinds_occur() -> None:
-    rng = Sampler(12)
-    denied = dict.fromkeys(LABELS, 0)
-    kinds = 0
-    for _ in range(600):
-        _, hypotheses = draw_triple(rng)
-        for label, hypothesis in hypotheses.items():
-            denied[label] += hypothesis.negated
-        kinds += hypotheses["entailment"].subject.noun in HYPONYMS
-    assert 0.25 < denied["contradiction"] / 600 < 0.75
-    assert denied["entailment"] > 20
-    assert denied["neutral"] > 20
-    assert kinds > 60
+    assert 0.25 < denied["contradiction"] / number < 0.75
+    assert min(denied["entailment"], denied["neutral"]) > 0.03 * number
+    assert kinds > 0.1 * number
 
 
 @pytest.mark.parametrize("code", list(MINIATURE_LANGUAGES))
 def test_hypotheses_differ_from_premises_in_words(code: str) -> None:
     rng, language = Sampler(13), MINIATURE_LANGUAGES[code]
-    for _ in range(100):
+    for _ in range(50):
         premise, hypotheses = draw_triple(rng)
         text = language.sentence(Meaning(premise)).text
         contradiction = language.sentence(Meaning(hypotheses["contradiction"])).text

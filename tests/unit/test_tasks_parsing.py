@@ -26,8 +26,8 @@ from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.encoding.trees import NO_PIECE
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.miniature import miniature_language
 from mbert_atlas.miniature.concepts import Sampler
+from mbert_atlas.miniature.language import MINIATURE_LANGUAGES
 from mbert_atlas.miniature.meanings import draw_meaning
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.base import save_model
@@ -75,7 +75,7 @@ def tokenizer_dir(tmp_path_factory) -> Path:
 def english(tmp_path_factory) -> tuple[Path, Path, pa.Table]:
     """Forty sentences of the miniature's English, a tokenizer of theirs and a random encoder."""
     folder, rng = tmp_path_factory.mktemp("english"), Sampler(5)
-    said = [miniature_language("en").sentence(draw_meaning(rng)) for _ in range(40)]
+    said = [MINIATURE_LANGUAGES["en"].sentence(draw_meaning(rng)) for _ in range(40)]
     columns = [[list(getattr(s, key)) for s in said] for key in ("forms", "heads", "relations")]
     train_wordpiece([sentence.text for sentence in said], folder / "tokenizer", 150)
     vocabulary = len((folder / "tokenizer/vocab.txt").read_text("utf-8").splitlines())

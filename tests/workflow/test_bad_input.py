@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from clone import snakemake
-from mbert_atlas.miniature import MiniatureSizes, write_miniature
+from mbert_atlas.config.miniature import MiniatureSizes
+from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.papers import names
 
 pytestmark = pytest.mark.workflow

@@ -7,8 +7,9 @@ from workflow.job import Snakemake
 
 
 def align(snakemake: Snakemake) -> None:
-    from mbert_atlas.alignment import align
+    from mbert_atlas.alignment.bitext import align
     from mbert_atlas.corpora.gold_alignment import read_gold
+    from mbert_atlas.files import write_json
 
     gold = [
         sentence
@@ -18,19 +19,18 @@ def align(snakemake: Snakemake) -> None:
             source["format"],
         )
     ]
-    align(
+    scores = align(
         snakemake.input.bitext,
         snakemake.output.pharaoh,
         gold=gold,
-        scores=snakemake.output.scores,
-        backend=snakemake.params.backend,
         symmetrisation=snakemake.params.symmetrisation,
         threads=snakemake.threads,
     )
+    write_json(scores, snakemake.output.scores)
 
 
 def encode_word_pairs(snakemake: Snakemake) -> None:
-    from mbert_atlas.alignment import encode_word_pairs, word_pairs
+    from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 
     options = snakemake.params.alignment
     with tempfile.TemporaryDirectory(dir=Path(snakemake.output.card).parent) as folder:
@@ -45,7 +45,6 @@ def encode_word_pairs(snakemake: Snakemake) -> None:
             seed=0,  # the same sentences are kept apart from every run
             language=snakemake.wildcards.language,
             maximum_words=options["maximum_words"],
-            drop_identical=options["drop_identical"],
         )
         for part, table in selected.items():
             encode_word_pairs(

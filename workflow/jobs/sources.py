@@ -1,19 +1,17 @@
 """Jobs of the rules in `workflow/rules/sources.smk`."""
 
-import shutil
 from pathlib import Path
 
 from workflow.job import ROOT, Snakemake
 
 
 def miniature(snakemake: Snakemake) -> None:
-    from mbert_atlas.miniature import MiniatureSizes, write_miniature
+    from mbert_atlas.config.miniature import MiniatureSizes
+    from mbert_atlas.miniature.writing import write_miniature
 
     specification = snakemake.params.specification
-    folder = Path(snakemake.output.manifest).parent
-    shutil.rmtree(folder)  # Snakemake made it, and leaves files of an older miniature in it
     write_miniature(
-        folder,
+        Path(snakemake.output.manifest).parent,
         languages=specification["languages"],
         seed=specification["seed"],
         sizes=MiniatureSizes(**specification["sizes"]),

@@ -19,7 +19,6 @@ rule align:
     resources:
         **plan.resources("align"),
     params:
-        backend=plan.config.alignment.backend,
         symmetrisation=plan.config.alignment.symmetrisation,
         gold=lambda wildcards: plan.gold_sources(wildcards.dataset, wildcards.language),
         job=plan.job("alignment:align"),
@@ -47,7 +46,7 @@ rule encode_word_pairs:
     resources:
         **plan.resources("encode_word_pairs"),
     params:
-        alignment=plan.config.alignment.model_dump(mode="json", exclude={"gold", "backend"}),
+        alignment=plan.config.alignment.model_dump(mode="json", exclude={"gold"}),
         units=lambda wildcards: (
             "subwords" if plan.config.datasets[wildcards.dataset].made_from else "words"
         ),

@@ -17,7 +17,7 @@ class Bitext(Derivable):
     """Sentence pairs of English and one other language; derived: words are split into subwords."""
 
     reader = "corpora.bitext:read"
-    deriver = "alignment.subwords:derive"
+    deriver = "alignment.pairs:derive_subwords"
     by_language = reads_large = has_file_limits = True
 
     corpus: Literal["bitext"] = CORPUS

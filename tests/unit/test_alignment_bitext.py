@@ -1,12 +1,8 @@
-import json
 import math
 import os
 import re
-import shutil
-import subprocess
 import zipfile
 from collections import defaultdict
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,12 +11,12 @@ import pyarrow as pa
 import pytest
 from scipy.special import digamma
 
-from mbert_atlas.alignment import diagonal, systran
-from mbert_atlas.alignment.backends import align, one_to_one, symmetrise
-from mbert_atlas.alignment.pharaoh import Links, read_pharaoh, write_pharaoh
+from mbert_atlas.alignment import diagonal
+from mbert_atlas.alignment.bitext import align
+from mbert_atlas.alignment.links import read_pharaoh
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.corpora.gold_alignment import read_gold
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import BITEXT
 
@@ -51,13 +47,6 @@ def write_bitext(path, rows):
     return path
 
 
-def gold_of(rows):
-    return [
-        SimpleNamespace(source_tokens=row[0], target_tokens=row[1], sure=row[2], possible=row[2])
-        for row in rows
-    ]
-
-
 def as_set(links):
     return set(zip(links.row.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
 
@@ -66,11 +55,9 @@ def grid_of(rows):
     ids = []
     for side in (0, 1):
         names = {}
-        ids.append([[names.setdefault(word, len(names)) for word in row[side]] for row in rows])
-        ids.append(len(names))
-    return diagonal.build_grid(
-        Ragged.from_rows(ids[0], np.int64), Ragged.from_rows(ids[2], np.int64), ids[1], ids[3]
-    )
+        words = [[names.setdefault(word, len(names)) for word in row[side]] for row in rows]
+        ids.append(Ragged.from_rows(words, np.int64))
+    return diagonal.build_grid(*ids)
 
 
 def fast_align_in_loops(pairs):
@@ -169,66 +156,33 @@ def test_neither_blocks_nor_threads_change_the_model(monkeypatch):
     np.testing.assert_allclose(models[0], models[1], rtol=1e-9)
 
 
-def test_merging_equals_set_operations():
-    random = np.random.default_rng(1)
-
-    def some():
-        flat = np.unique(random.integers(0, [6, 8, 8], (30, 3)), axis=0)
-        return Links(flat[:, 0], flat[:, 1].astype(np.int32), flat[:, 2].astype(np.int32), 6)
-
-    forward, reverse = some(), some()
-    first, second = as_set(forward), as_set(reverse)
-    union = first | second
-    assert as_set(symmetrise(forward, reverse, "intersection")) == first & second
-    assert as_set(symmetrise(forward, reverse, "union")) == union
-    alone = {
-        (r, i, j)
-        for r, i, j in union
-        if sum((r, i) == (a, b) for a, b, _ in union) == 1
-        and sum((r, j) == (a, c) for a, _, c in union) == 1
-    }
-    assert alone
-    assert as_set(symmetrise(forward, reverse, "one_to_one")) == alone
-    assert as_set(one_to_one(symmetrise(forward, reverse, "union"))) == alone
-
-
 def test_alignment_of_a_bitext_with_known_links(tmp_path):
     rows = translated(1500)
     rows[3] = ([], ["t1"], frozenset())
-    gold = translated(100, seed=9)
+    gold = [
+        SimpleNamespace(source_tokens=source, target_tokens=target, sure=links, possible=links)
+        for source, target, links in translated(100, seed=9)
+    ]
     bitext = write_bitext(tmp_path / "bitext.parquet", rows)
-    output, scores = tmp_path / "links.pharaoh", tmp_path / "scores.json"
-    result = align(bitext, output, gold=gold_of(gold), scores=scores, threads=2)
-    links = read_pharaoh(output, len(rows))
+    result = align(bitext, tmp_path / "links", gold=gold, threads=2)
+    links = read_pharaoh(tmp_path / "links", len(rows))
     assert 3 not in links.row
     truth = {(row, *link) for row, (_, _, links) in enumerate(rows) for link in links}
     assert len(as_set(links) & truth) / len(links) > 0.9
-    assert result == json.loads(scores.read_text())
-    assert result["bitext_links"] == len(links)
-    assert result["sentences"] == 100
+    assert (result["symmetrisation"], result["bitext_links"]) == ("intersection", len(links))
+    assert (result["sentences"], result["bitext_sentences"]) == (100, 1500)
     assert result["aer"] < 0.15
-    assert result["by_symmetrisation"]["intersection"]["aer"] == result["aer"]
-    assert (
-        result["by_symmetrisation"]["union"]["recall"]
-        >= result["recall"]
-        >= result["by_symmetrisation"]["one_to_one"]["recall"]
-    )
-
-
-def test_without_gold_there_is_no_score(tmp_path):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(50))
-    result = align(bitext, tmp_path / "links", symmetrisation="union")
-    assert result["aer"] is None
-    assert result["symmetrisation"] == "union"
+    scores = result["by_symmetrisation"]
+    assert scores["intersection"]["aer"] == result["aer"]
+    assert scores["union"]["recall"] >= result["recall"] >= scores["one_to_one"]["recall"]
 
 
 def test_words_that_look_like_separators(tmp_path):
     odd = ["|||", "a b", "", "<eps>", "\t", "0", "\N{NO-BREAK SPACE}"]
     rows = [(odd, odd, None), *[([word], [word], None) for word in odd] * 3]
-    for backend in ("numpy", *(["systran"] if find_spec("systran_align") else [])):
-        align(write_bitext(tmp_path / "b", rows), tmp_path / backend, backend=backend)
-        first = (tmp_path / backend).read_text().split("\n")[0]
-        assert first == " ".join(f"{i}-{i}" for i in range(len(odd)))
+    assert "aer" not in align(write_bitext(tmp_path / "bitext", rows), tmp_path / "links")
+    first = (tmp_path / "links").read_text().split("\n")[0]
+    assert first == " ".join(f"{i}-{i}" for i in range(len(odd)))
 
 
 def test_nothing_to_align(tmp_path):
@@ -236,97 +190,6 @@ def test_nothing_to_align(tmp_path):
     with pytest.raises(DataError, match="no sentence pair has words on both sides"):
         align(bitext, tmp_path / "links")
     assert os.listdir(tmp_path) == ["bitext.parquet"]
-
-
-@pytest.mark.skipif(find_spec("systran_align") is None, reason="systran-align is not installed")
-@pytest.mark.parametrize("how", ["intersection", "one_to_one", "union"])
-def test_the_wheel_gives_the_same_links(tmp_path, how):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(600))
-    sets = []
-    for backend in ("numpy", "systran"):
-        align(bitext, tmp_path / backend, backend=backend, symmetrisation=how)
-        sets.append(as_set(read_pharaoh(tmp_path / backend)))
-    assert len(sets[0] & sets[1]) > 0.995 * len(sets[0] | sets[1])
-
-
-def test_the_wheel_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(systran, "find_spec", lambda name: None)
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
-    with pytest.raises(AtlasError, match=r"install systran-align==3\.5\.0 or use the default"):
-        align(bitext, tmp_path / "links", backend="systran")
-
-
-@pytest.mark.skipif(find_spec("systran_align") is None, reason="systran-align is not installed")
-def test_another_version_of_the_wheel(tmp_path, monkeypatch):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
-    silent = systran._TRAIN_WITH_WHEEL.replace("verbose=True", "verbose=False")
-    monkeypatch.setattr(systran, "_TRAIN_WITH_WHEEL", silent)
-    with pytest.raises(AtlasError, match="did not report its tension"):
-        align(bitext, tmp_path / "links", backend="systran")
-
-
-def test_no_fast_align_on_path(tmp_path):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
-    with pytest.raises(AtlasError, match="no conda package of fast_align exists") as caught:
-        align(bitext, tmp_path / "links", backend="fast_align", program="no-such-program")
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "links").exists()
-
-
-def program(path, body):
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(0o755)
-    return path
-
-
-def test_fast_align_is_called_with_its_flags(tmp_path):
-    bitext = write_bitext(
-        tmp_path / "bitext.parquet",
-        [(["a", "b"], ["x"], None), ([], ["x"], None), (["b"], ["x", "y"], None)],
-    )
-    log = tmp_path / "log"
-    fake = program(
-        tmp_path / "fast_align",
-        f'echo "$OMP_NUM_THREADS $@" >> {log}; cat "$2" >> {log}; echo "0-0 1-0"; echo 0-0',
-    )
-    align(bitext, tmp_path / "links", backend="fast_align", program=fake, threads=3)
-    text = log.read_text()
-    assert re.findall(r"^3 -i \S+ -d -o -v(?: -r)?$", text, re.M)
-    assert re.findall(r"-d -o -v( -r)?\n", text) == ["", " -r"]
-    assert text.count("0 1 ||| 0\n1 ||| 0 1\n") == 2
-    assert (tmp_path / "links").read_text() == "0-0 1-0\n\n0-0\n"
-
-
-def test_fast_align_fails(tmp_path):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(5))
-    fake = program(tmp_path / "fast_align", "echo first >&2; echo no memory >&2; exit 3")
-    with pytest.raises(AtlasError, match=r"ended with status 3 \(no memory\)"):
-        align(bitext, tmp_path / "links", backend="fast_align", program=fake)
-    assert not (tmp_path / "links").exists()
-
-
-@pytest.mark.skipif(shutil.which("fast_align") is None, reason="no fast_align on PATH")
-def test_the_binary_gives_the_same_links(tmp_path):
-    bitext = write_bitext(tmp_path / "bitext.parquet", translated(600))
-    sets = []
-    for backend in ("numpy", "fast_align"):
-        align(bitext, tmp_path / backend, backend=backend)
-        sets.append(as_set(read_pharaoh(tmp_path / backend)))
-    assert len(sets[0] & sets[1]) > 0.995 * len(sets[0] | sets[1])
-
-
-@pytest.mark.skipif(shutil.which("atools") is None, reason="no atools on PATH")
-@pytest.mark.parametrize(("how", "command"), [("intersection", "intersect"), ("union", "union")])
-def test_atools_merges_alike(tmp_path, how, command):
-    grid = grid_of(translated(300))
-    directions = diagonal.align_both(grid)
-    for name, links in zip(("forward", "reverse"), directions, strict=True):
-        write_pharaoh(links, tmp_path / name)
-    arguments = ["-c", command, "-i", tmp_path / "forward", "-j", tmp_path / "reverse"]
-    theirs = subprocess.run(["atools", *arguments], capture_output=True, check=True, text=True)
-    (tmp_path / "atools").write_text(theirs.stdout)
-    ours = symmetrise(*directions, how)
-    assert as_set(ours) == as_set(read_pharaoh(tmp_path / "atools"))
 
 
 @pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="MBERT_ATLAS_MIRROR is not set")

@@ -1,0 +1,151 @@
+"""Word links: two directions merged, scores, and Pharaoh text (``i-j`` per link, from 0)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mbert_atlas.corpora.gold_alignment import GoldSentence
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_path, open_text
+
+Symmetrisation = Literal["intersection", "one_to_one", "union"]
+_LINE = r"^ *(?:[0-9]{1,5}-[0-9]{1,5}(?: +|$))*$"
+_WORD_BITS = 18  # words of a sentence in a link's key
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links between the words of parallel sentences; arrays of shape ``(links,)``."""
+
+    row: npt.NDArray[np.int64]  # the sentence
+    source: npt.NDArray[np.int32]  # the source word, from 0
+    target: npt.NDArray[np.int32]  # the target word, from 0
+    rows: int  # number of sentences, those without a link included
+
+    def __len__(self) -> int:
+        """Return the number of links."""
+        return len(self.row)
+
+    def take(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Links:
+        """Return some links of the same sentences."""
+        return Links(self.row[which], self.source[which], self.target[which], self.rows)
+
+    def between(self, start: int, stop: int) -> Links:
+        """Return the links of the sentences ``start`` to ``stop - 1``, counted from ``start``."""
+        kept = self.take((self.row >= start) & (self.row < stop))
+        return Links(kept.row - start, kept.source, kept.target, stop - start)
+
+    def sorted(self) -> Links:
+        """Return the links by sentence, then source word, then target word."""
+        return self.take(np.lexsort((self.target, self.source, self.row)))
+
+
+def symmetrise(forward: Links, reverse: Links, how: Symmetrisation) -> Links:
+    """Merge the links of two directions; sorted by sentence, source word, target word.
+
+    ``one_to_one`` keeps the links of the union whose two words have no other link.
+    """
+    # A link is one number, row << 36 | source << 18 | target: the link 3-5 of sentence 2 is
+    # 2 << 36 | 3 << 18 | 5, and sets of links become sets of numbers.
+    one, two = (
+        (links.row << _WORD_BITS | links.source) << _WORD_BITS | links.target
+        for links in (forward, reverse)
+    )
+    merged = np.intersect1d(one, two) if how == "intersection" else np.union1d(one, two)
+    row, mask = merged >> 2 * _WORD_BITS, (1 << _WORD_BITS) - 1
+    source, target = (
+        part.astype(np.int32) for part in (merged >> _WORD_BITS & mask, merged & mask)
+    )
+    alone = np.ones(len(merged), dtype=np.bool_)
+    for word in (source, target) if how == "one_to_one" else ():
+        _, index, count = np.unique(
+            row << _WORD_BITS | word, return_inverse=True, return_counts=True
+        )
+        alone &= count[index] == 1
+    return Links(row, source, target, forward.rows).take(alone)
+
+
+def score(links: Links, gold: Sequence[GoldSentence]) -> dict[str, float]:
+    """Score links A against sure links S and possible links P (Och and Ney 2003).
+
+    Returns:
+        From 0 to 1: ``aer``, 1 - (|A and S| + |A and P|) / (|A| + |S|); ``precision``,
+        |A and P| / |A|; ``recall``, |A and S| / |S|; ``f1``, their harmonic mean (each 0 where it
+        is undefined). Numbers of ``sentences``, ``links`` (|A|) and ``sure_links`` (|S|).
+
+    Raises:
+        ValueError: if the numbers of sentences differ, or if neither side has a link.
+    """
+    if links.rows != len(gold):
+        raise ValueError(f"{links.rows} aligned sentences, {len(gold)} gold ones")
+    ours = set(zip(links.row.tolist(), links.source.tolist(), links.target.tolist(), strict=True))
+    sure = {(row, *link) for row, sentence in enumerate(gold) for link in sentence.sure}
+    possible = {(row, *link) for row, sentence in enumerate(gold) for link in sentence.possible}
+    if not ours and not sure:
+        raise ValueError("neither side has a link: the error rate is undefined")
+    in_sure, in_possible = len(ours & sure), len(ours & possible)
+    precision = in_possible / len(ours) if ours else 0.0
+    recall = in_sure / len(sure) if sure else 0.0
+    return {
+        "aer": 1 - (in_sure + in_possible) / (len(ours) + len(sure)),
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * precision * recall / (precision + recall) if precision + recall else 0.0,
+        "sentences": len(gold),
+        "links": len(ours),
+        "sure_links": len(sure),
+    }
+
+
+def write_pharaoh(links: Links, path: Path | str) -> None:
+    """Write links as Pharaoh text, a line per sentence, sorted within the line."""
+    ordered = links.sorted()
+    offsets = np.searchsorted(ordered.row, np.arange(links.rows + 1))
+    tokens = pc.binary_join_element_wise(
+        pa.array(ordered.source).cast(pa.string()), pa.array(ordered.target).cast(pa.string()), "-"
+    )
+    lines = pc.binary_join(pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), tokens), " ")
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="ascii") as stream:
+        stream.writelines(f"{line}\n" for line in lines.to_pylist())
+
+
+def read_pharaoh(path: Path | str, rows: int) -> Links:
+    """Read Pharaoh text, plain or compressed, of ``rows`` lines.
+
+    Raises:
+        DataError: if the file is missing, holds a malformed token (names the line), or has another
+            number of lines.
+    """
+    with open_text(path) as stream:
+        text = stream.read()
+    lines = pa.array(text.removesuffix("\n").split("\n"), pa.large_string())
+    if len(lines) != rows:
+        raise DataError(
+            path,
+            f"line {min(len(lines), rows) + 1}",
+            f"{len(lines)} lines where the bitext has {rows} sentences",
+            "align the bitext again; the two must be line-parallel",
+        )
+    good = pc.match_substring_regex(lines, _LINE).to_numpy(zero_copy_only=False)
+    if not good.all():
+        line = int(np.argmin(good))
+        raise DataError(
+            path,
+            f"line {line + 1}",
+            f"not links of the form 3-5, separated by spaces: {lines[line].as_py()[:60]!r}",
+            "correct the line, or align the bitext again",
+        )
+    count = pc.count_substring(lines, "-").to_numpy(zero_copy_only=False)
+    # On text without a number fromstring returns one number.
+    digits = text.replace("-", " ") if count.any() else "0 0"
+    numbers = np.fromstring(digits, dtype=np.int32, sep=" ").reshape(-1, 2)[: count.sum()]
+    row = np.repeat(np.arange(len(lines)), count)
+    return Links(row, numbers[:, 0].copy(), numbers[:, 1].copy(), len(lines))
