@@ -1,7 +1,5 @@
 """The one object that rules use: a config's plan, with resources and code fingerprints of jobs."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -37,14 +35,11 @@ _REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
 """How rules and artifacts name what they request from the config's ``resources``."""
 
 
-def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> WorkflowPlan:
-    """Validate the config and plan it.
+def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPlan":
+    """Validate the config and plan it; ``home`` is the folder of the repository.
 
-    Args:
-        workflow: Snakemake's workflow.
-        config: the merged config; ``downloads``, ``mirror`` and ``offline`` are replaced by their
-            validated values, as scripts that fetch read them there.
-        home: folder of the repository.
+    In the config, ``downloads``, ``mirror`` and ``offline`` are replaced by their validated values,
+    as scripts that fetch read them there.
 
     Raises:
         WorkflowError: names all mistakes of the config and of the files that it names.
@@ -83,9 +78,8 @@ class WorkflowPlan(Plan):
 
     def own_rules(self) -> list[str]:
         """Return the papers with rules of real computation that no other paper has."""
-        return [
-            name for name in self.papers if (self.home / f"workflow/rules/{name}.smk").is_file()
-        ]
+        folder = self.home / "workflow/rules"
+        return [name for name in self.papers if (folder / f"{name}.smk").is_file()]
 
     # What jobs request
 
@@ -207,9 +201,8 @@ class WorkflowPlan(Plan):
         """Return how the gold links of a bitext are read, as parameter."""
         if not self.gold(dataset, language):
             return []
-        described = self.described(self.config.alignment.gold[dataset], [language])
-        sources: list[dict[str, Any]] = described["sources"][language]
-        return sources
+        gold = self.config.alignment.gold[dataset]
+        return list(self.described(gold, [language])["sources"][language])
 
     def encoding_code(self, encoding: str) -> str:
         """Return the fingerprint of the code that encodes examples."""
@@ -255,15 +248,13 @@ class WorkflowPlan(Plan):
 
     def charged(self) -> dict[str, str]:
         """Return the paper that a job's cost is attributed to, by a part of its path."""
-        return {
-            **{paper: paper for paper in self.papers},
-            **{
-                f"{name}.{protocol}": family.paper
-                for name, family in self.config.runs.items()
-                for protocol in PROTOCOLS
-            },
-            **{run.id: run.paper for run in self.runs},
+        papers = {paper: paper for paper in self.papers}
+        families = {
+            f"{name}.{protocol}": family.paper
+            for name, family in self.config.runs.items()
+            for protocol in PROTOCOLS
         }
+        return papers | families | {run.id: run.paper for run in self.runs}
 
     def prediction(self, workflow: Any) -> str:
         """Return the command that estimates ``all`` for the presets and settings of this start."""
@@ -282,20 +273,16 @@ class WorkflowPlan(Plan):
 
 
 def _growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
-    """Return memory (MB) and time (minutes), more after an attempt that was short of it.
-
-    Snakemake recognises the arguments of these functions by their names.
-
-    Args:
-        request: what a job requests, by its wildcards.
-    """
-
-    def amount(what: str, key: str) -> Callable[..., int]:
-        return lambda wildcards, attempt, rulename: (
-            getattr(request(wildcards), key) * growth(what, rulename, wildcards, attempt)
-        )
-
-    return {"mem_mb": amount("memory", "mem_mb"), "runtime": amount("time", "runtime")}
+    """Return memory (MB) and time (minutes), more after an attempt that was short of it."""
+    # Snakemake recognises the arguments of these functions by their names.
+    return {
+        "mem_mb": lambda wildcards, attempt, rulename: (
+            request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
+        ),
+        "runtime": lambda wildcards, attempt, rulename: (
+            request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
+        ),
+    }
 
 
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:

@@ -1,7 +1,5 @@
 """Which files belong to the datasets, encoders and runs of a config."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,10 +22,7 @@ from mbert_atlas.sources import snapshot_path
 class Files:
     """The files of a config, as paths with ``<results>`` and ``<downloads>``.
 
-    Args:
-        config: the config.
-        languages: all languages.
-        shipped: names of the encoders that are taken from the repository, not trained.
+    Encoders named in ``shipped`` are taken from the repository, not trained.
     """
 
     def __init__(self, config: Config, languages: Languages, shipped: Collection[str] = ()) -> None:
@@ -44,10 +39,7 @@ class Files:
         return path("synthetic", world=self.world(name), path=name)
 
     def world(self, name: str) -> str:
-        """Return the rule that writes an upstream file of the miniature.
-
-        Texts for pretraining are many, so each language's have a rule.
-        """
+        """Return the rule that writes an upstream file of the miniature; texts have one each."""
         if name.startswith("cc100/"):
             return f"miniature_texts_{Path(name).name.partition('.')[0]}"
         return "miniature"
@@ -55,7 +47,20 @@ class Files:
     @cached_property
     def upstream_files(self) -> list[str]:
         """The upstream paths of all datasets, sorted."""
-        return datasets.upstream_files(self.config, self.languages)
+        items = self.config.datasets.items()
+        return sorted(
+            {file for name, item in items if not item.parent for file in self._named(name)}
+        )
+
+    def _named(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
+        item = self.config.datasets[dataset]
+        paths = [
+            name
+            for language in languages or item.languages
+            for source in datasets.sources(dataset, item, language, self.languages)
+            for name in [source.path, *source.partners]
+        ]
+        return list(dict.fromkeys(paths))
 
     def worlds(self) -> list[str]:
         """Return the rules that write upstream files of the miniature."""
@@ -74,14 +79,7 @@ class Files:
 
     def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
         """Return the upstream files of a dataset (of some languages), each once."""
-        item = self.config.datasets[dataset]
-        paths = [
-            self.upstream(name)
-            for language in languages or item.languages
-            for source in datasets.sources(dataset, item, language, self.languages)
-            for name in [source.path, *source.partners]
-        ]
-        return list(dict.fromkeys(paths))
+        return [self.upstream(name) for name in self._named(dataset, languages)]
 
     def table(self, dataset: str, language: str | None = None) -> str:
         """Return the Parquet file of a dataset, of one language where each has a file."""
@@ -147,26 +145,19 @@ class Files:
 
     def pretraining_texts(self, name: str) -> list[str]:
         """Return the texts that an encoder is pretrained on."""
-        item = self.config.encoders[name]
-        if item.changed:
-            return [
-                self.table(text, language)
-                for text in item.changed.texts
-                for language in item.changed.languages
-            ]
-        assert item.scratch is not None
-        languages = item.scratch.languages
+        item: Any = self.config.encoders[name]
+        made = item.changed or item.scratch
         return [
             self.table(text, language)
-            for text in item.scratch.texts
-            for language in self.config.datasets[text].languages
-            if languages is None or language in languages
+            for text in made.texts
+            for language in (made if item.changed else self.config.datasets[text]).languages
+            if made.languages is None or language in made.languages
         ]
 
     def pretraining(self, name: str, *keys: str) -> dict[str, Any]:
         """Return the hyperparameters of an encoder's pretraining, all or some, as plain values."""
-        item = self.config.encoders[name]
-        training = item.changed.training if item.changed else item.scratch.pretraining  # type: ignore[union-attr]
+        item: Any = self.config.encoders[name]
+        training = item.changed.training if item.changed else item.scratch.pretraining
         return training.model_dump(mode="json", include=set(keys) or None)
 
     def aligned_start(self, name: str) -> AlignedStart | None:
@@ -226,8 +217,8 @@ class Files:
 
     def encoding(self, run: Run) -> str:
         """Return the name of the encoding of a fine-tuning run."""
-        name: str = self.config.runs[run.family].encoding  # type: ignore[union-attr]
-        return name
+        family: Any = self.config.runs[run.family]
+        return str(family.encoding)
 
     def training_examples(self, run: Run) -> str:
         """Return what a fine-tuning run is trained on."""
@@ -244,12 +235,6 @@ class Files:
             for method in methods_in(run.specification["hyperparameters"]).values()
             for name, file in method.inputs(run, self).items()
         }
-
-    def method_passes(self, run: Run) -> float:
-        """Return what methods add to a training step, in forward passes over the training data."""
-        values = run.specification["hyperparameters"]
-        batch_size = values["optimisation"]["batch_size"]
-        return sum(method.passes(batch_size) for method in methods_in(values).values())
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
@@ -303,13 +288,7 @@ class Files:
                 yield protocol, run, seed
 
     def cells(self, run: Run, languages: Sequence[str], **columns: Any) -> list[Cell]:
-        """Return a cell per seed and language of a fine-tuning run, in this order.
-
-        Args:
-            run: whose predictions are scored.
-            languages: target languages.
-            columns: more attributes of the cells; ``kind`` and ``path`` are filled in.
-        """
+        """Return a cell per seed and target language of a fine-tuning run, with other columns."""
         return [
             Cell(
                 kind=run.task, language=code, seed=seed, path=self.predictions(run, seed), **columns
