@@ -12,8 +12,6 @@ prints here instead of to its log. Its inputs have to exist; its outputs are ove
 Snakemake does not record the run.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import pdb
@@ -39,7 +37,7 @@ def job(
         target: A file that the job makes, or the name of a rule without wildcards.
         configfiles: Presets, as after ``--configfile``.
         config: Single settings, as after ``--config``: ``["mirror=DIR"]``.
-        cores: Cores to plan with; a job gets no more threads. All of the machine by default.
+        cores: What a job's threads are limited to. All of the machine by default.
 
     Raises:
         SystemExit: Snakemake can't plan the target, or no script makes it.
@@ -67,7 +65,7 @@ def job(
     return snakemake
 
 
-def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None:
+def run(snakemake: Snakemake, call: Callable[..., object] = lambda main, job: main(job)) -> None:
     """Run the job's script in this process: its ``main(snakemake)``, by ``call(main, snakemake)``.
 
     Raises:
@@ -84,14 +82,7 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
             sys.path.insert(0, str(folder))
     from workflow.scripts import atlas_job
 
-    redirected = atlas_job.run
-
-    def run_here(
-        main: Callable[[atlas_job.Snakemake], None], snakemake: atlas_job.Snakemake
-    ) -> None:
-        call(main, snakemake) if call else main(snakemake)
-
-    atlas_job.run = run_here
+    redirected, atlas_job.run = atlas_job.run, call
     try:
         runpy.run_path(str(snakemake.script), {"snakemake": snakemake})
         if state := snakemake.params.get("state"):  # else the next call would resume at the end
@@ -110,7 +101,7 @@ def main() -> None:
     parser.add_argument("--pdb", action="store_true", help="stop at the first line of main")
     options = parser.parse_args()
     snakemake = job(options.target, *options.configfile, config=options.config, cores=options.cores)
-    run(snakemake, pdb.runcall if options.pdb else None)
+    run(snakemake, *([pdb.runcall] if options.pdb else []))
 
 
 if __name__ == "__main__":

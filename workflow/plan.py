@@ -73,7 +73,7 @@ class WorkflowPlan(Plan):
     ) -> None:
         super().__init__(config, languages, shipped, home)
         self.not_run = f"{self.results}/not_run.csv"
-        self.draws = {run for search in self.runs.searches() for run in self.runs.draws(search)}
+        self.draws = self.runs.drawn()
         self._fingerprints = Fingerprints(home.resolve(), Path(".snakemake/fingerprints.json"))
 
     def own_rules(self) -> list[str]:
@@ -181,11 +181,8 @@ class WorkflowPlan(Plan):
 
     def hubs(self) -> dict[str, dict[str, Any]]:
         """Return the encoders from the hub by the path of their snapshot."""
-        return {
-            self.snapshot(name): item.hub.model_dump()
-            for name, item in self.config.encoders.items()
-            if item.hub
-        }
+        items = self.config.encoders.items()
+        return {self.snapshot(name): item.hub.model_dump() for name, item in items if item.hub}
 
     def world_specification(self, world: str) -> dict[str, Any]:
         """Return the part of the miniature's config that decides what one rule writes."""
@@ -238,12 +235,10 @@ class WorkflowPlan(Plan):
     def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:
         """Return the stage that each benchmarked rule's cost is attributed to, and its paper."""
         stages = {}
-        for rule in rules:
-            if rule.benchmark:
-                stem = Path(rule.snakefile).stem
-                stage = {"stage": "analysis" if stem in ("artifacts", *self.papers) else stem}
-                paper = {"paper": stem} if stem in self.papers else {}
-                stages[rule.name] = stage | paper
+        for rule in (rule for rule in rules if rule.benchmark):
+            stem = Path(rule.snakefile).stem
+            stage = {"stage": "analysis" if stem in ("artifacts", *self.papers) else stem}
+            stages[rule.name] = stage | ({"paper": stem} if stem in self.papers else {})
         return stages
 
     def charged(self) -> dict[str, str]:
@@ -294,14 +289,12 @@ def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Langu
         *(home / "workflow/rules").glob("*.smk"),
         *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
     ]
+    requested = {name for path in sources for name in _REQUESTED.findall(path.read_text())}
     return papers.read_config(
         config,
         [*below, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
         languages=[item.code for item in languages],
-        rules={
-            *resource_keys(),
-            *(name for path in sources for name in _REQUESTED.findall(path.read_text())),
-        },
+        rules={*resource_keys(), *requested},
         typed=workflow.config_settings.config,
     )
 

@@ -15,9 +15,17 @@ from typing import Any
 from snakemake.cli import parse_config
 
 from mbert_atlas.files import atomic_path
-from mbert_atlas.plan.estimate import SUBMISSION_SECONDS, Job, Limits, as_text, estimate, learn
+from mbert_atlas.plan.estimate import (
+    SUBMISSION_SECONDS,
+    Job,
+    Limits,
+    as_text,
+    estimate,
+    learn,
+    read_rates,
+    write_rates,
+)
 from mbert_atlas.plan.operations import matrix_operations, model_operations, speed_class
-from mbert_atlas.plan.rates import read_rates, write_rates
 from mbert_atlas.plan.volumes import Volumes
 from mbert_atlas.scorecard.cost import gpus_used, read_benchmark
 from workflow.dryrun import ROOT, planned

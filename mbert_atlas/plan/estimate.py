@@ -1,14 +1,37 @@
 """What jobs will cost: hours, disk, and wall time with a number of GPUs."""
 
+import csv
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from mbert_atlas.plan.rates import Rate, Rates, fit
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_path, open_text
 
+
+@dataclass(frozen=True)
+class Rate:
+    """How long a job of some rule takes on some device."""
+
+    start: float  # seconds before any work: imports, mostly
+    per_unit: float = 0.0  # seconds for each unit of work
+    cores: float = 1.0  # CPU seconds per second
+    jobs: float = 0  # number of measured jobs
+    most_work: float = math.inf  # the largest work among them
+
+    def seconds(self, work: float) -> float:
+        """Return the time of a job with that work."""
+        return self.start + self.per_unit * work
+
+
+Rates = Mapping[tuple[str, str], Rate]
+"""By rule and device (``cpu`` or ``gpu``)."""
+_RATES = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs", "most_work")
 MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
     "measured in this run",
     "measured elsewhere, by work",
@@ -63,20 +86,59 @@ class Limits:
 
 
 def learn(jobs: Sequence[Job]) -> dict[tuple[str, str], Rate]:
-    """Fit the rate of every rule to the jobs that were measured."""
+    """Fit the rate of every rule to its measured jobs; it estimates their total as it was.
+
+    A job starts as others do that run a model, or none; the time beyond that counts as work.
+    """
     groups = defaultdict[tuple[str, str], list[Job]](list)
     for job in jobs:
         if job.seconds:
             groups[job.rule, "gpu" if job.gpus else "cpu"].append(job)
-    return {
-        key: fit(
-            [job.work for job in group],
-            [job.seconds or 0.0 for job in group],
-            [job.cpu_seconds for job in group],
-            USUAL_START[group[0].runs_model],
-        )
-        for key, group in groups.items()
-    }
+    rates = {}
+    for key, group in groups.items():
+        table = [(job.work, job.seconds, job.cpu_seconds) for job in group]
+        work, seconds, cpu = np.asarray(table, float).T
+        read = ~np.isnan(cpu)
+        cores = cpu[read].sum() / seconds[read].sum() if read.any() else 1.0
+        usual = min(USUAL_START[group[0].runs_model], seconds.min())
+        start = usual if work.any() else seconds.mean()
+        per_unit = (seconds.mean() - start) / (work.mean() or 1.0)
+        numbers = map(float, (start, per_unit, cores, len(group), work.max()))
+        rates[key] = Rate(*numbers)
+    return rates
+
+
+def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
+    """Read rates; raise a ``DataError`` as :func:`read_numbers` does."""
+    return {key: Rate(*numbers) for key, numbers in read_numbers(path, _RATES).items()}
+
+
+def read_numbers(path: Path | str, columns: Sequence[str]) -> dict[tuple[str, str], list[float]]:
+    """Read a CSV file whose first two ``columns`` are the key of the numbers in the others.
+
+    Raises:
+        DataError: if a column is missing or a value is no number; names the line.
+    """
+    first, second, *others = columns
+    with open_text(path) as stream:
+        table = csv.DictReader(stream)
+        try:
+            return {
+                (row[first], row[second]): [float(row[name]) for name in others] for row in table
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            place, fix = f"line {table.line_num}", f"write the columns {', '.join(columns)}"
+            raise DataError(path, place, f"a number is missing or wrong ({error})", fix) from None
+
+
+def write_rates(rates: Rates, path: Path | str) -> None:
+    """Write rates as CSV, sorted by rule, atomically."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(_RATES)
+        for key, rate in sorted(rates.items()):
+            numbers = (rate.start, rate.per_unit, rate.cores, rate.jobs, rate.most_work)
+            table.writerow([*key, *(f"{value:.4g}" for value in numbers)])
 
 
 def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tuple[Rate, str]:

@@ -68,6 +68,10 @@ class RunTable:
         """Return the names of the searches that draw: ``family[-language]``."""
         return [name for name, draws in self._draws.items() if draws]
 
+    def drawn(self) -> set[str]:
+        """Return the ids of the runs of all draws."""
+        return {run for draws in self._draws.values() for run in draws}
+
     def draws(self, search: str) -> dict[str, Draw]:
         """Return the draws of a search by its name: the id of the run of each, and what it sets."""
         return self._draws.get(search, {})

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from mbert_atlas.files import read_json
 from mbert_atlas.plan import datasets
+from mbert_atlas.plan.estimate import read_numbers
 from mbert_atlas.plan.plan import Plan
-from mbert_atlas.plan.rates import read_numbers
 
 _OTHER_BYTES = 50_000.0  # a table of measurements, a figure, a page
 _SUBWORDS_OF_SENTENCE = 25.0

@@ -9,7 +9,8 @@ from mbert_atlas.config.datasets import Source
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers import load
-from mbert_atlas.plan.datasets import sources, upstream_files
+from mbert_atlas.plan.datasets import sources
+from mbert_atlas.plan.files import Files
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
@@ -55,7 +56,7 @@ def test_missing_files_and_unknown_placeholders_name_the_key():
 @pytest.mark.parametrize("preset", ["demo", "small", None])
 def test_every_file_of_a_preset_is_named_once(preset):
     config = load([ROOT / f"config/{preset}.yaml"] if preset else [], ROOT)
-    paths = upstream_files(config, LANGUAGES)
+    paths = Files(config, LANGUAGES).upstream_files
     assert paths == sorted(set(paths))
     assert not [path for path in paths if "{" in path]
     assert any(path.startswith("multinli/") for path in paths)
