@@ -34,10 +34,14 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
         if job.rule.name in ("fetch_file", "fetch_encoder")
         for path in job.output
     )
-    register = Register.read(plan.home / "resources/sources.yaml")
-    places = {"mirror": plan.config.mirror, "downloads": downloads}
     try:
-        require_available(needed, register=register, offline=plan.config.offline, **places)
+        require_available(
+            needed,
+            register=Register.read(plan.home / "resources/sources.yaml"),
+            mirror=plan.config.mirror,
+            downloads=downloads,
+            offline=plan.config.offline,
+        )
     except AtlasError as error:
         if not plan.config.without_missing:
             raise WorkflowError(str(error)) from None
