@@ -64,17 +64,11 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
 class WorkflowPlan(Plan):
     """A plan with what Snakemake needs for its jobs."""
 
-    def __init__(
-        self,
-        config: Config,
-        languages: Languages,
-        shipped: Mapping[str, Mapping[str, str]],
-        home: Path,
-    ) -> None:
-        super().__init__(config, languages, shipped, home)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
         self.draws = self.runs.drawn()
-        self._fingerprints = Fingerprints(home.resolve(), Path(".snakemake/fingerprints.json"))
+        self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
     def own_rules(self) -> list[str]:
         """Return the papers with rules of real computation that no other paper has."""

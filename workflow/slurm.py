@@ -131,8 +131,9 @@ class PatientExecutor(Executor):  # type: ignore[misc]
 
     def run_job(self, job: Any) -> None:
         """Submit a job; retry while no scheduler answers."""
+        options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
         for attempt, pause in enumerate((*PAUSES, 0)):
-            listing = self._queue() if attempt else ""
+            listing = ask("squeue", *options) if attempt else ""  # id and comment, by line
             self._submission.unanswered = listing is None and pause > 0
             if accepted := self._accepted(job, listing or ""):
                 self._report_job_submission_threadsafe(accepted)
@@ -158,11 +159,6 @@ class PatientExecutor(Executor):  # type: ignore[misc]
     def _report_job_submission_threadsafe(self, job_info: SubmittedJobInfo) -> None:
         self._submitted.add(job_info.external_jobid)
         super()._report_job_submission_threadsafe(job_info)
-
-    def _queue(self) -> str | None:
-        """Return id and comment of this run's jobs, by line; none if SLURM does not answer."""
-        options = ("--noheader", "--states=all", "--format=%i|%k", "--name")
-        return ask("squeue", *options, self.run_uuid)
 
     def _accepted(self, job: Any, listing: str) -> SubmittedJobInfo | None:
         """Return the job in SLURM if sbatch submitted it and only its answer was lost."""

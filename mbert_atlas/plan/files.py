@@ -49,10 +49,11 @@ class Files:
         """The upstream paths of all datasets, sorted."""
         items = self.config.datasets.items()
         return sorted(
-            {file for name, item in items if not item.parent for file in self._named(name)}
+            {file for name, item in items if not item.parent for file in self.upstream_names(name)}
         )
 
-    def _named(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
+    def upstream_names(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
+        """Return the upstream paths of a dataset (of some languages), each once."""
         item = self.config.datasets[dataset]
         paths = [
             name
@@ -78,8 +79,8 @@ class Files:
         return []
 
     def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
-        """Return the upstream files of a dataset (of some languages), each once."""
-        return [self.upstream(name) for name in self._named(dataset, languages)]
+        """Return the files of :meth:`upstream_names`."""
+        return [self.upstream(name) for name in self.upstream_names(dataset, languages)]
 
     def table(self, dataset: str, language: str | None = None) -> str:
         """Return the Parquet file of a dataset, of one language where each has a file."""

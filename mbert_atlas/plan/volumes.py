@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from mbert_atlas.files import read_json
-from mbert_atlas.plan import datasets
 from mbert_atlas.plan.estimate import read_numbers
 from mbert_atlas.plan.plan import Plan
 
@@ -65,19 +64,18 @@ class Shape:
     vocabulary: int = 119_547
 
     @property
-    def layer_weights(self) -> float:
-        """Weights of the matrices of all layers."""
+    def _layer_weights(self) -> float:
         return self.layers * (4.0 * self.width**2 + 2.0 * self.width * self.inner)
 
     @property
     def bytes(self) -> float:
         """Size of the weights in single precision."""
-        return 4 * (self.layer_weights + self.vocabulary * self.width)
+        return 4 * (self._layer_weights + self.vocabulary * self.width)
 
     def forward(self, volume: Volume) -> float:
         """Return the operations of one forward pass: two per weight and subword, and attention."""
         length = volume.subwords / max(volume.examples, 1)
-        return volume.subwords * (2 * self.layer_weights + 4 * self.layers * self.width * length)
+        return volume.subwords * (2 * self._layer_weights + 4 * self.layers * self.width * length)
 
     def heads(self, volume: Volume) -> float:
         """Return the operations of the language-model head at every subword."""
@@ -232,8 +230,8 @@ class Volumes:
             part = "train" if getattr(item, "split", None) == "train" else "test"
             sizes = self.config.miniature.sizes.model_dump()
             return float(sizes.get(key, sizes.get(f"{key}_{part}", examples)))
-        sources = datasets.sources(name, item, code, self.plan.languages) if size else ()
-        files = [self._upstream(path) for one in sources for path in [one.path, *one.partners]]
+        names = self.plan.upstream_names(name, [code]) if size else []
+        files = [self._upstream(path) for path in names]
         counts = [file.stat().st_size * _UNPACKED.get(file.suffix, 1) for file in files if file]
         return sum(counts) / size if counts and all(files) else examples
 
