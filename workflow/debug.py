@@ -65,7 +65,7 @@ def job(
     return snakemake
 
 
-def run(snakemake: Snakemake, call: Callable[..., object] = lambda main, job: main(job)) -> None:
+def run(snakemake: Snakemake, call: Callable[..., None] = lambda main, job: main(job)) -> None:
     """Run the job's script in this process: its ``main(snakemake)``, by ``call(main, snakemake)``.
 
     Raises:

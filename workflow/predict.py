@@ -81,6 +81,7 @@ def described(
         "paper": papers[0] if papers else stage.get("paper", "shared"),
         "stage": stage["stage"],
         "work": sum(volumes.size(str(path)) for path in job.input) if work is None else work,
+        "is_computed": work is not None,
         "runs_model": operations is not None,
         "limit": 60.0 * job.resources.get("runtime", 0) or None,
         "threads": job.threads,

@@ -4,7 +4,7 @@ import csv
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +62,7 @@ class Job:
     paper: str  # that its cost is attributed to
     stage: str  # such as training
     work: float  # operations, or bytes that it reads
+    is_computed: bool = False  # work is a number of operations
     runs_model: bool = False
     limit: float | None = None  # its time limit in seconds
     seconds: float | None = None  # how long it took, if it has been run
@@ -151,6 +152,8 @@ def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tupl
         rate = elsewhere[key]
         if job.work <= 10 * rate.most_work:
             return rate, ELSEWHERE
+        if job.is_computed:  # most of the time of little work is overhead, which does not grow
+            rate = replace(rate, per_unit=min(rate.per_unit, ASSUMED[device].per_unit))
         return Rate(min(rate.seconds(job.work), job.limit or math.inf), cores=rate.cores), FAR
     if job.runs_model:
         return ASSUMED[device], OPERATIONS

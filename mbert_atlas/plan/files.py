@@ -159,7 +159,7 @@ class Files:
         """Return the hyperparameters of an encoder's pretraining, all or some, as plain values."""
         item: Any = self.config.encoders[name]
         training = item.changed.training if item.changed else item.scratch.pretraining
-        return training.model_dump(mode="json", include=set(keys) or None)
+        return dict(training.model_dump(mode="json", include=set(keys) or None))
 
     def aligned_start(self, name: str) -> AlignedStart | None:
         """Return how word embeddings are initialised from translations, if they are."""

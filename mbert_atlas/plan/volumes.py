@@ -191,8 +191,10 @@ class Volumes:
             volume = self.store(path)  # with ids and languages of examples, words of pairs
             sides = 3 if path.endswith(("train", "heldout")) else 1
             return volume.subwords * _BYTES_OF_SUBWORD * sides + volume.examples * 60
-        job = self.made_by.get(path)
-        rule, wildcards = (job.rule.name, job.wildcards_dict) if job else ("", {})
+        if path not in self.made_by:
+            return _OTHER_BYTES
+        job = self.made_by[path]
+        rule, wildcards = job.rule.name, job.wildcards_dict
         if rule.startswith(("read_corpus", "derive_dataset")) and path.endswith(".parquet"):
             return self.table(path).subwords * _BYTES_OF_SUBWORD
         if rule.startswith("finetune"):
