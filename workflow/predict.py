@@ -36,13 +36,7 @@ TABLES = ROOT / "resources/prediction"
 def jobs_of(
     target: str, configfiles: Sequence[str], config: Mapping[str, Any]
 ) -> tuple[list[Job], Path]:
-    """Plan a target; return its jobs, each after those that it needs, and the folder of the run.
-
-    Args:
-        target: a file or the name of a rule.
-        configfiles: presets, as after ``--configfile``.
-        config: what ``--config`` gives.
-    """
+    """Plan a target; return its jobs, each after those that it needs, and the folder of the run."""
     with planned([target], configfiles, config, cores=10_000) as workflow:  # threads as requested
         dag, plan = workflow.dag, workflow.globals["plan"]
         order = [job for level in dag.toposorted() for job in level]

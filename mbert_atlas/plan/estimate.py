@@ -163,13 +163,12 @@ def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tupl
 def estimate(
     jobs: Sequence[Job], elsewhere: Rates, limits: Sequence[Limits], overhead: float = 0.0
 ) -> dict[str, pd.DataFrame]:
-    """Estimate the cost of the jobs that have still to run.
+    """Estimate the cost of the jobs that have still to run, by the measured ones and other rates.
 
     Args:
         jobs: all jobs, measured ones included.
         elsewhere: rates for rules that this run has not measured.
-        limits: resources; wall time and disk are estimated for each. Costs are those on GPUs, if
-            one of them has GPUs.
+        limits: resources to estimate wall time and disk for; ``cost`` has GPUs if one of them has.
         overhead: seconds that a submitted job takes in addition to its own time.
 
     Returns:
@@ -211,12 +210,7 @@ def wall_time(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> 
 
     ``max(GPU time / GPUs, core time / cores, job time / jobs at once, longest chain)``: a lower
     bound that a full queue comes close to. Three jobs of 10 s on 2 cores, the third after the
-    first: ``max(30 / 2, 10 + 10) = 20``.
-
-    Args:
-        jobs: in an order in which each comes after those that it needs.
-        seconds: time of each job, 0 if it has been run.
-        limits: the resources.
+    first: ``max(30 / 2, 10 + 10) = 20``. Each job comes after those that it needs.
     """
     gpu = core = 0.0
     chains = [0.0]

@@ -267,11 +267,6 @@ class Files:
         """Return the directions that identify languages: all of a dataset's, or those of a set."""
         return path("directions", encoder=encoder, dataset=dataset, languages=languages)
 
-    def model_of_features(self, run: Run, seed: int | str) -> str:
-        """Return the model behind a run's features; a frozen encoder's are the same for all."""
-        is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
-        return run.base if is_frozen else f"{run.id}/seed{seed}"
-
     def dictionaries(self, dictionary: str, language: str) -> list[str]:
         """Return the dictionaries that list words of a language: for English all of them."""
         languages = self.config.datasets[dictionary].languages if language == "en" else [language]

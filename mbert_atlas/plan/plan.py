@@ -84,7 +84,10 @@ class Plan(Files):
 
     def features_of(self, kind: str, features: str, run: str, seed: str) -> str:
         """Return the ``features`` of a run's model, or the ``points`` sampled from them."""
-        return path(kind, features=features, model=self.model_of_features(self.runs[run], seed))
+        options = self.runs[run].specification["hyperparameters"]
+        is_frozen = options["trained_layers"] == "none"  # then they are the same for all runs
+        model = self.runs[run].base if is_frozen else f"{run}/seed{seed}"
+        return path(kind, features=features, model=model)
 
     def store_options(self, features: str) -> dict[str, dict[str, Any]]:
         """Return what is read of each store of features."""
