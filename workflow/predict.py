@@ -116,13 +116,13 @@ def main() -> None:
         return
     limits = [Limits(count, options.cores, options.jobs) for count in options.gpus]
     overhead = 0.0 if options.local else SUBMISSION_SECONDS
-    found = estimate(jobs, read_rates(options.rates), limits, overhead)
-    for name, table in found.items():
+    tables = estimate(jobs, read_rates(options.rates), limits, overhead)
+    for name, table in tables.items():
         with atomic_path(results / f"prediction/{name}.csv") as temporary:
             table.to_csv(temporary, index=False, float_format="%.6g", lineterminator="\n")
     with atomic_path(results / "prediction/prediction.txt") as temporary:
-        temporary.write_text(f"{as_text(found)}\n", encoding="utf-8")
-    print(f"{as_text(found)}\nWritten to {results / 'prediction'}/.")
+        temporary.write_text(f"{as_text(tables)}\n", encoding="utf-8")
+    print(f"{as_text(tables)}\nWritten to {results / 'prediction'}/.")
 
 
 if __name__ == "__main__":

@@ -236,9 +236,9 @@ def peak_disk(jobs: Sequence[Job], limits: Limits) -> float:
     return total
 
 
-def as_text(found: dict[str, pd.DataFrame]) -> str:
+def as_text(tables: dict[str, pd.DataFrame]) -> str:
     """Return an estimate as it is printed."""
-    cost, times, sources = found.values()
+    cost, times, sources = tables.values()
     if cost.empty:
         return "Nothing is left to run."
     total = pd.DataFrame([{"paper": "total", "stage": "", **cost.sum(numeric_only=True)}])

@@ -147,12 +147,12 @@ class Files:
     def pretraining_texts(self, name: str) -> list[str]:
         """Return the texts that an encoder is pretrained on."""
         item: Any = self.config.encoders[name]
-        made = item.changed or item.scratch
+        origin = item.changed or item.scratch
         return [
             self.table(text, language)
-            for text in made.texts
-            for language in (made if item.changed else self.config.datasets[text]).languages
-            if made.languages is None or language in made.languages
+            for text in origin.texts
+            for language in (origin if item.changed else self.config.datasets[text]).languages
+            if origin.languages is None or language in origin.languages
         ]
 
     def pretraining(self, name: str, *keys: str) -> dict[str, Any]:

@@ -225,9 +225,9 @@ class RunTable:
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
     ) -> dict[str, list[str]]:
-        known = {name: self._config.datasets[name].languages for name in evaluate}
+        codes = {name: self._config.datasets[name].languages for name in evaluate}
         by_dataset = {
-            name: [code for code in _filled(languages, language) if code in known[name]]
+            name: [code for code in _filled(languages, language) if code in codes[name]]
             for name, languages in evaluate.items()
         }
         return {name: languages for name, languages in by_dataset.items() if languages}
