@@ -13,8 +13,7 @@ from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan import datasets
-from mbert_atlas.plan.files import Files
+from mbert_atlas.plan.files import Files, sources_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     CAPTIONS,
@@ -298,7 +297,7 @@ class Plan(Files):
             **item.model_dump(mode="json", exclude={"files", "files_by_language", "languages"}),
             "languages": {code: self.languages[code].model_dump(mode="json") for code in codes},
             "sources": {
-                code: list(map(placed, datasets.sources(dataset, item, code, self.languages)))
+                code: list(map(placed, sources_of(dataset, item, code, self.languages)))
                 for code in codes
             },
         }
