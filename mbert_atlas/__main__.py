@@ -5,8 +5,6 @@ python -m mbert_atlas runs --configfile config/demo.yaml          # lists traini
 python -m mbert_atlas show nli --configfile config/demo.yaml      # explains one of them
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal
@@ -56,10 +54,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     runs = commands.add_parser("runs", help="list the training runs")
     show = commands.add_parser("show", help="explain a training run")
     show.add_argument("run", help="its id, see `runs`")
-    for command in (runs, show):
-        command.add_argument(
-            "--configfile", nargs="*", default=[], metavar="FILE", help="as for Snakemake"
-        )
+    option: dict[str, Any] = {
+        "nargs": "*",
+        "default": [],
+        "metavar": "FILE",
+        "help": "as for Snakemake",
+    }
+    runs.add_argument("--configfile", **option)
+    show.add_argument("--configfile", **option)
     return parser.parse_args(arguments)
 
 
@@ -68,15 +70,12 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
     print(aligned([("specification", "value", "from"), *describe(run, origins)]))
     jobs = _jobs(config, run, presets)
     for seed, job in zip(run.seeds, jobs, strict=True):
-        files = [("input", name, file) for name, paths in job["input"].items() for file in paths]
+        files = [("input", name, file) for name, file in job["input"]]
         files += [("output", "", file) for file in job["output"]]
         print(f"\nseed {seed}: {job['rule']}, {job['reason'] or 'up to date'}")
         print(aligned(files))
-    entries = run.code if run.kind == "finetuning" else ()
-    roots = (
-        f"workflow.jobs.{jobs[0]['function']}",
-        *(f"mbert_atlas.{root}" for root in entries),
-    )
+    roots = [f"workflow.jobs.{jobs[0]['function']}"]
+    roots += [f"mbert_atlas.{root}" for root in (run.code if run.kind == "finetuning" else ())]
     labels = Fingerprints().explain(*roots)
     print(f"\ncode: {' '.join(roots)}")
     print(aligned(list(labels.items())))
@@ -94,7 +93,7 @@ def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, An
         for seed in run.seeds
     ]
     configfiles = [word for preset in presets for word in ("--configfile", preset)]
-    command = [sys.executable, "-m", "workflow.reasons", *targets, *configfiles]
+    command = [sys.executable, "-m", "workflow.dryrun", *targets, *configfiles]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AtlasError(done.stderr.strip())

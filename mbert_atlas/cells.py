@@ -1,49 +1,31 @@
 """A cell of a table or a point of a figure, with the files that its value is computed from."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What one measured value stands for, and the files behind it.
+    """What one measured value stands for, and the files behind it."""
 
-    Attributes:
-        task: test set as the reported numbers name it.
-        kind: task of the encoding, such as ``nli`` or ``tagging``.
-        dataset: entry of the predictions' column ``dataset``.
-        source: training language, several joined by ``+``.
-        language: target language.
-        condition: condition of the table.
-        protocol: ``published`` or ``corrected``.
-        seed: seed of the run.
-        path: the file behind the cell; empty if there are several, see ``paths``.
-        questions: question answering: questions in the ``same`` language as the contexts; in the
-            ``target`` language about English contexts; or in ``english`` about target contexts.
-        normalisation: question answering, corrected protocol: how answers are normalised.
-        layers: layers that the condition is about, such as ``1-2``.
-        model: encoder as the reported numbers name it.
-        paths: several files, by role.
-        facts: anything else that a single paper's measure needs, as plain JSON values.
-    """
-
-    task: str = ""
-    kind: str = ""
-    dataset: str = ""
-    source: str = ""
-    language: str = ""
-    condition: str = ""
+    task: str = ""  # test set as the reported numbers name it
+    kind: str = ""  # task of the encoding, such as `nli` or `tagging`
+    dataset: str = ""  # entry of the predictions' column `dataset`
+    source: str = ""  # training language, several joined by `+`
+    language: str = ""  # target language
+    condition: str = ""  # of the table
     protocol: Literal["published", "corrected", ""] = ""
-    seed: int | None = None
-    path: str = ""
+    seed: int | None = None  # of the run
+    path: str = ""  # the file behind the cell; empty if there are several, see `paths`
+    # Question answering: questions in the `same` language as the contexts; in the `target` language
+    # about English contexts; or in `english` about target contexts.
     questions: Literal["same", "target", "english"] = "same"
-    normalisation: Literal["squad", "mlqa"] = "squad"
-    layers: str = ""
-    model: str = ""
-    paths: Mapping[str, str] = field(default_factory=dict, hash=False)
+    normalisation: Literal["squad", "mlqa"] = "squad"  # of answers, corrected protocol
+    layers: str = ""  # that the condition is about, such as `1-2`
+    model: str = ""  # encoder as the reported numbers name it
+    paths: Mapping[str, str] = field(default_factory=dict, hash=False)  # several files, by role
+    # Anything else that a single paper's measure needs, as plain JSON values.
     facts: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
@@ -54,12 +36,9 @@ def files_of(cells: Iterable[Cell]) -> list[str]:
 
 def as_values(cells: Iterable[Cell]) -> list[dict[str, Any]]:
     """Return the cells as plain values without defaults: a rule's parameter."""
+    defaults = vars(Cell())
     return [
-        {
-            item.name: value
-            for item in fields(cell)
-            if (value := getattr(cell, item.name)) != _default(item)
-        }
+        {name: value for name, value in vars(cell).items() if value != defaults[name]}
         for cell in cells
     ]
 
@@ -74,17 +53,11 @@ def with_files(values: Iterable[Mapping[str, Any]], files: Sequence[str]) -> lis
     Raises:
         StopIteration, ValueError: if there are fewer, or more, files than the cells have.
     """
-    left = iter(files)
-    cells = [_filled(Cell(**item), left) for item in values]
+    left = map(str, files)
+    cells = []
+    for cell in (Cell(**item) for item in values):
+        path = next(left) if cell.path else ""
+        cells.append(replace(cell, path=path, paths={role: next(left) for role in cell.paths}))
     if (extra := next(left, None)) is not None:
         raise ValueError(f"no cell has the file {extra}")
     return cells
-
-
-def _filled(cell: Cell, files: Iterator[str]) -> Cell:
-    path = str(next(files)) if cell.path else ""
-    return replace(cell, path=path, paths={role: str(next(files)) for role in cell.paths})
-
-
-def _default(item: Any) -> Any:
-    return item.default_factory() if item.default is MISSING else item.default

@@ -1,9 +1,7 @@
-"""A fingerprint of the code that a result depends on.
+"""A fingerprint of the code that a result depends on: a parameter of jobs, which rerun with it.
 
-Snakemake reruns a job when its parameters change but does not look into imported modules, and its
-``code`` trigger goes by file times, which a fresh clone changes. A fingerprint among the parameters
-does both right. It reads code without running it and follows names from its roots to functions,
-classes and constants, to those that they use, and so on.
+It reads code without running it and follows names from its roots to functions, classes and
+constants, to those that they use, and so on.
 
 - A function, a class (whole, as methods are called through objects) or an assignment counts if it
   is reached. What else a module does on import (calls, loops, ``X[...] = ...``) counts if the
@@ -15,12 +13,9 @@ classes and constants, to those that they use, and so on.
   blocks and descriptions of pydantic fields do not count.
 
 What Python does implicitly with subclasses, annotations or names in strings cannot be followed; a
-test keeps it out of the package. A root is
-
-- a script, such as ``workflow/scripts/finetune.py``;
-- a definition, such as ``mbert_atlas.tasks.nli:NLI``;
-- or a registry and the keys of the entries that count, separated by commas, such as
-  ``mbert_atlas.tasks:TASKS[nli]``; it only limits what follows from the registry.
+test keeps it out of the package. A root is a script, such as ``workflow/scripts/finetune.py``; a
+definition, such as ``mbert_atlas.tasks.nli:NLI``; or a registry and the keys of the entries that
+count, such as ``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows from it.
 
 ``python -m mbert_atlas.fingerprint ROOT...`` prints what the fingerprint of roots consists of.
 """
@@ -36,6 +31,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,26 +45,24 @@ _IGNORED = re.compile(
     r"mbert_atlas\.(errors|progress|registry|config\.mistakes|config\.references)"
     r"|workflow\.job"
 )
-_TYPING = re.compile(r"(typing\.)?TYPE_CHECKING$")
+_TYPING = {"TYPE_CHECKING": "orelse", "not TYPE_CHECKING": "body"}  # what runs of such a block
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Fingerprints:
     """The fingerprints of roots, computed when requested; reading code takes seconds.
 
-    Args:
-        root: folder of the packages ``mbert_atlas`` and ``workflow``.
-        cache: JSON file with fingerprints, used while all files of the code have the sizes and
-            times that they had, and rewritten otherwise, if it can be; none: nothing is kept.
+    The packages ``mbert_atlas`` and ``workflow`` are in ``root``. Fingerprints in the JSON file
+    ``stored_in`` are used while all files of the code have the sizes and times that they had.
     """
 
-    def __init__(self, root: Path = _ROOT, cache: Path | None = None) -> None:
-        self._code, self._cache = _Code(root), cache
-        self._state = _state(root) if cache else ""
+    def __init__(self, root: Path = _ROOT, stored_in: Path | None = None) -> None:
+        self._code, self._cache = _Code(root), stored_in
+        self._state = _state(root) if stored_in else ""
         self._known: dict[str, str] = {}
-        if cache:
+        if stored_in:
             with suppress(OSError, AtlasError, ValueError, KeyError, TypeError):
-                stored = read_json(cache)
+                stored = read_json(stored_in)
                 if stored["state"] == self._state:
                     self._known = dict(stored["fingerprints"])
 
@@ -91,8 +85,7 @@ class Fingerprints:
     def explain(self, *roots: str) -> dict[str, str]:
         """Return what a fingerprint consists of: a hash by ``module:name``, sorted.
 
-        ``module:`` is what a module does on import, ``module:*`` a module that is used as an
-        object.
+        ``module:`` is what a module does on import, ``module:*`` a module used as an object.
         """
         return {
             label: hashlib.sha256(content.encode()).hexdigest()[:8]
@@ -127,8 +120,7 @@ class _Code:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._opened: dict[str, _Reached] = {}
-        self._modules: dict[str, _Module | None] = {}
+        self.open, self.module = cache(self._open), cache(self._module)
 
     def reached(self, roots: Iterable[str]) -> list[tuple[str, str]]:
         """Return every label that roots reach, with its content, sorted."""
@@ -167,16 +159,12 @@ class _Code:
             raise LookupError(f"{name} defines no {item!r}")
         return root
 
-    def open(self, label: str) -> _Reached:
+    def _open(self, label: str) -> _Reached:
         """Return what a label stands for; nothing, if it is not of this code."""
-        if label not in self._opened:
-            name, _, item = label.partition(":")
-            module = self.module(name)
-            self._opened[label] = self._read(module, item) if module else _Reached("", set(), {})
-        return self._opened[label]
-
-    def _read(self, module: _Module, item: str) -> _Reached:
-        name = module.name
+        name, _, item = label.partition(":")
+        module = self.module(name)
+        if module is None:
+            return _Reached("", set(), {})
         bound: list[tuple[str, set[str]]] = []
         more, entries = {f"{name}:"}, dict[str, set[str]]()
         if item == "*":
@@ -186,7 +174,7 @@ class _Code:
             more = self._run([each for found in module.imports.values() for each in found])
             more.add(f"{name.rpartition('.')[0]}:")
         texts = module.data() if item == "*" else []
-        for uses in module.uses(item):
+        for uses in module.uses.get(item, ()):
             texts.append(uses.text)
             more |= self._run(uses.imports)
             bound += [(each, self._targets(module, each, uses.imports)) for each in uses.names]
@@ -237,51 +225,38 @@ class _Code:
         fits = {f"{name}:*" for name in names if fnmatchcase(name, glob) and self.module(name)}
         return fits or (self._matching(glob.rpartition(".")[0]) if "." in glob else set())
 
-    def module(self, name: str) -> _Module | None:
+    def _module(self, name: str) -> _Module | None:
         """Return a module by name; none if it is not of this code, or does not count."""
-        if name not in self._modules:
-            parts = name.split(".")
-            path = self._root.joinpath(*parts)
-            files = [path / "__init__.py", path.parent / f"{path.name}.py"]
-            file = next((file for file in files if file.is_file()), None)
-            counts = parts[0] in _PACKAGES and not _IGNORED.fullmatch(name)
-            exists = counts and (file is not None or path.is_dir())
-            self._modules[name] = _Module(name, file) if exists else None
-        return self._modules[name]
+        parts = name.split(".")
+        path = self._root.joinpath(*parts)
+        files = [path / "__init__.py", path.parent / f"{path.name}.py"]
+        file = next((file for file in files if file.is_file()), None)
+        counts = parts[0] in _PACKAGES and not _IGNORED.fullmatch(name)
+        return _Module(name, file) if counts and (file or path.is_dir()) else None
 
 
 class _Module:
-    """A module's statements and imports, by the names that they bind; "" for effects on import.
+    """What a module's statements use, and its imports, by the names that they bind.
 
-    Args:
-        name: its name.
-        path: its file; none for a folder without ``__init__.py``.
+    The name "" stands for effects on import. A folder without ``__init__.py`` has no ``path``.
     """
 
     def __init__(self, name: str, path: Path | None) -> None:
         self.name = name
         self.folder = path.parent if path and path.name == "__init__.py" else None
         self.imports: dict[str, list[_Import]] = defaultdict(list)
-        self._statements: dict[str, list[ast.stmt]] = defaultdict(list)
+        self.uses: dict[str, list[_Uses]] = defaultdict(list)
         body = list[ast.stmt]()
         for statement in ast.parse(path.read_text(encoding="utf-8")).body if path else ():
-            test = ast.unparse(statement.test) if isinstance(statement, ast.If) else ""
-            if isinstance(statement, ast.If) and _TYPING.match(test.removeprefix("not ")):
-                body += statement.body if test.startswith("not ") else statement.orelse
-            else:
-                body.append(statement)
+            part = _TYPING.get(ast.unparse(getattr(statement, "test", ast.Pass())))
+            body += getattr(statement, part) if part else [statement]
         for statement in body:
-            names = _names_bound(statement)
+            names, uses = _names_bound(statement), _Uses(name, statement)
             for bound in names:
-                self._statements[bound].append(statement)
-            if not names or "" in names:
-                for item in _Uses(self, statement).imports:
-                    self.imports[item.bound].append(item)
-        self.definitions = self._statements.keys() - {""}
-
-    def uses(self, item: str) -> list[_Uses]:
-        """Return what the statements of a definition use, or those that act on import ("")."""
-        return [_Uses(self, statement) for statement in self._statements.get(item, [])]
+                self.uses[bound].append(uses)
+            for item in uses.imports if not names or "" in names else ():
+                self.imports[item.bound].append(item)
+        self.definitions = self.uses.keys() - {""}
 
     def data(self) -> list[str]:
         """Return digests of the files of a package that are not code, such as templates."""
@@ -298,79 +273,63 @@ def _names_bound(statement: ast.stmt) -> set[str]:
         return {statement.name}
     names = set() if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) else {""}
     for node in ast.walk(statement):
-        if isinstance(node, _Definition):
-            names.add(node.name)
-        elif isinstance(getattr(node, "ctx", None), ast.Store):
-            if isinstance(node, ast.Name):
-                names.add(node.id)
-            elif isinstance(node, ast.Attribute | ast.Subscript):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                names.add(node.name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
                 names.add("")
     return names
 
 
-class _Uses:
-    """What of a statement decides results, and what it uses."""
+class _Uses(ast.NodeTransformer):
+    """What of a statement decides results, and what it uses; the rest is removed from it."""
 
-    def __init__(self, module: _Module, statement: ast.stmt) -> None:
+    def __init__(self, module: str, statement: ast.stmt) -> None:
         self.names: set[str] = set()  # that it reads, as x or x.y.z
         self.imports: list[_Import] = []
         self.modules: set[str] = set()  # patterns for names of modules
         self.entries: Mapping[str, str] = {}  # references of a registry, by key
-        self._module, self._parts = module, list[str]()
-        self._read(statement, in_class=False)
-        self.text = " ".join(self._parts)  # independent of formatting
+        self._module, self._in_class = module, False
+        node = self.visit(statement)
+        self.text = ast.dump(node) if node else ""  # independent of formatting
 
-    def _read(self, node: ast.AST, in_class: bool) -> None:
-        """Take in a node; ``in_class`` for the statements of a class outside of its methods."""
-        dropped: set[str] = set()
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        """Take in a node; none if nothing of it counts."""
         match node:
-            case ast.Attribute() | ast.Name():
-                return self._read_name(node)
-            case ast.Constant(value=str(text)) if text.startswith(f"{_PACKAGE}."):
-                self.modules.add(text.partition(":")[0])
             case ast.Expr(value=ast.Constant()):
                 return None
+            case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
+                self.names.add(name)
+            case ast.Attribute() if dotted := _dotted(node):
+                self.names.add(dotted)
+                return node
+            case ast.Constant(value=str(text)) if text.startswith(f"{_PACKAGE}."):
+                self.modules.add(text.partition(":")[0])
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                dropped, in_class = {"returns"}, False
-            case ast.ClassDef():
-                in_class = True
+                node.returns = None
             case ast.arg():
-                dropped = {"annotation"}
-            case ast.AnnAssign():
-                dropped = set() if in_class else {"annotation"}
+                node.annotation = None
+            case ast.AnnAssign() if not self._in_class:
+                node.annotation = ast.Constant(None)
             case ast.Call(func=ast.Name("Registry"), args=[_, ast.Dict() as entries]):
-                self.entries, dropped = ast.literal_eval(entries), {"args"}
-            case ast.Call(func=ast.Name(called) | ast.Attribute(attr=called)):
-                if called == "Field":
-                    node.keywords = [each for each in node.keywords if each.arg != "description"]
-                elif called == "import_module":
-                    self.modules |= {self._pattern(each) for each in node.args[:1]}
+                self.entries, node.args = ast.literal_eval(entries), []
+            case ast.Call(func=ast.Name("Field") | ast.Attribute(attr="Field")):
+                node.keywords = [each for each in node.keywords if each.arg != "description"]
+            case ast.Call(
+                func=ast.Name("import_module") | ast.Attribute(attr="import_module"),
+                args=[argument, *_],
+            ):
+                self.modules.add(self._pattern(argument))
             case ast.Import() | ast.ImportFrom():
                 self.imports += _imports(node)
-        self._parts.append(type(node).__name__)
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if field not in dropped:
-                self._parts.append("[")
-                for each in value if isinstance(value, list) else [value]:
-                    if isinstance(each, ast.AST):
-                        self._read(each, in_class)
-                    else:
-                        self._parts.append(repr(each))
-                self._parts.append("]")
-        return None
-
-    def _read_name(self, node: ast.Attribute | ast.Name) -> None:
-        parts: list[str] = []
-        inner: ast.expr = node
-        while isinstance(inner, ast.Attribute):
-            parts.insert(0, inner.attr)
-            inner = inner.value
-        if not isinstance(inner, ast.Name):
-            self._read(inner, in_class=False)
-        elif parts or not isinstance(inner.ctx, ast.Store):
-            self.names.add(".".join([inner.id, *parts]))
-        self._parts.append(".".join([inner.id if isinstance(inner, ast.Name) else "", *parts]))
+        before = self._in_class
+        if isinstance(node, _Definition):
+            self._in_class = isinstance(node, ast.ClassDef)
+        self.generic_visit(node)
+        self._in_class = before
+        return node
 
     def _pattern(self, argument: ast.expr) -> str:
         """Return which modules an argument of ``import_module`` can mean."""
@@ -378,8 +337,16 @@ class _Uses:
             return str(argument.value)
         if not isinstance(argument, ast.JoinedStr):
             return "*"
-        text = ast.unparse(argument)[2:-1].replace("{__name__}", self._module.name)
+        text = ast.unparse(argument)[2:-1].replace("{__name__}", self._module)
         return re.sub(r"\{[^}]*\}", "*", text)
+
+
+def _dotted(node: ast.expr) -> str:
+    """Return a name or an attribute of one as text, x.y.z; nothing for anything else."""
+    if isinstance(node, ast.Attribute):
+        before = _dotted(node.value)
+        return before and f"{before}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[_Import]:

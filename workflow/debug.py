@@ -12,8 +12,6 @@ prints here instead of to its log. Its inputs have to exist; its outputs are ove
 Snakemake does not record the run.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import pdb
@@ -39,7 +37,7 @@ def job(
         target: A file that the job makes, or the name of a rule without wildcards.
         configfiles: Presets, as after ``--configfile``.
         config: Single settings, as after ``--config``: ``["mirror=DIR"]``.
-        cores: Cores to plan with; a job gets no more threads. All of the machine by default.
+        cores: What a job's threads are limited to. All of the machine by default.
 
     Raises:
         SystemExit: Snakemake can't plan the target, or no function makes it.
@@ -64,7 +62,7 @@ def job(
     return pickle.loads(pickle.dumps(snakemake))  # as in a script
 
 
-def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None:
+def run(snakemake: Snakemake, call: Callable[..., None] = lambda run, job: run(job)) -> None:
     """Run the job's function in this process, by ``call(function, snakemake)``.
 
     Raises:
@@ -76,8 +74,7 @@ def run(snakemake: Snakemake, call: Callable[..., object] | None = None) -> None
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     os.environ["OMP_NUM_THREADS"] = str(snakemake.threads)  # as in a job
-    function = function_of(snakemake)
-    call(function, snakemake) if call else function(snakemake)
+    call(function_of(snakemake), snakemake)
     if state := snakemake.params.get("state"):  # else the next call would resume at the end
         shutil.rmtree(state, ignore_errors=True)
 
@@ -92,7 +89,7 @@ def main() -> None:
     parser.add_argument("--pdb", action="store_true", help="stop at the first line of its function")
     options = parser.parse_args()
     snakemake = job(options.target, *options.configfile, config=options.config, cores=options.cores)
-    run(snakemake, pdb.runcall if options.pdb else None)
+    run(snakemake, *([pdb.runcall] if options.pdb else []))
 
 
 if __name__ == "__main__":

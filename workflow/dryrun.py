@@ -1,7 +1,12 @@
-"""Targets planned as `snakemake -n` plans them, for programs that look at their jobs."""
+"""Targets planned as `snakemake -n` plans them, for programs that look at their jobs.
 
-from __future__ import annotations
+    python -m workflow.dryrun results/demo/data/xnli.parquet --configfile config/demo.yaml
 
+prints the jobs that make some files, and why Snakemake would run them now, as JSON.
+"""
+
+import argparse
+import json
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,29 +28,59 @@ def planned(
     config: Mapping[str, Any],
     cores: int | None,
 ) -> Iterator[Any]:
-    """Yield Snakemake's workflow with the graph of some targets.
+    """Yield Snakemake's workflow with the graph of some targets: files or names of rules.
 
-    Args:
-        targets: files or names of rules.
-        configfiles: presets, as after ``--configfile``.
-        config: what ``--config`` gives.
-        cores: cores to plan with; a job gets no more threads.
+    The other arguments are those after ``--configfile``, ``--config`` and ``--cores``; a job gets
+    no more threads than there are cores.
 
     Raises:
         SystemExit: Snakemake can't plan the targets.
     """
     triggers = {RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT}  # as in the profiles
+    settings = ConfigSettings(config=dict(config), configfiles=list(map(Path, configfiles)))
     with SnakemakeApi(OutputSettings(quiet={Quietness.ALL})) as api:
         try:
             workflow = api.workflow(
-                ResourceSettings(cores=cores),
-                ConfigSettings(
-                    config=dict(config), configfiles=[Path(path) for path in configfiles]
-                ),
-                snakefile=ROOT / "Snakefile",
+                ResourceSettings(cores=cores), settings, snakefile=ROOT / "Snakefile"
             )
-            settings = DAGSettings(targets=set(targets), rerun_triggers=triggers)
-            workflow.dag(settings).execute_workflow("dryrun")
+            dag = workflow.dag(DAGSettings(targets=set(targets), rerun_triggers=triggers))
+            dag.execute_workflow("dryrun")
         except (WorkflowError, RuleException) as error:
             sys.exit(format_exception_to_string(error, {}))
         yield workflow._workflow
+
+
+def main() -> None:
+    """Print the jobs; the reason of one that is up to date is empty."""
+    parser = argparse.ArgumentParser(description="Why Snakemake would run the jobs of some files.")
+    parser.add_argument("targets", nargs="+", help="files")
+    parser.add_argument("--configfile", action="append", default=[], help="a preset")
+    options = parser.parse_args()
+    with planned(options.targets, options.configfile, {}, cores=None) as workflow:
+        jobs = [
+            {
+                "rule": job.rule.name,
+                "function": job.params.job["function"],
+                "input": [[name or "", str(files)] for name, files in _inputs(job)],
+                "output": list(map(str, job.output)),
+                "reason": _reason(workflow.dag, job),
+            }
+            for job in workflow.dag.targetjobs
+        ]
+    print(json.dumps(jobs))
+
+
+def _reason(dag: Any, job: Any) -> str:
+    # The dry run has marked its jobs as finished.
+    text = str(dag.reason(job)) if dag.needrun(job) else ""
+    return text.removeprefix("Finished (was: ").removesuffix(")")
+
+
+def _inputs(job: Any) -> Iterator[tuple[str | None, Any]]:
+    """Yield name and path of the files of an input, in the order of the rule."""
+    for name, item in job.input._allitems():
+        yield from ((name, path) for path in ([item] if isinstance(item, str) else item))
+
+
+if __name__ == "__main__":
+    main()

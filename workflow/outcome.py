@@ -1,7 +1,5 @@
 """What happens when a run starts and when it has failed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The one object that rules use: a config's plan, with resources and code fingerprints of jobs."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -36,14 +34,11 @@ _REQUESTED = re.compile(r'resources(?:=|\()"(\w+)"')
 """How rules and artifacts name what they request from the config's ``resources``."""
 
 
-def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> WorkflowPlan:
-    """Validate the config and plan it.
+def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPlan":
+    """Validate the config and plan it; ``home`` is the folder of the repository.
 
-    Args:
-        workflow: Snakemake's workflow.
-        config: the merged config; ``downloads``, ``mirror`` and ``offline`` are replaced by their
-            validated values, as scripts that fetch read them there.
-        home: folder of the repository.
+    In the config, ``downloads``, ``mirror`` and ``offline`` are replaced by their validated values,
+    as scripts that fetch read them there.
 
     Raises:
         WorkflowError: names all mistakes of the config and of the files that it names.
@@ -68,23 +63,16 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> WorkflowPlan
 class WorkflowPlan(Plan):
     """A plan with what Snakemake needs for its jobs."""
 
-    def __init__(
-        self,
-        config: Config,
-        languages: Languages,
-        shipped: Mapping[str, Mapping[str, str]],
-        home: Path,
-    ) -> None:
-        super().__init__(config, languages, shipped, home)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
-        self.draws = {run for search in self.runs.searches() for run in self.runs.draws(search)}
-        self._fingerprints = Fingerprints(home.resolve(), Path(".snakemake/fingerprints.json"))
+        self.draws = self.runs.drawn()
+        self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
     def own_rules(self) -> list[str]:
         """Return the papers with rules of real computation that no other paper has."""
-        return [
-            name for name in self.papers if (self.home / f"workflow/rules/{name}.smk").is_file()
-        ]
+        folder = self.home / "workflow/rules"
+        return [name for name in self.papers if (folder / f"{name}.smk").is_file()]
 
     # What jobs request
 
@@ -190,11 +178,8 @@ class WorkflowPlan(Plan):
 
     def hubs(self) -> dict[str, dict[str, Any]]:
         """Return the encoders from the hub by the path of their snapshot."""
-        return {
-            self.snapshot(name): item.hub.model_dump()
-            for name, item in self.config.encoders.items()
-            if item.hub
-        }
+        items = self.config.encoders.items()
+        return {self.snapshot(name): item.hub.model_dump() for name, item in items if item.hub}
 
     def world_specification(self, world: str) -> dict[str, Any]:
         """Return the part of the miniature's config that decides what one rule writes."""
@@ -210,9 +195,8 @@ class WorkflowPlan(Plan):
         """Return how the gold links of a bitext are read, as parameter."""
         if not self.gold(dataset, language):
             return []
-        described = self.described(self.config.alignment.gold[dataset], [language])
-        sources: list[dict[str, Any]] = described["sources"][language]
-        return sources
+        gold = self.config.alignment.gold[dataset]
+        return list(self.described(gold, [language])["sources"][language])
 
     def encoding_job(self, encoding: str) -> dict[str, str]:
         """Return the job that encodes examples, which uses the encoding of its task."""
@@ -246,25 +230,21 @@ class WorkflowPlan(Plan):
     def stages(self, rules: Iterable[Any]) -> dict[str, dict[str, str]]:
         """Return the stage that each benchmarked rule's cost is attributed to, and its paper."""
         stages = {}
-        for rule in rules:
-            if rule.benchmark:
-                stem = Path(rule.snakefile).stem
-                stage = {"stage": "analysis" if stem in ("artifacts", *self.papers) else stem}
-                paper = {"paper": stem} if stem in self.papers else {}
-                stages[rule.name] = stage | paper
+        for rule in (rule for rule in rules if rule.benchmark):
+            stem = Path(rule.snakefile).stem
+            stage = {"stage": "analysis" if stem in ("artifacts", *self.papers) else stem}
+            stages[rule.name] = stage | ({"paper": stem} if stem in self.papers else {})
         return stages
 
     def charged(self) -> dict[str, str]:
         """Return the paper that a job's cost is attributed to, by a part of its path."""
-        return {
-            **{paper: paper for paper in self.papers},
-            **{
-                f"{name}.{protocol}": family.paper
-                for name, family in self.config.runs.items()
-                for protocol in PROTOCOLS
-            },
-            **{run.id: run.paper for run in self.runs},
+        papers = {paper: paper for paper in self.papers}
+        families = {
+            f"{name}.{protocol}": family.paper
+            for name, family in self.config.runs.items()
+            for protocol in PROTOCOLS
         }
+        return papers | families | {run.id: run.paper for run in self.runs}
 
     def prediction(self, workflow: Any) -> str:
         """Return the command that estimates ``all`` for the presets and settings of this start."""
@@ -283,20 +263,16 @@ class WorkflowPlan(Plan):
 
 
 def _growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
-    """Return memory (MB) and time (minutes), more after an attempt that was short of it.
-
-    Snakemake recognises the arguments of these functions by their names.
-
-    Args:
-        request: what a job requests, by its wildcards.
-    """
-
-    def amount(what: str, key: str) -> Callable[..., int]:
-        return lambda wildcards, attempt, rulename: (
-            getattr(request(wildcards), key) * growth(what, rulename, wildcards, attempt)
-        )
-
-    return {"mem_mb": amount("memory", "mem_mb"), "runtime": amount("time", "runtime")}
+    """Return memory (MB) and time (minutes), more after an attempt that was short of it."""
+    # Snakemake recognises the arguments of these functions by their names.
+    return {
+        "mem_mb": lambda wildcards, attempt, rulename: (
+            request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
+        ),
+        "runtime": lambda wildcards, attempt, rulename: (
+            request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
+        ),
+    }
 
 
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
@@ -308,14 +284,12 @@ def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Langu
         *(home / "workflow/rules").glob("*.smk"),
         *(home / "mbert_atlas/papers").glob("*/artifacts.py"),
     ]
+    requested = {name for path in sources for name in _REQUESTED.findall(path.read_text())}
     return papers.read_config(
         config,
         [*below, *workflow.configfiles[presets:], *workflow.configfiles[:presets]],
         languages=[item.code for item in languages],
-        rules={
-            *resource_keys(),
-            *(name for path in sources for name in _REQUESTED.findall(path.read_text())),
-        },
+        rules={*resource_keys(), *requested},
         typed=workflow.config_settings.config,
     )
 

@@ -6,8 +6,6 @@ ones that squeue no longer lists, and excludes a node that failed once, even whe
 and is the only one that fits. docs/cluster.md describes what happens instead.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
@@ -82,12 +80,11 @@ def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
 
 
 def check_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
-    """Raise an error if jobs of an earlier run are doing the work of this one.
-
-    Wait for cancelled jobs whose processes are still ending, up to `ENDING_LIMIT` seconds.
+    """Wait for cancelled jobs of an earlier run that are ending, up to `ENDING_LIMIT` seconds.
 
     Raises:
-        WorkflowError: There are such jobs; names the command that cancels exactly these.
+        WorkflowError: Other jobs of it do the work of this one; names the command that cancels
+            exactly these.
     """
     end = time.monotonic() + ENDING_LIMIT
     was_logged = False
@@ -132,12 +129,11 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         self._silent = False
         super().__init__(workflow, logger)
 
-    # ---- submitting -----------------------------------------------------------------------------
-
     def run_job(self, job: Any) -> None:
         """Submit a job; retry while no scheduler answers."""
+        options = ("--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid)
         for attempt, pause in enumerate((*PAUSES, 0)):
-            listing = self._queue() if attempt else ""
+            listing = ask("squeue", *options) if attempt else ""  # id and comment, by line
             self._submission.unanswered = listing is None and pause > 0
             if accepted := self._accepted(job, listing or ""):
                 self._report_job_submission_threadsafe(accepted)
@@ -164,12 +160,6 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         self._submitted.add(job_info.external_jobid)
         super()._report_job_submission_threadsafe(job_info)
 
-    def _queue(self) -> str | None:
-        """Return id and comment of this run's jobs, by line; none if SLURM does not answer."""
-        return ask(
-            "squeue", "--noheader", "--states=all", "--format=%i|%k", "--name", self.run_uuid
-        )
-
     def _accepted(self, job: Any, listing: str) -> SubmittedJobInfo | None:
         """Return the job in SLURM if sbatch submitted it and only its answer was lost."""
         kind = f"{'group' if job.is_group() else 'rule'}_{job.name}"
@@ -184,8 +174,6 @@ class PatientExecutor(Executor):  # type: ignore[misc]
                 )
                 return SubmittedJobInfo(job, external_jobid=number, aux={"slurm_logfile": log})
         return None
-
-    # ---- waiting --------------------------------------------------------------------------------
 
     async def check_active_jobs(
         self, active_jobs: Sequence[SubmittedJobInfo]
@@ -208,11 +196,8 @@ class PatientExecutor(Executor):  # type: ignore[misc]
             elif state in FAILED:
                 log = job.aux["slurm_logfile"]
                 why = reason(log, job.job.name) or "It left no reason in its log."
-                self.report_job_error(
-                    job,
-                    msg=f"SLURM job {job.external_jobid} ended as {state}. {why}\n",
-                    aux_logs=[str(log)],
-                )
+                said = f"SLURM job {job.external_jobid} ended as {state}. {why}\n"
+                self.report_job_error(job, msg=said, aux_logs=[str(log)])
             else:
                 yield job
                 continue
@@ -256,8 +241,6 @@ class PatientExecutor(Executor):  # type: ignore[misc]
         end = time.monotonic() + self.next_seconds_between_status_checks
         while self.wait and time.monotonic() < end:
             await asyncio.sleep(0.5)
-
-    # ---- stopping -------------------------------------------------------------------------------
 
     def cancel(self) -> None:
         """Cancel all jobs of this run, including those that wait for submission."""

@@ -1,7 +1,5 @@
 """Checks of a start: the command line before the config, the targets after the rules."""
 
-from __future__ import annotations
-
 import re
 import sys
 from difflib import get_close_matches
@@ -76,11 +74,11 @@ def check_targets(workflow: Any, plan: Plan) -> None:
         if any(item.is_producer(str(Path(target))) for item in workflow.rules):
             continue
         near = get_close_matches(target, [*names, *outputs], 3)
-        seeds = sorted({seed for run in plan.runs for seed in run.seeds})
         fix = "snakemake --list-target-rules lists the targets."
         if near:
             fix = f"did you mean {' or '.join(near)}?"
         elif "seed" in target:
+            seeds = sorted({seed for run in plan.runs for seed in run.seeds})
             fix = f"the seeds are {', '.join(map(str, seeds))}."
         elif target.startswith("results/") and not target.startswith(f"{plan.results}/"):
             fix = f"with this config, results are in {plan.results}."

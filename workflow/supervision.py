@@ -9,8 +9,6 @@
 - It disables Snakemake's rate limiter, whose timers pile up (docs/footguns.md).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -133,12 +131,7 @@ def _read(job: Any) -> Mapping[str, Any]:
 
 
 def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:
-    """Return what an attempt was short of; none if that is unknown.
-
-    Args:
-        note: its note, see `job.py`; empty if it did not start.
-        minutes: its time limit, or none.
-    """
+    """Return what an attempt was short of, by its note and time limit; none if that is unknown."""
     if not note:
         return None
     left = minutes * 60 - note["seconds"] if isinstance(minutes, int) else float("inf")
@@ -149,9 +142,7 @@ def short_of(note: Mapping[str, Any], minutes: Any) -> Shortage:
 
 
 def growth(what: str, rule: str, wildcards: Any, attempt: int) -> int:
-    """Return the factor for memory or time: 1 plus the number of attempts that were short of it.
-
-    An attempt without a note counts for both.
-    """
+    """Return the factor for memory or time: 1 plus the number of attempts that were short of it."""
+    # An attempt without a note counts for both.
     ends = [*_ENDS[rule, str(wildcards)], *[None] * attempt][: attempt - 1]
     return 1 + sum(end in (what, None) for end in ends)

@@ -1,22 +1,43 @@
 """What jobs will cost: hours, disk, and wall time with a number of GPUs."""
 
-from __future__ import annotations
-
+import csv
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from mbert_atlas.plan.rates import Rate, Rates, fit
+from mbert_atlas.errors import DataError
+from mbert_atlas.files import atomic_path, open_text
 
+
+@dataclass(frozen=True)
+class Rate:
+    """How long a job of some rule takes on some device."""
+
+    start: float  # seconds before any work: imports, mostly
+    per_unit: float = 0.0  # seconds for each unit of work
+    cores: float = 1.0  # CPU seconds per second
+    jobs: float = 0  # number of measured jobs
+    most_work: float = math.inf  # the largest work among them
+
+    def seconds(self, work: float) -> float:
+        """Return the time of a job with that work."""
+        return self.start + self.per_unit * work
+
+
+Rates = Mapping[tuple[str, str], Rate]
+"""By rule and device (``cpu`` or ``gpu``)."""
+_RATES = ("rule", "device", "start_seconds", "seconds_per_unit", "cores", "jobs", "most_work")
 MEASURED, ELSEWHERE, OPERATIONS, FAR, LIMIT = (
     "measured in this run",
     "measured elsewhere, by work",
     "operations at an assumed speed",
     "measured elsewhere on less than a tenth of the work, a guess",
-    "a fraction of the time limit, a guess",
+    "half of the time limit, a guess",
 )
 """Where the time of a job comes from, the best first."""
 ASSUMED = {
@@ -35,97 +56,95 @@ SUBMISSION_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Job:
-    """A job of the workflow.
+    """A job of the workflow."""
 
-    Attributes:
-        rule: its rule.
-        paper: paper that its cost is attributed to.
-        stage: such as training.
-        work: operations, or bytes that it reads.
-        is_computed: whether work is a number of operations.
-        runs_model: whether a model runs.
-        limit: its time limit in seconds; none if it has none.
-        seconds: how long it took, if it has been run.
-        cpu_seconds: CPU time of that; NaN if it was not measured.
-        gpus: GPUs that it used, or requests.
-        threads: CPU cores that it holds.
-        is_local: it runs where Snakemake does.
-        todo: it has still to run.
-        needs: positions of the jobs before it, among all jobs.
-        kept: bytes of outputs that stay.
-        temporary: bytes of outputs that are deleted when their last reader has run.
-        is_feature: it holds the resource ``features``.
-    """
-
-    rule: str
-    paper: str
-    stage: str
-    work: float
-    is_computed: bool = False
+    rule: str  # and what else decides its speed
+    paper: str  # that its cost is attributed to
+    stage: str  # such as training
+    work: float  # operations, or bytes that it reads
+    is_computed: bool = False  # work is a number of operations
     runs_model: bool = False
-    limit: float | None = None
-    seconds: float | None = None
-    cpu_seconds: float = float("nan")
-    gpus: int = 0
-    threads: int = 1
-    is_local: bool = False
-    todo: bool = True
-    needs: tuple[int, ...] = ()
-    kept: float = 0.0
-    temporary: float = 0.0
-    is_feature: bool = False
+    limit: float | None = None  # its time limit in seconds
+    seconds: float | None = None  # how long it took, if it has been run
+    cpu_seconds: float = math.nan  # CPU time of that; NaN if it was not measured
+    gpus: int = 0  # that it used, or requests
+    threads: int = 1  # CPU cores that it holds
+    is_local: bool = False  # it runs where Snakemake does
+    todo: bool = True  # it has still to run
+    needs: tuple[int, ...] = ()  # positions of the jobs before it, among all jobs
+    kept: float = 0.0  # bytes of outputs that stay
+    temporary: float = 0.0  # bytes of outputs that are deleted after their last reader
+    is_feature: bool = False  # it holds the resource `features`
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The resources of a run: GPUs, CPU cores, jobs submitted at once, cores for local jobs."""
+    """The resources of a run: GPUs, CPU cores, jobs submitted at once."""
 
     gpus: int
     cores: int
     jobs: int
-    local_cores: int
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """The estimated cost.
+def learn(jobs: Sequence[Job]) -> dict[tuple[str, str], Rate]:
+    """Fit the rate of every rule to its measured jobs; it estimates their total as it was.
 
-    Attributes:
-        costs: columns paper, stage, jobs, gpu_hours, cpu_hours, wall_hours, guessed_hours.
-        times: columns gpus, cores, wall_hours, disk_gb.
-        sources: columns source, jobs, wall_hours, rules.
+    A job starts as others do that run a model, or none; the time beyond that counts as work.
     """
-
-    costs: pd.DataFrame
-    times: pd.DataFrame
-    sources: pd.DataFrame
-
-
-def learn(jobs: Sequence[Job], elsewhere: Rates) -> dict[tuple[str, str], Rate]:
-    """Fit the rate of every rule to the jobs that were measured."""
-    groups: dict[tuple[str, str], list[Job]] = {}
-    for item in jobs:
-        if item.seconds:
-            groups.setdefault((item.rule, "gpu" if item.gpus else "cpu"), []).append(item)
-    return {
-        key: fit(
-            [item.work for item in items],
-            [item.seconds or 0.0 for item in items],
-            [item.cpu_seconds for item in items],
-            usual_start=USUAL_START[items[0].runs_model],
-            before=elsewhere.get(key),
-        )
-        for key, items in groups.items()
-    }
+    groups = defaultdict[tuple[str, str], list[Job]](list)
+    for job in jobs:
+        if job.seconds:
+            groups[job.rule, "gpu" if job.gpus else "cpu"].append(job)
+    rates = {}
+    for key, group in groups.items():
+        table = [(job.work, job.seconds, job.cpu_seconds) for job in group]
+        work, seconds, cpu = np.asarray(table, float).T
+        read = ~np.isnan(cpu)
+        cores = cpu[read].sum() / seconds[read].sum() if read.any() else 1.0
+        usual = min(USUAL_START[group[0].runs_model], seconds.min())
+        start = usual if work.any() else seconds.mean()
+        per_unit = (seconds.mean() - start) / (work.mean() or 1.0)
+        numbers = map(float, (start, per_unit, cores, len(group), work.max()))
+        rates[key] = Rate(*numbers)
+    return rates
 
 
-def rate_of(
-    job: Job, device: str, measured: Rates, elsewhere: Rates, fraction: float = 0.5
-) -> tuple[Rate, str]:
-    """Return how long a job takes on a device, and the source of that number.
+def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
+    """Read rates; raise a ``DataError`` as :func:`read_numbers` does."""
+    return {key: Rate(*numbers) for key, numbers in read_numbers(path, _RATES).items()}
 
-    Of a job of which nothing is known it is a ``fraction`` of the time limit.
+
+def read_numbers(path: Path | str, columns: Sequence[str]) -> dict[tuple[str, str], list[float]]:
+    """Read a CSV file whose first two ``columns`` are the key of the numbers in the others.
+
+    Raises:
+        DataError: if a column is missing or a value is no number; names the line.
     """
+    first, second, *others = columns
+    with open_text(path) as stream:
+        table = csv.DictReader(stream)
+        try:
+            return {
+                (row[first], row[second]): [float(row[name]) for name in others] for row in table
+            }
+        except (KeyError, TypeError, ValueError) as error:
+            place, fix = f"line {table.line_num}", f"write the columns {', '.join(columns)}"
+            raise DataError(path, place, f"a number is missing or wrong ({error})", fix) from None
+
+
+def write_rates(rates: Rates, path: Path | str) -> None:
+    """Write rates as CSV, sorted by rule, atomically."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(_RATES)
+        for key, rate in sorted(rates.items()):
+            numbers = (rate.start, rate.per_unit, rate.cores, rate.jobs, rate.most_work)
+            table.writerow([*key, *(f"{value:.4g}" for value in numbers)])
+
+
+def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tuple[Rate, str]:
+    """Return how long a job takes, and the source of that number."""
+    device = "gpu" if job.gpus and has_gpus else "cpu"
     key = (job.rule, device)
     if key in measured:
         return measured[key], MEASURED
@@ -135,94 +154,71 @@ def rate_of(
             return rate, ELSEWHERE
         if job.is_computed:  # most of the time of little work is overhead, which does not grow
             rate = replace(rate, per_unit=min(rate.per_unit, ASSUMED[device].per_unit))
-        seconds = min(rate.seconds(job.work), job.limit or math.inf)
-        return Rate(seconds, cores=rate.cores), FAR
+        return Rate(min(rate.seconds(job.work), job.limit or math.inf), cores=rate.cores), FAR
     if job.runs_model:
         return ASSUMED[device], OPERATIONS
-    return Rate(job.limit * fraction if job.limit else LOCAL_SECONDS), LIMIT
+    return Rate(job.limit / 2 if job.limit else LOCAL_SECONDS), LIMIT
 
 
 def estimate(
     jobs: Sequence[Job], elsewhere: Rates, limits: Sequence[Limits], overhead: float = 0.0
-) -> Estimate:
-    """Estimate the cost of the jobs that have still to run.
+) -> dict[str, pd.DataFrame]:
+    """Estimate the cost of the jobs that have still to run, by the measured ones and other rates.
 
     Args:
         jobs: all jobs, measured ones included.
         elsewhere: rates for rules that this run has not measured.
-        limits: resources; wall time and disk are estimated for each. Costs are those on GPUs, if
-            one of them has GPUs.
+        limits: resources to estimate wall time and disk for; ``cost`` has GPUs if one of them has.
         overhead: seconds that a submitted job takes in addition to its own time.
+
+    Returns:
+        ``cost``: columns paper, stage, jobs, gpu_hours, cpu_hours; ``wall_time``: gpus, cores,
+        wall_hours, disk_gb; ``sources`` of the times: source, jobs, hours, rules.
     """
-    measured = learn(jobs, elsewhere)
-    read = [(job.seconds, job.limit) for job in jobs if job.seconds and job.limit]
-    fraction = sum(took for took, _ in read) / sum(most for _, most in read) if read else 0.5
-
-    def rate(job: Job, has_gpus: bool) -> tuple[Rate, str]:
-        device = "gpu" if job.gpus and has_gpus else "cpu"
-        return rate_of(job, device, measured, elsewhere, fraction)
-
+    measured = learn(jobs)
     times = []
     for limit in limits:
         seconds = [
-            (rate(job, limit.gpus > 0)[0].seconds(job.work) + overhead * (not job.is_local))
-            * job.todo
+            rate_of(job, limit.gpus > 0, measured, elsewhere)[0].seconds(job.work)
+            + overhead * (not job.is_local)
+            if job.todo
+            else 0.0
             for job in jobs
         ]
         wall, disk = wall_time(jobs, seconds, limit) / 3600, peak_disk(jobs, limit) / 1e9
         times.append((limit.gpus, limit.cores, wall, disk))
     has_gpus = any(limit.gpus for limit in limits)
-    rows = [_cost(job, *rate(job, has_gpus), has_gpus) for job in jobs if job.todo]
-    numbers = ["jobs", "gpu_hours", "cpu_hours", "wall_hours", "guessed_hours"]
-    frame = pd.DataFrame(rows, columns=["paper", "stage", "rule", "source", *numbers])
-    by_rule = frame.groupby(["source", "rule"], as_index=False)[["jobs", "wall_hours"]].sum()
-    sources = (
-        by_rule.sort_values("wall_hours", ascending=False)
-        .groupby("source", as_index=False)
-        .agg({"jobs": "sum", "wall_hours": "sum", "rule": " ".join})
-        .rename(columns={"rule": "rules"})
-    )
-    return Estimate(
-        frame.groupby(["paper", "stage"], as_index=False)[numbers].sum(),
-        pd.DataFrame(times, columns=["gpus", "cores", "wall_hours", "disk_gb"]),
-        sources.sort_values("wall_hours", ascending=False, ignore_index=True),
-    )
-
-
-def _cost(job: Job, rate: Rate, source: str, has_gpus: bool) -> tuple[Any, ...]:
-    """Return a row: paper, stage, rule, source, jobs; hours on GPUs, CPUs, in all, guessed."""
-    hours = rate.seconds(job.work) / 3600
-    gpu_hours = hours * job.gpus * has_gpus
-    guessed = hours * (source in (FAR, LIMIT))
-    place = (job.paper, job.stage, job.rule, source)
-    return (*place, 1, gpu_hours, hours * rate.cores, hours, guessed)
+    rows = []
+    for job in (job for job in jobs if job.todo):
+        rate, source = rate_of(job, has_gpus, measured, elsewhere)
+        hours = rate.seconds(job.work) / 3600
+        place = (job.paper, job.stage, job.rule, source)
+        rows.append((*place, 1, hours * job.gpus * has_gpus, hours * rate.cores, hours))
+    numbers = ["jobs", "gpu_hours", "cpu_hours"]
+    frame = pd.DataFrame(rows, columns=["paper", "stage", "rules", "source", *numbers, "hours"])
+    by_rule = frame.groupby(["source", "rules"], as_index=False)[["jobs", "hours"]].sum()
+    sources = by_rule.sort_values("hours", ascending=False).groupby("source", as_index=False)
+    return {
+        "cost": frame.groupby(["paper", "stage"], as_index=False)[numbers].sum(),
+        "wall_time": pd.DataFrame(times, columns=["gpus", "cores", "wall_hours", "disk_gb"]),
+        "sources": sources.agg({"jobs": "sum", "hours": "sum", "rules": " ".join}),
+    }
 
 
 def wall_time(jobs: Sequence[Job], seconds: Sequence[float], limits: Limits) -> float:
     """Return the wall time in seconds: the scarcest resource, or the longest chain of jobs.
 
-    ``max(GPU time / GPUs, core time / cores, job time / jobs at once, local time / local cores,
-    longest chain)``: a lower bound that a full queue comes close to. Three jobs of 10 s on 2 cores,
-    the third after the first: ``max(30 / 2, 10 + 10) = 20``.
-
-    Args:
-        jobs: in an order in which each comes after those that it needs.
-        seconds: time of each job, 0 if it has been run.
-        limits: the resources.
+    ``max(GPU time / GPUs, core time / cores, job time / jobs at once, longest chain)``: a lower
+    bound that a full queue comes close to. Three jobs of 10 s on 2 cores, the third after the
+    first: ``max(30 / 2, 10 + 10) = 20``. Each job comes after those that it needs.
     """
-    gpu = core = slots = local = 0.0
+    gpu = core = 0.0
+    chains = [0.0]
     for job, length in zip(jobs, seconds, strict=True):
-        if job.is_local:
-            local += length * min(job.threads, limits.local_cores)
-            continue
         gpu += length * min(job.gpus, limits.gpus)
         core += length * min(job.threads, limits.cores)
-        slots += length
-    chains: list[float] = []
-    for job, length in zip(jobs, seconds, strict=True):
-        chains.append(length + max((chains[need] for need in job.needs), default=0.0))
-    shared = (core / limits.cores, slots / limits.jobs, local / limits.local_cores)
-    return max(gpu / limits.gpus if limits.gpus else 0.0, *shared, max(chains, default=0.0))
+        chains.append(length + max((chains[need + 1] for need in job.needs), default=0.0))
+    return max(gpu / max(limits.gpus, 1), core / limits.cores, sum(seconds) / limits.jobs, *chains)
 
 
 def peak_disk(jobs: Sequence[Job], limits: Limits) -> float:
@@ -240,35 +236,14 @@ def peak_disk(jobs: Sequence[Job], limits: Limits) -> float:
     return total
 
 
-def as_text(found: Estimate) -> str:
+def as_text(tables: dict[str, pd.DataFrame]) -> str:
     """Return an estimate as it is printed."""
-    if not found.costs["jobs"].sum():
+    cost, times, sources = tables.values()
+    if cost.empty:
         return "Nothing is left to run."
-    lines = [f"{'paper':12}{'stage':18}{'jobs':>7}{'GPU hours':>11}{'CPU hours':>11}"]
-    total = found.costs[["jobs", "gpu_hours", "cpu_hours"]].sum()
-    columns = ["paper", "stage", "jobs", "gpu_hours", "cpu_hours"]
-    lines += [
-        f"{paper:12}{stage:18}{jobs:7.0f}{gpu:11.2f}{cpu:11.2f}"
-        for paper, stage, jobs, gpu, cpu in [*found.costs[columns].values, ("total", "", *total)]
-    ]
-    lines += ["", f"{'GPUs':>6}{'cores':>7}{'wall time':>14}{'peak disk usage':>19}"]
-    for row in found.times.to_dict("records"):
-        gpus, time = int(row["gpus"]) or "none", hours(row["wall_hours"] * 3600)
-        lines.append(f"{gpus:>6}{int(row['cores']):7}{time:>14}{row['disk_gb']:16.1f} GB")
-    lines += ["", "Sources of the times:"]
-    all_hours = max(found.sources["wall_hours"].sum(), 1e-9)
-    for row in found.sources.to_dict("records"):
-        rules, share = row["rules"].split(), row["wall_hours"] / all_hours
-        more = f" and {len(rules) - 6} more" if len(rules) > 6 else ""
-        names = f"{', '.join(rules[:6])}{more}"
-        lines.append(f"  {share:4.0%}  {row['jobs']:5} jobs  {row['source']} ({names})")
-    return "\n".join(lines)
-
-
-def hours(seconds: float) -> str:
-    """Return a time as people write it: ``40 s``, ``12 min``, ``7.5 h``, ``12.3 days``."""
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            value = seconds / length
-            return f"{value:.1f} {unit}" if value < 100 and unit != "min" else f"{value:.0f} {unit}"
-    return f"{math.ceil(seconds)} s"
+    total = pd.DataFrame([{"paper": "total", "stage": "", **cost.sum(numeric_only=True)}])
+    cost = pd.concat([cost, total.astype({"jobs": int})])
+    return "\n\n".join(
+        table.to_string(index=False, float_format="{:.2f}".format, max_colwidth=70)
+        for table in (cost, times, sources)
+    )

@@ -1,7 +1,5 @@
 """Runs in words: a list of them, and what decides the result of one, with file and line."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
@@ -24,30 +22,25 @@ Keys = tuple[str, ...]
 class _Text(str):
     """A value of a config file as text, with the place where it is written."""
 
-    origin: str = ""
+    origin: str
 
 
 class _Items(list[str]):
     """A list of a config file, with the place where it is written."""
 
-    origin: str = ""
+    origin: str
 
 
 class Origins:
-    """Where the values of runs are written: the files' merging and completion, done with places.
+    """Where the values of a config's runs are written in its ``files``, of which the last one wins.
 
-    Args:
-        config: the config.
-        files: the files that it was read from, the last one wins.
+    The files' merging and completion are repeated with these places.
     """
 
     def __init__(self, config: Config, files: Sequence[Path]) -> None:
         self.config, self.runs = config, RunTable(config)
         merged: dict[str, Any] = reduce(merge, map(_located, files), {})
         self._values = merged | {"runs": completed(merged.get("runs", {}))}
-        self._draws = {
-            run: search for search in self.runs.searches() for run in self.runs.draws(search)
-        }
 
     def of(self, run: Run, keys: Keys) -> str:
         """Return file and line of a value of a run's specification, by its keys."""
@@ -64,7 +57,7 @@ class Origins:
         first, *rest = keys
         family = self.config.runs[run.family]
         at = ("runs", self._name(run.family))
-        if run.id in self._draws:
+        if run.id in self.runs.drawn():
             yield (*at, "search", "space", ".".join(rest))
             yield (*at, "search", *keys)
         match first:
@@ -125,28 +118,21 @@ def list_runs(config: Config) -> list[tuple[str, ...]]:
                 papers[table.get(name, language or None, protocol).id].add(family.paper)
     rows: list[tuple[str, ...]] = [("run", "kind", "task", "methods", "seeds", "papers")]
     for run in table:
-        options = run.specification["hyperparameters"]
-        rows.append(
-            (
-                run.id,
-                run.kind,
-                run.specification.get("encoding", {}).get("task", ""),
-                " ".join(methods_in(options)),
-                " ".join(map(str, run.seeds)),
-                " ".join(sorted(papers[run.id])),
-            )
-        )
+        task = run.task if run.kind == "finetuning" else ""
+        methods = " ".join(methods_in(run.specification["hyperparameters"]))
+        seeds, cited = " ".join(map(str, run.seeds)), " ".join(sorted(papers[run.id]))
+        rows.append((run.id, run.kind, task, methods, seeds, cited))
     return rows
 
 
 def describe(run: Run, origins: Origins) -> list[tuple[str, ...]]:
     """Return name, value and place of all that decides the result of a run."""
-    seeds = ("seeds", " ".join(map(str, run.seeds)), origins.of(run, ("seeds",)))
-    leaves = _leaves(run.specification)
-    return [
-        seeds,
-        *((".".join(keys), _text(value), origins.of(run, keys)) for keys, value in leaves),
-    ]
+    seeds = " ".join(map(str, run.seeds))
+    rows: list[tuple[str, ...]] = [("seeds", seeds, origins.of(run, ("seeds",)))]
+    for keys, value in _leaves(run.specification):
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        rows.append((".".join(keys), text, origins.of(run, keys)))
+    return rows
 
 
 def _leaves(values: Mapping[str, Any], place: Keys = ()) -> Iterator[tuple[Keys, Any]]:
@@ -155,10 +141,6 @@ def _leaves(values: Mapping[str, Any], place: Keys = ()) -> Iterator[tuple[Keys,
             yield from _leaves(value, (*place, key))
         elif value is not None:
             yield (*place, key), value
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -1,7 +1,5 @@
 """Which files belong to the datasets, encoders and runs of a config."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,13 +7,13 @@ from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.datasets import Dataset, Source
 from mbert_atlas.config.encoders import AlignedStart
 from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.transfer import TransferTable
-from mbert_atlas.errors import AtlasError
-from mbert_atlas.languages import Languages
-from mbert_atlas.plan import datasets
+from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.languages import Language, Languages
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.runs import Run, RunTable
 from mbert_atlas.sources import snapshot_path
@@ -24,10 +22,7 @@ from mbert_atlas.sources import snapshot_path
 class Files:
     """The files of a config, as paths with ``<results>`` and ``<downloads>``.
 
-    Args:
-        config: the config.
-        languages: all languages.
-        shipped: names of the encoders that are taken from the repository, not trained.
+    Encoders named in ``shipped`` are taken from the repository, not trained.
     """
 
     def __init__(self, config: Config, languages: Languages, shipped: Collection[str] = ()) -> None:
@@ -44,10 +39,7 @@ class Files:
         return path("synthetic", world=self.world(name), path=name)
 
     def world(self, name: str) -> str:
-        """Return the rule that writes an upstream file of the miniature.
-
-        Texts for pretraining are many, so each language's have a rule.
-        """
+        """Return the rule that writes an upstream file of the miniature; texts have one each."""
         if name.startswith("cc100/"):
             return f"miniature_texts_{Path(name).name.partition('.')[0]}"
         return "miniature"
@@ -55,7 +47,21 @@ class Files:
     @cached_property
     def upstream_files(self) -> list[str]:
         """The upstream paths of all datasets, sorted."""
-        return datasets.upstream_files(self.config, self.languages)
+        items = self.config.datasets.items()
+        return sorted(
+            {file for name, item in items if not item.parent for file in self.upstream_names(name)}
+        )
+
+    def upstream_names(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
+        """Return the upstream paths of a dataset (of some languages), each once."""
+        item = self.config.datasets[dataset]
+        paths = [
+            name
+            for language in languages or item.languages
+            for source in sources_of(dataset, item, language, self.languages)
+            for name in [source.path, *source.partners]
+        ]
+        return list(dict.fromkeys(paths))
 
     def worlds(self) -> list[str]:
         """Return the rules that write upstream files of the miniature."""
@@ -73,15 +79,8 @@ class Files:
         return []
 
     def sources(self, dataset: str, languages: Sequence[str] | None = None) -> list[str]:
-        """Return the upstream files of a dataset (of some languages), each once."""
-        item = self.config.datasets[dataset]
-        paths = [
-            self.upstream(name)
-            for language in languages or item.languages
-            for source in datasets.sources(dataset, item, language, self.languages)
-            for name in [source.path, *source.partners]
-        ]
-        return list(dict.fromkeys(paths))
+        """Return the files of :meth:`upstream_names`."""
+        return [self.upstream(name) for name in self.upstream_names(dataset, languages)]
 
     def table(self, dataset: str, language: str | None = None) -> str:
         """Return the Parquet file of a dataset, of one language where each has a file."""
@@ -147,27 +146,20 @@ class Files:
 
     def pretraining_texts(self, name: str) -> list[str]:
         """Return the texts that an encoder is pretrained on."""
-        item = self.config.encoders[name]
-        if item.changed:
-            return [
-                self.table(text, language)
-                for text in item.changed.texts
-                for language in item.changed.languages
-            ]
-        assert item.scratch is not None
-        languages = item.scratch.languages
+        item: Any = self.config.encoders[name]
+        origin = item.changed or item.scratch
         return [
             self.table(text, language)
-            for text in item.scratch.texts
-            for language in self.config.datasets[text].languages
-            if languages is None or language in languages
+            for text in origin.texts
+            for language in (origin if item.changed else self.config.datasets[text]).languages
+            if origin.languages is None or language in origin.languages
         ]
 
     def pretraining(self, name: str, *keys: str) -> dict[str, Any]:
         """Return the hyperparameters of an encoder's pretraining, all or some, as plain values."""
-        item = self.config.encoders[name]
-        training = item.changed.training if item.changed else item.scratch.pretraining  # type: ignore[union-attr]
-        return training.model_dump(mode="json", include=set(keys) or None)
+        item: Any = self.config.encoders[name]
+        training = item.changed.training if item.changed else item.scratch.pretraining
+        return dict(training.model_dump(mode="json", include=set(keys) or None))
 
     def aligned_start(self, name: str) -> AlignedStart | None:
         """Return how word embeddings are initialised from translations, if they are."""
@@ -226,8 +218,8 @@ class Files:
 
     def encoding(self, run: Run) -> str:
         """Return the name of the encoding of a fine-tuning run."""
-        name: str = self.config.runs[run.family].encoding  # type: ignore[union-attr]
-        return name
+        family: Any = self.config.runs[run.family]
+        return str(family.encoding)
 
     def training_examples(self, run: Run) -> str:
         """Return what a fine-tuning run is trained on."""
@@ -244,12 +236,6 @@ class Files:
             for method in methods_in(run.specification["hyperparameters"]).values()
             for name, file in method.inputs(run, self).items()
         }
-
-    def method_passes(self, run: Run) -> float:
-        """Return what methods add to a training step, in forward passes over the training data."""
-        values = run.specification["hyperparameters"]
-        batch_size = values["optimisation"]["batch_size"]
-        return sum(method.passes(batch_size) for method in methods_in(values).values())
 
     def choose_by(self, search: str, protocol: Protocol) -> dict[str, Any]:
         """Return the metric and the languages that decide between the draws of a search."""
@@ -281,11 +267,6 @@ class Files:
         """Return the directions that identify languages: all of a dataset's, or those of a set."""
         return path("directions", encoder=encoder, dataset=dataset, languages=languages)
 
-    def model_of_features(self, run: Run, seed: int | str) -> str:
-        """Return the model behind a run's features; a frozen encoder's are the same for all."""
-        is_frozen = run.specification["hyperparameters"]["trained_layers"] == "none"
-        return run.base if is_frozen else f"{run.id}/seed{seed}"
-
     def dictionaries(self, dictionary: str, language: str) -> list[str]:
         """Return the dictionaries that list words of a language: for English all of them."""
         languages = self.config.datasets[dictionary].languages if language == "en" else [language]
@@ -303,13 +284,7 @@ class Files:
                 yield protocol, run, seed
 
     def cells(self, run: Run, languages: Sequence[str], **columns: Any) -> list[Cell]:
-        """Return a cell per seed and language of a fine-tuning run, in this order.
-
-        Args:
-            run: whose predictions are scored.
-            languages: target languages.
-            columns: more attributes of the cells; ``kind`` and ``path`` are filled in.
-        """
+        """Return a cell per seed and target language of a fine-tuning run, with other columns."""
         return [
             Cell(
                 kind=run.task, language=code, seed=seed, path=self.predictions(run, seed), **columns
@@ -342,3 +317,50 @@ class Files:
             if language in dataset.languages
             for protocol, run, seed in self.seeded_runs(family, fixed or language)
         ]
+
+
+def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:
+    """Return the upstream files of one language of a dataset, placeholders filled in.
+
+    Raises:
+        DataError: if the config names no file for that language, or an unknown placeholder.
+    """
+    files = (dataset.files_by_language or {}).get(language)
+    if files is None and dataset.files is not None:
+        files = [Source(path=dataset.files, partners=list(getattr(dataset, "partners", ())))]
+    if not files:
+        raise DataError(
+            "config",
+            f"key datasets.{name}.files_by_language",
+            f"no files for language {language!r}",
+            "add them or drop the language",
+        )
+    return [_filled(name, source, dataset, languages[language]) for source in files]
+
+
+def _filled(name: str, source: Source, dataset: Dataset, language: Language) -> Source:
+    values = {
+        "language": language.code,
+        "wiki": language.wiki.replace("-", "_"),  # dump files write zh-classical as zh_classical
+        "pair": "-".join(sorted(["en", language.code])),
+        **language.model_dump(include={"ud_code", "iso639_3", "ntrex", "tatoeba", "ud_name"}),
+    }
+
+    def fill(path: str) -> str:
+        try:
+            return path.format(**values)
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+            raise DataError(
+                "config",
+                f"key datasets.{name}",
+                f"{path!r} has a placeholder that is not known ({error})",
+                f"use one of {', '.join(values)}",
+            ) from error
+
+    return source.model_copy(
+        update={
+            "path": fill(source.path),
+            "partners": [fill(partner) for partner in source.partners],
+            "format": source.format or getattr(dataset, "format", None),
+        }
+    )

@@ -1,7 +1,5 @@
 """The plan of a config: what every paper shows, and all that it takes."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence
@@ -12,10 +10,10 @@ from types import ModuleType
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.datasets import Source
 from mbert_atlas.config.model import Config
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan import datasets
-from mbert_atlas.plan.files import Files
+from mbert_atlas.plan.files import Files, sources_of
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     CAPTIONS,
@@ -34,11 +32,7 @@ from mbert_atlas.plan.records import (
 class Plan(Files):
     """What a config requests: files, runs, and the artifacts of its papers by name.
 
-    Args:
-        config: the config.
-        languages: all languages.
-        shipped: names of the encoders that are taken from the repository.
-        home: folder of the repository.
+    The folder of the repository is ``home``; ``shipped`` as in :class:`Files`.
     """
 
     def __init__(
@@ -84,15 +78,15 @@ class Plan(Files):
 
     def features_model(self, model: str) -> str:
         """Return the folder of a model of features: an encoder, or ``run/seed1``."""
-        return (
-            self.encoder(model)
-            if model in self.config.encoders
-            else f"<results>/runs/{model}/model"
-        )
+        is_encoder = model in self.config.encoders
+        return self.encoder(model) if is_encoder else f"<results>/runs/{model}/model"
 
     def features_of(self, kind: str, features: str, run: str, seed: str) -> str:
         """Return the ``features`` of a run's model, or the ``points`` sampled from them."""
-        return path(kind, features=features, model=self.model_of_features(self.runs[run], seed))
+        options = self.runs[run].specification["hyperparameters"]
+        is_frozen = options["trained_layers"] == "none"  # then they are the same for all runs
+        model = self.runs[run].base if is_frozen else f"{run}/seed{seed}"
+        return path(kind, features=features, model=model)
 
     def store_options(self, features: str) -> dict[str, dict[str, Any]]:
         """Return what is read of each store of features."""
@@ -108,10 +102,8 @@ class Plan(Files):
 
     def language_groups(self, dataset: str) -> list[list[str]]:
         """Return the languages of a dataset of running texts in groups: a job encodes a group."""
-        codes, size = (
-            self.config.datasets[dataset].languages,
-            self.vectors[dataset].languages_per_job,
-        )
+        codes = self.config.datasets[dataset].languages
+        size = self.vectors[dataset].languages_per_job
         return [codes[start : start + size] for start in range(0, len(codes), size)]
 
     def vectors_of(self, encoder: str, dataset: str, languages: str) -> list[str]:
@@ -207,14 +199,10 @@ class Plan(Files):
         conditions: Mapping[str, str] | None = None,
         figures_only: Sequence[str] = (),
     ) -> Figure:
-        """Return a figure of a measurement of transfer.
+        """Return a figure of the measurement of transfer with that name.
 
-        Args:
-            paper: the paper.
-            name: of the measurement and of the figure.
-            title: of the figure.
-            conditions: names of conditions where the config decides them.
-            figures_only: see :meth:`condition_order`.
+        Conditions have names where the config decides them; for ``figures_only`` see
+        :meth:`condition_order`.
         """
         return Figure(
             name,
@@ -243,9 +231,7 @@ class Plan(Files):
     def shown(self, scope: str, paper: str = "") -> list[tuple[str, Artifact]]:
         """Return paper and artifact of everything that a scope shows, of all papers or of one.
 
-        Args:
-            scope: empty for everything; ``highlights/``; ``available/``, what has been made.
-            paper: of this paper alone.
+        A scope is empty for everything, ``highlights/``, or ``available/``: what has been made.
         """
         return [
             (name, artifact)
@@ -292,15 +278,29 @@ class Plan(Files):
             if path.endswith(".svg")
         ]
 
-    # Parameters
-
     def described(self, dataset: str, languages: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return what decides how a dataset (or some languages of it) is read."""
+        """Return what decides how a dataset (or some languages of it) is read: a parameter.
+
+        It has the keys of the dataset's section; ``sources``: the upstream files by language, with
+        their paths; ``languages``: the rows of the table of languages by code.
+        """
         item = self.config.datasets[dataset]
         codes = languages or item.languages
-        return datasets.described(
-            dataset, item, codes, self.languages, lambda name: self.resolved(self.upstream(name))
-        )
+
+        def placed(source: Source) -> dict[str, Any]:
+            file, *partners = [
+                self.resolved(self.upstream(name)) for name in (source.path, *source.partners)
+            ]
+            return source.model_dump(mode="json") | {"path": file, "partners": partners}
+
+        return {
+            **item.model_dump(mode="json", exclude={"files", "files_by_language", "languages"}),
+            "languages": {code: self.languages[code].model_dump(mode="json") for code in codes},
+            "sources": {
+                code: list(map(placed, sources_of(dataset, item, code, self.languages)))
+                for code in codes
+            },
+        }
 
     # Paths
 

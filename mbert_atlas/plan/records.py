@@ -5,8 +5,6 @@ neither pandas nor matplotlib, and so that the code fingerprint of a job covers 
 Cells and options are callables, evaluated only for the jobs that are planned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,92 +27,57 @@ Options = Callable[[], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Measurement:
-    """One file ``measurements/<paper>/<name>.csv``.
+    """One file ``measurements/<paper>/<name>.csv``."""
 
-    Attributes:
-        name: of the file, usually the artifact's.
-        measure: ``module:function``; called as ``function(cells, **options)``, it returns rows with
-            some of :data:`mbert_atlas.schemas.MEASUREMENT_COLUMNS`.
-        cells: what is measured, with its files: the job's input.
-        options: keyword arguments of the function, plain JSON values.
-        columns: columns that all rows share, besides ``paper`` and ``artifact``.
-        resources: key of the config's ``resources`` for a job that is submitted; empty: the job
-            takes seconds and runs where Snakemake does.
-    """
-
-    name: str
+    name: str  # of the file, usually the artifact's
+    # `module:function`; called as `function(cells, **options)`, it returns rows with some of
+    # `mbert_atlas.schemas.MEASUREMENT_COLUMNS`.
     measure: str
-    cells: Cells
-    options: Options = dict
-    columns: Mapping[str, str] = field(default_factory=dict)
+    cells: Cells  # what is measured, with its files: the job's input
+    options: Options = dict  # keyword arguments of the function, plain JSON values
+    columns: Mapping[str, str] = field(default_factory=dict)  # that all rows share
+    # Key of the config's `resources` for a job that is submitted; empty: the job takes seconds and
+    # runs where Snakemake does.
     resources: str = ""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One pair of files ``figures/<paper>/<name>.svg`` and ``.png``.
+    """One pair of files ``figures/<paper>/<name>.svg`` and ``.png``."""
 
-    Attributes:
-        name: of the files, such as ``figure1.de.published``.
-        draw: ``module:function``; called as ``function(cells, **options)``, it returns a
-            matplotlib figure.
-        cells: what is drawn, with its files: the job's input.
-        options: keyword arguments of the function, plain JSON values.
-        reported: the function also takes ``reported``, the path of the paper's reported numbers,
-            or none where the run cannot be compared with the paper.
-        language: what the report says of it.
-        protocol: what the report says of it.
-    """
-
-    name: str
-    draw: str
-    cells: Cells
-    options: Options = dict
+    name: str  # of the files, such as `figure1.de.published`
+    draw: str  # `module:function`; `function(cells, **options)` returns a matplotlib figure
+    cells: Cells  # what is drawn, with its files: the job's input
+    options: Options = dict  # keyword arguments of the function, plain JSON values
+    # The function also takes `reported`, the path of the paper's reported numbers, or none where
+    # the run cannot be compared with the paper.
     reported: bool = False
-    language: str = "all"
+    language: str = "all"  # what the report says of it, as the protocol
     protocol: str = "both"
 
 
 @dataclass(frozen=True)
 class Table:
-    """One pair of files ``tables/<paper>/<name>.html`` and ``.csv``: reported next to reproduced.
+    """One pair of files ``tables/<paper>/<name>.html`` and ``.csv``: reported, reproduced."""
 
-    Attributes:
-        name: of the files, usually the artifact's.
-        measurements: names of the measurements that it shows.
-        facts: rows of texts shown before the numbers.
-        facts_from: JSON file with such rows.
-    """
-
-    name: str
-    measurements: Sequence[str]
-    facts: Sequence[Mapping[str, str]] = ()
-    facts_from: str = ""
+    name: str  # of the files, usually the artifact's
+    measurements: Sequence[str]  # names of those that it shows
+    facts: Sequence[Mapping[str, str]] = ()  # rows of texts before the numbers
+    facts_from: str = ""  # JSON file with such rows
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A table or figure of a paper.
+    """A table or figure of a paper."""
 
-    Attributes:
-        name: as in ``snakemake <paper>_<name>``.
-        title: what it shows.
-        caption: what the report says below it, reStructuredText.
-        measurements: its measurements; what it shows of another artifact's is not repeated.
-        figures: its figures.
-        tables: its tables.
-        highlight: whether it is among the paper's first results, in ``highlights``.
-        conditions: names of conditions where the config decides them.
-    """
-
-    name: str
-    title: str = ""
-    caption: str = ""
-    measurements: Sequence[Measurement] = ()
+    name: str  # as in `snakemake <paper>_<name>`
+    title: str = ""  # what it shows
+    caption: str = ""  # what the report says below it, reStructuredText
+    measurements: Sequence[Measurement] = ()  # another artifact's are not repeated
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
-    highlight: bool = False
-    conditions: Mapping[str, str] = field(default_factory=dict)
+    highlight: bool = False  # it is among the paper's first results, in `highlights`
+    conditions: Mapping[str, str] = field(default_factory=dict)  # names that the config decides
 
 
 def measured(paper: str, *names: str) -> list[Cell]:
@@ -156,37 +119,25 @@ def figures_by_protocol(
 
 @dataclass(frozen=True)
 class Store:
-    """Encoded examples whose vectors are extracted.
+    """Encoded examples whose vectors are extracted."""
 
-    Attributes:
-        folder: the token store.
-        splits: splits that are read; none: all.
-        languages: languages that are read; none: all.
-        unit: ``word`` for a vector per word; none: what the pooling says.
-    """
-
-    folder: str
-    splits: Sequence[str] | None = None
-    languages: Sequence[str] | None = None
-    unit: str | None = None
+    folder: str  # the token store
+    splits: Sequence[str] | None = None  # that are read; none: all
+    languages: Sequence[str] | None = None  # that are read; none: all
+    unit: str | None = None  # `word` for a vector per word; none: what the pooling says
 
 
 @dataclass(frozen=True)
 class Features:
     """Vectors of some stores under a model: ``features/<name>/<model>``.
 
-    Attributes:
-        stores: by name.
-        pooling: see :mod:`mbert_atlas.encoders.pooling`.
-        layers: ``last``, ``all``, or a list of layers.
-        probe: options of language identification on these features, if it is wanted.
-        sample: options of clusters and projections of these features, if they are wanted.
-        similarity: options of similarity between languages, if it is wanted.
+    The last three are options of language identification on them, of their clusters and
+    projections, and of similarity between languages, where these are wanted.
     """
 
-    stores: Mapping[str, Store]
-    pooling: str
-    layers: str | Sequence[int]
+    stores: Mapping[str, Store]  # by name
+    pooling: str  # see `mbert_atlas.encoders.pooling`
+    layers: str | Sequence[int]  # `last`, `all`, or some layers
     probe: Mapping[str, Any] | None = None
     sample: Mapping[str, Any] | None = None
     similarity: Mapping[str, Any] | None = None
@@ -194,61 +145,37 @@ class Features:
 
 @dataclass(frozen=True)
 class TokenVectors:
-    """Token vectors of running texts, all layers, and the directions found in them.
+    """Token vectors of running texts, all layers, and the directions found in them."""
 
-    Attributes:
-        encoding: encoding of the texts.
-        summed: tokens of each language whose moments are kept.
-        probed: tokens of each language that are kept for probes.
-        languages_per_job: languages that one job encodes.
-        language_sets: sets of languages with separate directions, by name.
-    """
-
-    encoding: str
-    summed: int
-    probed: int
-    languages_per_job: int
+    encoding: str  # of the texts
+    summed: int  # tokens of each language whose moments are kept
+    probed: int  # tokens of each language that are kept for probes
+    languages_per_job: int  # that one job encodes
+    # Sets of languages with separate directions, by name.
     language_sets: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Distances:
-    """Distances between word pairs of a bitext: ``distances/<name>/<language>``.
+    """Distances between word pairs of a bitext: ``distances/<name>/<language>``."""
 
-    Attributes:
-        encoder: whose tokenizer encodes the pairs.
-        bitext: dataset of the pairs.
-        pairs: number of related, and of unrelated, pairs.
-        panels: encoder or family of runs by panel, by language.
-    """
-
-    encoder: str
-    bitext: str
-    pairs: int
-    panels: Mapping[str, Mapping[str, str]]
+    encoder: str  # whose tokenizer encodes the pairs
+    bitext: str  # dataset of the pairs
+    pairs: int  # number of related, and of unrelated, pairs
+    panels: Mapping[str, Mapping[str, str]]  # encoder or family of runs by panel, by language
 
 
 @dataclass(frozen=True)
 class PaperPlan:
-    """What a paper shows and what it asks of the shared rules.
-
-    Attributes:
-        artifacts: in the order of the paper.
-        features: by name, ``<paper>/...``.
-        vectors: token vectors, by dataset of texts.
-        means: language means, by dataset of texts: ``encoding`` and number of ``texts``.
-        retrieval: word retrieval, by dictionary: dataset of ``texts`` and options.
-        static_families: families of fine-tuning runs that static vectors learn as well, with the
-            network that learns them.
-        distances: by name, ``<paper>/...``.
-        condition_order: conditions of figures that no number is reported of; it decides colours.
-    """
+    """What a paper shows, in its order, and what it asks of the shared rules."""
 
     artifacts: Sequence[Artifact]
-    features: Mapping[str, Features] = field(default_factory=dict)
-    vectors: Mapping[str, TokenVectors] = field(default_factory=dict)
+    features: Mapping[str, Features] = field(default_factory=dict)  # by `<paper>/...`
+    vectors: Mapping[str, TokenVectors] = field(default_factory=dict)  # by dataset of texts
+    # Language means, by dataset of texts: `encoding` and number of `texts`.
     means: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Word retrieval, by dictionary: dataset of `texts` and options.
     retrieval: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # Families of fine-tuning runs that static vectors learn as well, with the network that learns.
     static_families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    distances: Mapping[str, Distances] = field(default_factory=dict)
-    condition_order: Sequence[str] = ()
+    distances: Mapping[str, Distances] = field(default_factory=dict)  # by `<paper>/...`

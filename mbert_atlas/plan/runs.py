@@ -4,8 +4,6 @@ A resolved run holds all that decides its result, and only that. Families (or pr
 resolve to the same content are one run, so papers share it.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -24,37 +22,22 @@ from mbert_atlas.plan.search import Draw, draw
 
 @dataclass(frozen=True)
 class Run:
-    """One training run; everything but its seed.
+    """One training run; everything but its seed."""
 
-    Attributes:
-        id: file-system name, ``family[-language][.protocol]``; the protocol is named only where the
-            two protocols differ.
-        family: name of the family in the config.
-        paper: paper that the cost is attributed to.
-        kind: ``adjustment`` or ``finetuning``.
-        language: target language, or none.
-        base: name of the encoder that the chain of runs starts from (its tokenizer is used).
-        start: id of the run whose model this one starts from, or none for the encoder itself.
-        seeds: seeds to run.
-        specification: what decides the result, as plain JSON values, and nothing that does not
-            apply; the rule's parameter.
-    """
-
-    id: str
-    family: str
-    paper: str
-    kind: str
-    language: str | None
-    base: str
-    start: str | None
+    id: str  # `family[-language][.protocol]`, with the protocol only where the two differ
+    family: str  # in the config
+    paper: str  # that the cost is attributed to
+    kind: str  # `adjustment` or `finetuning`
+    language: str | None  # target language
+    base: str  # encoder that the chain of runs starts from (its tokenizer is used)
+    start: str | None  # id of the run whose model this one starts from; none: the encoder itself
     seeds: tuple[int, ...]
-    specification: dict[str, Any]
+    specification: dict[str, Any]  # all that decides the result, plain JSON values: a parameter
 
     @property
     def task(self) -> str:
         """The task of a fine-tuning."""
-        task: str = self.specification["encoding"]["task"]
-        return task
+        return str(self.specification["encoding"]["task"])
 
     @property
     def code(self) -> tuple[str, ...]:
@@ -84,6 +67,10 @@ class RunTable:
     def searches(self) -> list[str]:
         """Return the names of the searches that draw: ``family[-language]``."""
         return [name for name, draws in self._draws.items() if draws]
+
+    def drawn(self) -> set[str]:
+        """Return the ids of the runs of all draws."""
+        return {run for draws in self._draws.values() for run in draws}
 
     def draws(self, search: str) -> dict[str, Draw]:
         """Return the draws of a search by its name: the id of the run of each, and what it sets."""
@@ -150,7 +137,8 @@ class RunTable:
                 "add it there or drop it where it is used."
             )
         run = self._resolve(family, language, protocol)
-        run = self._by_content.setdefault(_content(run), run)
+        content = json.dumps([run.specification, run.seeds], sort_keys=True)
+        run = self._by_content.setdefault(content, run)
         if self._by_id.setdefault(run.id, run) is not run:
             raise AtlasError(
                 f"config, key runs.{family}: its run {run.id!r} has the name of another run of "
@@ -161,25 +149,22 @@ class RunTable:
 
     def _resolve(self, family: str, language: str | None, protocol: Protocol) -> Run:
         spec = self._config.runs[family]
-        start = self._start(family, language, protocol)
+        starts = [self._start(family, language, each) for each in PROTOCOLS]
+        start = starts[PROTOCOLS.index(protocol)]
         name = _name(family, language)
         specification: dict[str, Any] = {"kind": spec.kind, "encoder": self._encoder(family)}
         if start:
             specification["start"] = start.id
         if isinstance(spec, AdjustmentRuns):
-            options = (
-                spec.corrected if protocol == "corrected" and spec.corrected else spec.published
-            )
+            corrected = spec.corrected if protocol == "corrected" else None
             specification |= {"bitext": spec.bitext, "language": language}
-            specification["hyperparameters"] = options.relevant()
+            specification["hyperparameters"] = (corrected or spec.published).relevant()
         else:
             specification |= self._finetuning(spec, language, protocol, start)
             if spec.search and spec.search.use == "chosen":
                 chosen_by = protocol if spec.corrected else "published"
                 specification["search"] = f"{name}.{chosen_by}"
-        differs = spec.corrected not in (None, spec.published) or self._start_differs(
-            family, language
-        )
+        differs = spec.corrected not in (None, spec.published) or starts[0] != starts[1]
         return Run(
             id=f"{name}.{protocol}" if differs else name,
             family=family,
@@ -240,19 +225,12 @@ class RunTable:
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
     ) -> dict[str, list[str]]:
+        codes = {name: self._config.datasets[name].languages for name in evaluate}
         by_dataset = {
-            name: [
-                code
-                for code in _filled(languages, language)
-                if code in self._config.datasets[name].languages
-            ]
+            name: [code for code in _filled(languages, language) if code in codes[name]]
             for name, languages in evaluate.items()
         }
         return {name: languages for name, languages in by_dataset.items() if languages}
-
-    def _start_differs(self, family: str, language: str | None) -> bool:
-        starts = [self._start(family, language, protocol) for protocol in PROTOCOLS]
-        return starts[0] is not None and starts[0] != starts[1]
 
 
 def _name(family: str, language: str | None) -> str:
@@ -261,7 +239,3 @@ def _name(family: str, language: str | None) -> str:
 
 def _filled(languages: list[str], language: str | None) -> list[str]:
     return [item.replace("{language}", language or "") for item in languages]
-
-
-def _content(run: Run) -> str:
-    return json.dumps([run.specification, run.seeds], sort_keys=True)

@@ -1,7 +1,5 @@
 """Searches for hyperparameters: their draws, and what one changes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,9 +18,7 @@ Draw = dict[str, Any]
 def draw(name: str, search: Search) -> list[Draw]:
     """Return the draws of a search, all different: every combination, or a random sample of them.
 
-    Args:
-        name: ``family[-language]``; each has a different sample.
-        search: kind, number of draws, seed and space.
+    Each ``name`` (``family[-language]``) has a different sample.
 
     Raises:
         AtlasError: if the space holds fewer combinations than draws are requested.
@@ -43,10 +39,5 @@ def draw(name: str, search: Search) -> list[Draw]:
 
 
 def apply_choice(hyperparameters: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return the hyperparameters of a run with what a search has chosen for it.
-
-    Args:
-        hyperparameters: as the config has them.
-        path: JSON file with the key ``values``, as :mod:`mbert_atlas.analysis.choice` writes it.
-    """
+    """Return hyperparameters with the ``values`` that :mod:`mbert_atlas.analysis.choice` wrote."""
     return with_values(hyperparameters, read_json(path)["values"])

@@ -12,7 +12,7 @@ from configs import ROOT
 from mbert_atlas import papers
 from mbert_atlas.cells import Cell, as_values, files_of, with_files
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan.paths import PATHS, parse, path
+from mbert_atlas.plan.paths import PATHS
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import CAPTIONS
 from mbert_atlas.registry import resolve
@@ -73,26 +73,6 @@ def test_defaults_of_cells_are_left_out() -> None:
         }
     ]
     assert files_of([cell, Cell(path="c")]) == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize("kind", PATHS)
-def test_paths_are_parsed_as_they_are_written(kind: str) -> None:
-    values = {
-        "path": "xnli/XNLI-1.0.zip",
-        "model": "nli.published/seed3",
-        "features": "paper/pos",
-        "distances": "paper/figure1",
-        "seed": "3",
-        "protocol": "corrected",
-        "part": "heldout",
-        "world": "miniature",
-    }
-    names = re.findall(r"\{(\w+)\}", PATHS[kind])
-    wildcards = {name: values.get(name, f"some-{name}") for name in names}
-    found = path(kind, **wildcards).replace("<results>", "results/x").replace("<downloads>", "down")
-    parsed = parse(found, "results/x", "down")
-    assert parsed == (kind, wildcards)
-    assert parse(f"elsewhere/{found}", "results/x", "down") is None
 
 
 def test_rules_write_the_paths_that_plans_name() -> None:

@@ -9,7 +9,7 @@ from mbert_atlas.config.datasets import Source
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.papers import load
-from mbert_atlas.plan.datasets import sources, upstream_files
+from mbert_atlas.plan.files import Files, sources_of
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
@@ -27,35 +27,35 @@ def dataset(**changes):
 
 def test_placeholders_take_the_language_table():
     item = dataset(files="{pair}/{wiki}/{iso639_3}/{ud_name}/{language}.txt")
-    (found,) = sources("x", item, "bg", LANGUAGES)
+    (found,) = sources_of("x", item, "bg", LANGUAGES)
     assert found.path == "bg-en/bg/bul/Bulgarian/bg.txt"  # codes of a pair are sorted
     assert found.format == "xnli"
-    (found,) = sources("x", dataset(files="{pair}"), "es", LANGUAGES)
+    (found,) = sources_of("x", dataset(files="{pair}"), "es", LANGUAGES)
     assert found.path == "en-es"
 
 
 def test_files_of_single_languages_win_and_keep_their_format():
     own = [Source(path="a-{language}", format="xtreme", partners=["{language}.labels"])]
     item = dataset(files="all", files_by_language={"es": own})
-    (found,) = sources("x", item, "es", LANGUAGES)
+    (found,) = sources_of("x", item, "es", LANGUAGES)
     assert (found.path, found.format, found.partners) == ("a-es", "xtreme", ["es.labels"])
-    assert sources("x", item, "en", LANGUAGES)[0].path == "all"
+    assert sources_of("x", item, "en", LANGUAGES)[0].path == "all"
 
 
 def test_missing_files_and_unknown_placeholders_name_the_key():
     with pytest.raises(DataError, match=r"key datasets\.mine\.files_by_language.*'en'"):
-        sources("mine", dataset(files_by_language={"es": [Source(path="a")]}), "en", LANGUAGES)
+        sources_of("mine", dataset(files_by_language={"es": [Source(path="a")]}), "en", LANGUAGES)
     with pytest.raises(DataError, match=r"key datasets\.mine: '\{code\}' has a placeholder"):
-        sources("mine", dataset(files="{code}"), "en", LANGUAGES)
+        sources_of("mine", dataset(files="{code}"), "en", LANGUAGES)
     own = {"es": [Source(path="a-{language}", partners=["{language.name}"])]}
     with pytest.raises(DataError, match=r"key datasets\.mine: '\{language\.name\}' has a placeh"):
-        sources("mine", dataset(files_by_language=own), "es", LANGUAGES)
+        sources_of("mine", dataset(files_by_language=own), "es", LANGUAGES)
 
 
 @pytest.mark.parametrize("preset", ["demo", "small", None])
 def test_every_file_of_a_preset_is_named_once(preset):
     config = load([ROOT / f"config/{preset}.yaml"] if preset else [], ROOT)
-    paths = upstream_files(config, LANGUAGES)
+    paths = Files(config, LANGUAGES).upstream_files
     assert paths == sorted(set(paths))
     assert not [path for path in paths if "{" in path]
     assert any(path.startswith("multinli/") for path in paths)

@@ -1,14 +1,13 @@
 """Runs are listed and explained: every value with the line of the config that it comes from."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from configs import ROOT
 
 from mbert_atlas import papers
+from mbert_atlas.__main__ import main
 from mbert_atlas.plan.explain import DEFAULT, Origins, describe, list_runs
 
 MINE = """\
@@ -108,20 +107,15 @@ def test_a_shared_run_is_listed_once_with_its_papers(config):
     assert (kind, task, methods, seeds) == ("finetuning", "nli", "replay", "1 2 3 4 5")
 
 
-def test_the_command_line_lists_runs_and_names_mistakes(tmp_path):
-    def call(*arguments):
-        command = [sys.executable, "-m", "mbert_atlas", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
-
-    done = call("runs", "--configfile", "config/demo.yaml")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^nli +finetuning +nli +1 2 ", done.stdout, re.MULTILINE)
-    assert call("check", "config/demo.yaml").stdout == "No mistakes found.\n"
+def test_the_command_line_lists_runs_and_names_mistakes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    main(["runs", "--configfile", "config/demo.yaml"])
+    assert re.search(r"^nli +finetuning +nli +1 2 ", capsys.readouterr().out, re.MULTILINE)
+    main(["check", "config/demo.yaml"])
+    assert capsys.readouterr().out == "No mistakes found.\n"
     mine = tmp_path / "mine.yaml"
     mine.write_text("a:\n  - 1\n b: 2\n")
-    done = call("check", "config/demo.yaml", str(mine))
-    assert done.returncode == 1
-    assert done.stderr.startswith(f"{mine}, line 3: not YAML")
-    done = call("show", "nlj", "--configfile", "config/demo.yaml")
-    assert done.returncode == 1
-    assert done.stderr.startswith("config, key runs: no run 'nlj'")
+    with pytest.raises(SystemExit, match=rf"^{mine}, line 3: not YAML"):
+        main(["check", "config/demo.yaml", str(mine)])
+    with pytest.raises(SystemExit, match=r"^config, key runs: no run 'nlj'"):
+        main(["show", "nlj", "--configfile", "config/demo.yaml"])

@@ -5,6 +5,7 @@ import inspect
 import re
 import runpy
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -270,19 +271,6 @@ def test_the_package_has_nothing_that_cannot_be_followed():
         assert found is None or path.stem == "fingerprint", f"{path}: {found[0]}"
 
 
-READ = """
-from mbert_atlas.corpora import nli
-from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
-from mbert_atlas.languages import Languages
-
-def main(folder):
-    (folder / "a.jsonl").write_text('{"gold_label": "neutral", "sentence1": "a", "sentence2": "b",'
-        ' "pairID": "1", "genre": "c"}')
-    english = Languages.read("resources/languages.csv")["en"]
-    upstream = Upstream(english, [CorpusFile(folder / "a.jsonl", "multinli")])
-    options = {"split": "train", "limit": None}
-    nli.read(ReadingJob([upstream], options, folder / "o.parquet", folder / "o.json"))
-"""
 FINETUNE = """
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoding import encode
@@ -301,23 +289,22 @@ def main(folder):
 """
 
 
-ROOTS = ["encoding:ENCODINGS[tagging]", "tasks:TASKS[tagging]", "training.methods:METHODS[]"]
+ROOTS = [
+    "mbert_atlas.encoding:ENCODINGS[tagging]",
+    "mbert_atlas.tasks:TASKS[tagging]",
+    "mbert_atlas.training.methods:METHODS[]",
+]
 
 
-@pytest.mark.parametrize(
-    ("script", "roots"),
-    [(READ, []), (FINETUNE, [f"mbert_atlas.{root}" for root in ROOTS])],
-    ids=["read", "train"],
-)
-def test_what_runs_is_what_counts(tmp_path, script, roots):
-    if script == FINETUNE:
-        make_encoder(tmp_path, make_tokenizer(tmp_path))
-        table = sentence_table([["the", "cat"]] * 4, [["DET", "NOUN"]] * 4)
-        write_parquet(table, tmp_path / "sentences.parquet")
+def test_what_runs_is_what_counts(tmp_path):
+    make_encoder(tmp_path, make_tokenizer(tmp_path))
+    table = sentence_table([["the", "cat"]] * 4, [["DET", "NOUN"]] * 4)
+    write_parquet(table, tmp_path / "sentences.parquet")
     (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow/script.py").write_text(script)
+    (tmp_path / "workflow/script.py").write_text(FINETUNE)
     (tmp_path / "mbert_atlas").symlink_to(ROOT / "mbert_atlas")
     main = runpy.run_path(str(tmp_path / "workflow/script.py"))["main"]
+    import_module("mbert_atlas.corpora.bad_rows")  # its import makes an object that is not used
     codes = set()
     sys.setprofile(lambda frame, *_: codes.add((frame.f_globals.get("__name__"), frame.f_code)))
     try:
@@ -333,7 +320,8 @@ def test_what_runs_is_what_counts(tmp_path, script, roots):
         and not code.co_qualname.startswith("<")
     }
     assert len(ran) > 10
-    assert ran - Fingerprints(tmp_path).explain("workflow/script.py", *roots).keys() == set()
+    counted = Fingerprints(tmp_path).explain("workflow/script.py", *ROOTS)
+    assert ran - counted.keys() == set()
 
 
 def test_fingerprints_are_kept_until_a_file_changes(tmp_path):

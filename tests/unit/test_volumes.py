@@ -1,21 +1,16 @@
 """Volumes and operations: existing files count as they are, the rest by config and assumptions."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from configs import ROOT, config
 
-from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
-from mbert_atlas.plan.operations import (
-    JobInputs,
-    matrix_operations,
-    model_operations,
-    speed_class,
-)
+from mbert_atlas.plan.operations import matrix_operations, model_operations, speed_class
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.volumes import MINIATURE_WORDS, Shape, Volume, Volumes
 
@@ -23,20 +18,55 @@ LANGUAGES = Languages.read(ROOT / "resources/languages.csv")
 TABLE = ROOT / "resources/prediction/volumes.csv"
 
 
+class Files(dict):
+    """An input as Snakemake's: files by name, and as a sequence."""
+
+    __getattr__ = dict.__getitem__
+
+    def __iter__(self):
+        for item in self.values():
+            yield from [item] if isinstance(item, str) else item
+
+
+def job(rule, params=(), wildcards=(), **inputs):
+    return SimpleNamespace(
+        rule=SimpleNamespace(name=rule),
+        wildcards_dict=dict(wildcards),
+        params=dict(params),
+        input=Files(inputs),
+    )
+
+
+MADE_BY = {
+    "xnli.parquet": job("read_corpus", wildcards={"dataset": "xnli"}),
+    "xnli": job(
+        "encode_examples",
+        wildcards={"dataset": "xnli", "encoding": "inference"},
+        table="xnli.parquet",
+    ),
+    "parallel": job("encode_parallel", tables=["xnli.parquet"]),
+    "texts": job(
+        "encode_pretraining_texts",
+        wildcards={"encoder": "bert-200k-512"},
+        texts=["de.parquet", "en.parquet"],
+    ),
+    "de.parquet": job("read_corpus", wildcards={"dataset": "wikipedia", "language": "de"}),
+    "en.parquet": job("read_corpus", wildcards={"dataset": "wikipedia", "language": "en"}),
+    "muse.parquet": job("read_corpus", wildcards={"dataset": "muse", "language": "de"}),
+    "runs/xnli-upper/seed1/model": job("finetune", wildcards={"run": "xnli-upper"}),
+}
+
+
 @pytest.fixture
 def volumes(tmp_path, monkeypatch):
     """Volumes of the paper preset in an empty folder; existing files are written to it."""
     plan = Plan(config(downloads="downloads", mirror="mirror"), LANGUAGES, home=ROOT)
     monkeypatch.chdir(tmp_path)
-    return Volumes(plan, TABLE, {})
-
-
-def in_results(path):
-    return f"results/paper/{path}"
+    return Volumes(plan, TABLE, MADE_BY)
 
 
 def write_table(path, rows):
-    path = Path(in_results(path))
+    path = Path("results/paper/data") / path
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table({"id": list(range(rows))}), path)
 
@@ -45,13 +75,17 @@ def test_without_data_limits_and_assumptions_count(volumes):
     assert volumes.dataset("wikimatrix", ["es"]).examples == 250_000
     assert volumes.dataset("wikimatrix").examples == 4 * 250_000
     assert volumes.dataset("xnli", ["de", "en"]) == Volume(2 * 5010, 2 * 5010 * 42)
+    assert volumes.store("parallel") == volumes.dataset("xnli") * 0.5
+    assert volumes.store("xnli", ["de", "en", "fr"]) == volumes.store("xnli") * (3 / 15)
+    # Sentences limit the texts for pretraining.
+    assert volumes.store("texts").subwords == pytest.approx(2 * 200_000 * 25)
 
 
 def test_an_existing_table_counts(volumes):
-    write_table("data/wikimatrix/es.parquet", 70)
-    write_table("data/xnli.parquet", 150)
-    assert volumes.dataset("wikimatrix", ["es"]).examples == 70
+    write_table("wikimatrix/es.parquet", 70)
+    write_table("xnli.parquet", 150)
     assert volumes.dataset("wikimatrix", ["es", "ru"]).examples == 250_070
+    assert volumes.table("xnli.parquet").examples == pytest.approx(150)
     assert volumes.dataset("xnli", ["de", "en"]).examples == pytest.approx(2 * 150 / 15)
 
 
@@ -68,37 +102,18 @@ def test_existing_upstream_files_count_by_their_bytes(volumes, folder):
     assert volumes.size(f"downloads/{name}") == 5_000
 
 
-def test_sentences_limit_the_pretraining_texts(volumes):
-    texts = volumes.store(in_results("tokens/bert-200k-512/pretraining"))
-    assert texts.subwords == pytest.approx(15 * 200_000 * 25)
-
-
 def test_a_shift_runs_the_layers_above_once_for_each_weight(volumes):
-    tokens = in_results("tokens/mbert/examples/inference/xnli")
-    run = volumes.plan.runs.get("xnli-upper", None, "published").id
-    paths = [in_results(f"runs/{run}/seed1/model"), tokens, in_results("means/mbert/wikipedia")]
-    base, texts = Shape(), volumes.store(tokens)
+    files = {"model": "runs/xnli-upper/seed1/model", "examples": ["xnli"]}
+    base, texts = Shape(), volumes.store("xnli")
     once = base.forward(texts)
-
-    def operations(params, inputs=paths):
-        return model_operations(JobInputs("any", {}, inputs, params), volumes)
-
-    assert operations({}) == once
-    shift = {"layer": 6, "weights": [0, 1, 2], "languages": ["de", "en", "fr"]}
-    assert operations({"shift": shift}) == pytest.approx(once * 3 / 15 * (1 + 3 * 6 / 12))
-    found = operations({"layers": [6, 12], "weights": [1, 2]})
+    assert model_operations(job("any", **files), volumes) == once
+    shift = {"shift": {"layer": 6, "weights": [0, 1, 2], "languages": ["de", "en", "fr"]}}
+    found = model_operations(job("any", shift, **files), volumes)
+    assert found == pytest.approx(once * 3 / 15 * (1 + 3 * 6 / 12))
+    found = model_operations(job("any", {"layers": [6, 12], "weights": [1, 2]}, **files), volumes)
     assert found == pytest.approx(once * (1 + 2 * 2 * 6 / 12) + 8 * base.heads(texts))
-    assert operations({}, paths[1:]) is None
-
-
-def test_contexts_of_words_and_parallel_texts(volumes):
-    write_table("data/muse/de.parquet", 100)
-    contexts = volumes.store(in_results("tokens/mbert/contexts/muse/de"))
-    options = volumes.plan.retrieval["muse"]
-    assert contexts.examples == 100 * options["contexts"]
-    parallel = in_results("tokens/mbert/parallel")
-    found = Volumes(volumes.plan, TABLE, {parallel: [in_results("data/xnli.parquet")]})
-    assert found.store(parallel) == volumes.dataset("xnli") * 0.5
+    assert model_operations(job("any", examples="xnli"), volumes) is None
+    assert model_operations(job("any", tokenizer=files["model"], tests="xnli"), volumes) is None
 
 
 def test_the_miniature_has_all_concepts_in_its_dictionaries():
@@ -106,22 +121,18 @@ def test_the_miniature_has_all_concepts_in_its_dictionaries():
 
 
 def test_matrix_products(volumes):
-    write_table("data/muse/de.parquet", 1_000)
-    texts = volumes.store(in_results("tokens/bert-200k-512/pretraining")).subwords
-
-    def job(rule, params=(), **wildcards):
-        return JobInputs(rule, wildcards, [], dict(params))
-
-    ranked = job("retrieve_words", vectors="glove-200k-1", dictionary="muse", language="de")
+    write_table("muse/de.parquet", 1_000)
+    ranked = job("retrieve_words", (), {"vectors": "glove-200k-1"}, dictionary="muse.parquet")
     assert matrix_operations(ranked, volumes) == 4 * 1_000**2 * 768
-    trained = job("train_static_vectors", static="glove-200k-1")
-    assert matrix_operations(trained, volumes) == 6 * texts * 15 * 10 * 768
+    trained = job("train_static_vectors", (), {"static": "glove-200k-1"}, tokens="texts")
+    expected = 6 * volumes.store("texts").subwords * 15 * 10 * 768
+    assert matrix_operations(trained, volumes) == expected
     assert speed_class(trained, volumes) == "train_static_vectors.glove"
     network = {"network": {"epochs": 10, "hidden_size": 512}}
     classified = job(
-        "classify_with_static_vectors", network, static="glove-200k-1", family="xnli-from-mbert"
+        "classify_with_static_vectors", network, {"static": "glove-200k-1"}, train="xnli"
     )
-    assert matrix_operations(classified, volumes) == 6 * 392_702 * 10 * 4 * 768 * 512
+    assert matrix_operations(classified, volumes) == 6 * 15 * 5_010 * 10 * 4 * 768 * 512
     assert matrix_operations(job("align"), volumes) is None
     assert speed_class(job("finetune_draw"), volumes) == "finetune"
 
@@ -131,10 +142,3 @@ def test_bert_base():
     found = Shape().forward(Volume(10, 1280)) / 1280
     assert found == pytest.approx(2 * 84_934_656 + 4 * 12 * 768 * 128)
     assert Shape().bytes == pytest.approx(0.71e9, rel=0.01)  # its safetensors file
-
-
-def test_a_row_that_is_no_volume_is_named(volumes, tmp_path):
-    table = tmp_path / "volumes.csv"
-    table.write_text("corpus,split,examples,subwords,bytes\nnli,train,many,42,\n")
-    with pytest.raises(DataError, match="line 2"):
-        Volumes(volumes.plan, table, {})

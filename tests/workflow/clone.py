@@ -12,6 +12,19 @@ import forked
 
 ROOT = Path(__file__).parents[2]
 DEMO = ["--configfile", "config/demo.yaml"]
+# Over the demo's preset: few synthetic texts in two languages, and no paper.
+TINY = """
+papers: []
+miniature:
+  languages: [en, ru]
+  lending: [en, ru]
+  sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
+datasets:
+  xnli: {languages: [en, ru]}
+  wikipedia: {languages: [en, ru]}
+  stories: {languages: [en, ru]}
+  translations: {languages: [ru]}
+"""
 
 
 def copy_repository(destination: Path) -> Path:

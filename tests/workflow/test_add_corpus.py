@@ -7,27 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from clone import copy_repository, jobs, snakemake
-from mbert_atlas.config.datasets import CORPORA
-from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.sources import Register, write_manifest
 from snippets import ROOT, files_in
 
 pytestmark = pytest.mark.workflow
 PAGE = "docs/own-data.md"
 FILES = {path: text for path, text in files_in(PAGE).items() if "json_entities" in path}
-JOBS = (
-    "training:finetune",
-    "training:adjust",
-    "training:encode_examples",
-    "encoders:pretrain",
-    "alignment:align",
-)
 
 
-@pytest.fixture(scope="module")
-def extended(tmp_path_factory):
-    """A clone with the new kind of corpus, and a mirror with a file of it."""
-    clone = copy_repository(tmp_path_factory.mktemp("extended"))
+def test_it_is_read_and_a_task_can_use_it(tmp_path):
+    clone = copy_repository(tmp_path)
     for name, text in FILES.items():
         assert not (clone / name).exists()
         (clone / name).write_text(text)
@@ -48,26 +37,12 @@ def extended(tmp_path_factory):
         "runs:\n"
         "  ner: {evaluate: {mine: [en]}}\n"
     )
-    return clone
-
-
-def test_nothing_else_depends_on_it(extended):
-    functions = {CORPORA.load(corpus).reader for corpus in CORPORA} - {""}
-    roots = [
-        *(f"mbert_atlas.{function}" for function in functions),
-        *(f"workflow.jobs.{name}" for name in JOBS),
-    ]
-    before, after = Fingerprints(ROOT), Fingerprints(extended)
-    assert [root for root in roots if before.of(root) != after.of(root)] == []
-
-
-def test_it_is_read_and_a_task_can_use_it(extended):
     target = "results/paper/data/mine.parquet"
     options = ["--cores", "1", "--configfile", "mine.yaml"]
-    done = snakemake(extended, target, *options)
+    done = snakemake(clone, target, *options)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
-    assert pq.read_table(extended / target)["ner_tags"].to_pylist() == [["B-PER", "O", "B-LOC"]]
+    assert pq.read_table(clone / target)["ner_tags"].to_pylist() == [["B-PER", "O", "B-LOC"]]
     encoded = "results/paper/tokens/mbert/examples/entities/mine"
-    planned = jobs(snakemake(extended, encoded, "-n", *options))
+    planned = jobs(snakemake(clone, encoded, "-n", *options))
     assert planned["encode_examples"] == 1
     assert "read_corpus" not in planned

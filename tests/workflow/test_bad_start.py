@@ -30,6 +30,10 @@ pytestmark = pytest.mark.workflow
             ["--config, key offline", "no is read as false", "write false"],
         ),
         (
+            ["all", *DEMO, "--config", "papers=[nobody2020]", "--cores", "1"],
+            ["key papers", "'nobody2020' is not defined"],
+        ),
+        (
             ["all", *DEMO, "--config", "mirror=/no/such/folder", "--cores", "1"],
             ["key mirror", "there is no folder /no/such/folder", "correct the path"],
         ),

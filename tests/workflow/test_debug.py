@@ -8,20 +8,9 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
+from clone import TINY
+
 pytestmark = pytest.mark.workflow
-PRESET = """
-run: debug
-papers: []
-miniature:
-  languages: [en, ru]
-  lending: [en, ru]
-  sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
-datasets:
-  xnli: {languages: [en, ru]}
-  wikipedia: {languages: [en, ru]}
-  stories: {languages: [en, ru]}
-  translations: {languages: [ru]}
-"""
 NOTEBOOK = """
 import json
 from workflow.debug import job, run
@@ -37,7 +26,7 @@ run(snakemake)
 
 def test_object_and_function_of_a_job(repository, tmp_path):
     preset = tmp_path / "debug.yaml"
-    preset.write_text(PRESET)
+    preset.write_text(f"run: debug\n{TINY}")
     done = python(repository, "-c", NOTEBOOK.format(preset=preset))
     assert done.returncode == 0, done.stderr
     rule, wildcards, threads, function, specification, run, logs = json.loads(done.stdout)

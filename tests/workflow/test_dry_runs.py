@@ -18,21 +18,6 @@ def test_all_of_small_plans(repository):
     assert planned["finetune"] >= 3
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        (["seeds=[]"], "--config, key seeds: "),
-        (["mirrors=there"], "did you mean 'mirror'?"),
-        (["papers=[nobody2020]"], "'nobody2020' is not defined"),
-    ],
-)
-def test_bad_settings_end_in_one_sentence(repository, settings, sentence):
-    done = snakemake(repository, "all", "-n", *DEMO, "--config", *settings)
-    assert done.returncode != 0
-    assert sentence in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr + done.stdout
-
-
 def test_targets_of_the_demo_share_their_jobs(repository):
     """Each paper's target and `fetch` plan; highlights are a part of all, with separate pages."""
     part, everything, both = (
@@ -77,6 +62,19 @@ def test_a_paper_plans_without_the_others(repository, paper):
     )
     assert jobs(planned)["scorecard"] == 1
     assert not [other for other in names() if other != paper and other in planned.stdout]
+
+
+def test_translations_are_read_only_where_the_embeddings_begin_with_them(repository, tmp_path):
+    model, trained = "results/demo/encoders/mbert/model", ("--config", "use_shipped=false")
+    aligned = jobs(snakemake(repository, model, "-n", "--forceall", *DEMO, *trained))
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("encoders: {mbert: {scratch: {aligned_start: null}}}\n")
+    plain = jobs(snakemake(repository, model, "-n", "--forceall", *DEMO, str(mine), *trained))
+    assert not {"start_embeddings", "read_corpus_by_language_large", "miniature"} & plain.keys()
+    assert aligned["start_embeddings"] == 1
+    assert aligned["read_corpus_by_language_large"] == 12
+    more = {"start_embeddings", "read_corpus_by_language_large", "miniature", "total"}
+    assert {name for name in aligned if aligned[name] != plain.get(name)} == more
 
 
 def test_rule_files_do_not_share_names():

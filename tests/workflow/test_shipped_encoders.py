@@ -8,28 +8,19 @@ import torch
 from multilinguality import measure_multilinguality
 from safetensors.torch import load_file
 
-from clone import DEMO, copy_repository, jobs, snakemake
+from clone import DEMO, TINY, copy_repository, jobs, snakemake
 from mbert_atlas import papers
 from mbert_atlas.corpora.gold_alignment import read_gold
 
 pytestmark = pytest.mark.workflow
-PRESET = """
+PRESET = f"""
 run: tiny
-papers: []
-miniature:
-  languages: [en, ru]
-  lending: [en, ru]
-  sizes: {stories: 40, bitext_sentences: 60, gold_sentences: 8, nli_train: 30, nli_test: 12}
-datasets:
-  xnli: {languages: [en, ru]}
-  wikipedia: {languages: [en, ru]}
-  stories: {languages: [en, ru]}
-  translations: {languages: [ru]}
-encoders:
+{TINY}encoders:
   mbert:
     scratch:
       shipped: resources/encoders/tiny
-      pretraining: {vocabulary_size: 600, alphabet_size: 300, hidden_size: 16, layers: 1, heads: 2}
+      pretraining:
+        {{vocabulary_size: 600, alphabet_size: 300, hidden_size: 16, layers: 1, heads: 2}}
 """
 TRAINED = "results/tiny/encoders/mbert/model"
 TAKEN = "results/tiny/encoders/mbert/shipped"

@@ -202,3 +202,24 @@ def test_an_attempt_asks_for_what_the_ones_before_were_short_of(monkeypatch) -> 
     ]
     assert asked == [(1, 1), (2, 1), (2, 2), (2, 2), (3, 3)]
     assert growth("time", "job", "b", 3) == 3  # inside a job nothing is known of those before
+
+
+def test_ended_jobs_leave_no_timers_of_the_rate_limiter(tmp_path) -> None:
+    rules = """
+import threading
+
+onsuccess:
+    print("timers", sum(isinstance(thread, threading.Timer) for thread in threading.enumerate()))
+
+rule all:
+    input: [f"{number}" for number in range(9)]
+
+rule make:
+    output: "{number}"
+    shell: ": > {output}"
+"""
+    beginning, _, _ = SNAKEFILE.partition("from workflow.supervision import growth")
+    (tmp_path / "Snakefile").write_text(beginning + rules)
+    code, said = Start(tmp_path).end()
+    assert code == 0, said
+    assert "timers 0" in said

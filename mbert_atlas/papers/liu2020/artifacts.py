@@ -42,7 +42,6 @@ def plan_paper(plan: Plan) -> PaperPlan:
         means={paper.means: {"encoding": paper.mean_encoding, "texts": paper.mean_texts}},
         retrieval={paper.retrieval.dictionary: paper.retrieval.model_dump(exclude={"dictionary"})},
         static_families={inference_family(paper, paper.embeddings.reference): classifier},
-        condition_order=order,
     )
 
 
