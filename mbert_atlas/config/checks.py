@@ -4,8 +4,6 @@ Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`; see
 :func:`mbert_atlas.config.mistakes.gathering`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Any

@@ -5,8 +5,6 @@
 asserts that they agree. Presets stay as they are.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

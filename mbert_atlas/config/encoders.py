@@ -1,8 +1,6 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -16,9 +14,8 @@ class Hub(ConfigModel):
     """An encoder on the Hugging Face hub, pinned."""
 
     repository: str = Field(description="Repository id.")
-    revision: str = Field(
-        pattern=r"^[0-9a-f]{40}$", description="Commit hash; a branch such as main would move."
-    )
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$")
+    """Commit hash; a branch such as main would move."""
 
 
 class AlignedStart(ConfigModel):
@@ -28,47 +25,32 @@ class AlignedStart(ConfigModel):
     translations.
     """
 
-    bitexts: list[str] = Field(
-        min_length=1,
-        description="Bitexts with the translations, in all their languages; translations of one "
-        "English sentence belong together.",
-    )
-    deviation: float = Field(
-        0.1,
-        gt=0,
-        description="Standard deviation of these embeddings; at BERT's .02 a short training at a "
-        "high learning rate overwrites them.",
-    )
-    pairs: int | None = Field(
-        None, ge=1, description="Use the first pairs of each bitext and language; none: all."
-    )
+    bitexts: list[str]
+    """Bitexts with the translations, in all their languages; translations of one English sentence
+    belong together."""
+    deviation: float = Field(0.1, gt=0)
+    """Standard deviation of these embeddings; at BERT's .02 a short training at a high learning
+    rate overwrites them."""
+    pairs: int | None = Field(None, ge=1)
+    """Use the first pairs of each bitext and language; none: all."""
 
 
 class Scratch(ConfigModel):
     """An encoder pretrained by the workflow."""
 
     texts: list[str] = Field(description="Training texts: wikipedia or plain_text datasets.")
-    languages: list[str] | None = Field(
-        None,
-        min_length=1,
-        description="Languages of these texts to train on; none: all.",
-    )
-    tokenizer_of: str | None = Field(
-        None, description="Encoder whose tokenizer is reused; none: train one."
-    )
+    languages: list[str] | None = Field(None)
+    """Languages of these texts to train on; none: all."""
+    tokenizer_of: str | None = None
+    """Encoder whose tokenizer is reused; none: train one."""
     pretraining: Pretraining = Field(description="Size and training of the encoder.")
-    aligned_start: AlignedStart | None = Field(
-        None,
-        description="Initialise word embeddings from translations, which is cross-lingual "
-        "supervision; none: at random, as BERT does.",
-    )
+    aligned_start: AlignedStart | None = None
+    """Initialise word embeddings from translations, which is cross-lingual supervision; none: at
+    random, as BERT does."""
     seed: int = Field(1, ge=0, description="Seed of the initial weights, masks and batches.")
-    shipped: str | None = Field(
-        None,
-        pattern=r"^resources/encoders/[A-Za-z0-9_-]+$",
-        description="Folder of the repository with this encoder, pretrained by `make encoder`. It "
-        "is used if it was trained with exactly these settings; otherwise it is trained again.",
-    )
+    shipped: str | None = Field(None, pattern=r"^resources/encoders/[A-Za-z0-9_-]+$")
+    """Folder of the repository with this encoder, pretrained by `make encoder`. It is used if it
+    was trained with exactly these settings; otherwise it is trained again."""
 
     def check(self, config: Any, place: str) -> None:
         """Report texts, languages, bitexts and tokenizers that the config lacks."""
@@ -92,18 +74,14 @@ class ExtendedVocabulary(ConfigModel):
 
     kind: Literal["extended_vocabulary"] = Field(description="Kind of modification.")
     encoder: str = Field(description="The encoder to start from.")
-    texts: list[str] = Field(
-        min_length=1, description="Training texts: wikipedia or plain_text datasets."
-    )
-    languages: list[str] = Field(
-        min_length=1, description="Languages to train on; each of the datasets has them."
-    )
-    extension: Extension = Field(
-        default_factory=Extension, description="The new subwords and their initial embeddings."
-    )
-    training: MaskedTraining = Field(
-        default_factory=MaskedTraining, description="The pretraining that follows."
-    )
+    texts: list[str]
+    """Training texts: wikipedia or plain_text datasets."""
+    languages: list[str]
+    """Languages to train on; each of the datasets has them."""
+    extension: Extension = Field(default_factory=Extension)
+    """The new subwords and their initial embeddings."""
+    training: MaskedTraining = Field(default_factory=MaskedTraining)
+    """The pretraining that follows."""
     seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
 
     def check(self, config: Any, place: str) -> None:
@@ -121,14 +99,13 @@ class Encoder(ConfigModel):
     """Where an encoder comes from: exactly one of hub, folder, scratch and changed."""
 
     hub: Hub | None = Field(None, description="Hub repository at a pinned revision.")
-    folder: FilePath | None = Field(
-        None, description="Local folder with safetensors and a tokenizer."
-    )
+    folder: FilePath | None = None
+    """Local folder with safetensors and a tokenizer."""
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
     changed: Changed | None = Field(None, description="Another encoder, modified.")
 
     @model_validator(mode="after")
-    def _one_source(self) -> Encoder:
+    def _one_source(self) -> Self:
         sources = list(type(self).model_fields)
         keys = [name for name in sources if getattr(self, name) is not None]
         if len(keys) != 1:

@@ -1,7 +1,5 @@
 """How examples become token ids; :mod:`mbert_atlas.config.tasks` has the encoding of each task."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field
@@ -30,17 +28,15 @@ class Encoding(ConfigModel):
     head: ClassVar[type[HeadOptions]] = HeadOptions
 
     task: str = Field(description="The task whose examples are encoded; text: only for vectors.")
-    max_length: int = Field(
-        128, ge=8, description="Longest example in subwords, special tokens included."
-    )
+    max_length: int = Field(128, ge=8)
+    """Longest example in subwords, special tokens included."""
 
 
 class ExampleEncoding(Encoding):
     """How the labelled examples of a task become token ids."""
 
-    drop_unknown: bool = Field(
-        False, description="Leave out examples with [UNK] (Tanti et al. 2021, appendix A)."
-    )
+    drop_unknown: bool = False
+    """Leave out examples with [UNK] (Tanti et al. 2021, appendix A)."""
 
 
 class EncodedDataset(ConfigModel):

@@ -1,7 +1,5 @@
 """Families of runs that are like others, or one for each of several encoders or settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The options of a training method, and what it needs of the rest of the config."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

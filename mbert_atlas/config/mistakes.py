@@ -1,7 +1,5 @@
 """Mistakes that only the whole config shows."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Languages are replaced, families completed, and entries that are null removed, t
 depends on them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

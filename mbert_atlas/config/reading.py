@@ -1,7 +1,5 @@
 """Reading config files: every mistake is named with file, line, key and fix."""
 
-from __future__ import annotations
-
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

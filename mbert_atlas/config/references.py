@@ -3,8 +3,6 @@
 Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Checks of the families of runs against the rest of a config."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which model describes which part of a config."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import UnionType
 from typing import Any, Union, get_args, get_origin

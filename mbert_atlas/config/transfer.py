@@ -1,7 +1,5 @@
 """Tables of zero-shot transfer: test sets, conditions, and their families of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any, Literal
 
@@ -23,17 +21,12 @@ class TransferTest(ConfigModel):
 
     dataset: str = Field(description="Dataset with predictions.")
     runs: str = Field(description="Replaces {runs} in the names of families.")
-    languages: list[str] | None = Field(
-        None, description="Target languages, if not the table's; the dataset may lack some."
-    )
-    conditions: dict[str, str | None] | None = Field(
-        None, description="Conditions, if not the table's."
-    )
-    normalisation: Literal["squad", "mlqa"] = Field(
-        "squad",
-        description="qa: normalisation of answers under `corrected`; `published` always uses "
-        "SQuAD's.",
-    )
+    languages: list[str] | None = None
+    """Target languages, if not the table's; the dataset may lack some."""
+    conditions: dict[str, str | None] | None = None
+    """Conditions, if not the table's."""
+    normalisation: Literal["squad", "mlqa"] = "squad"
+    """qa: normalisation of answers under `corrected`; `published` always uses SQuAD's."""
 
 
 class TransferTable(ConfigModel):
@@ -41,26 +34,18 @@ class TransferTable(ConfigModel):
 
     model: str = Field("mbert", description="Original encoder, as in the reported numbers.")
     languages: list[str] = Field(description="Target languages.")
-    sources: list[str] = Field(
-        ["en"],
-        min_length=1,
-        description="Training languages, those of one run joined by +; each replaces {source} in "
-        "the names of families.",
-    )
-    tests: dict[str, TransferTest] = Field(
-        description="Test sets by task name in the reported numbers."
-    )
-    conditions: dict[str, str | None] = Field(
-        description="Families of runs by condition; {runs} is the test's. family/language selects "
-        "the run of one language for all targets; null leaves a condition out."
-    )
-    against: dict[str, str] = Field(
-        default_factory=dict,
-        description="Baseline of each condition in significance tests.",
-    )
-    gains_over: Literal["original"] | None = Field(
-        None, description="Show gains over this condition; none: scores."
-    )
+    sources: list[str] = Field(["en"])
+    """Training languages, those of one run joined by +; each replaces {source} in the names of
+    families."""
+    tests: dict[str, TransferTest]
+    """Test sets by task name in the reported numbers."""
+    conditions: dict[str, str | None]
+    """Families of runs by condition; {runs} is the test's. family/language selects the run of one
+    language for all targets; null leaves a condition out."""
+    against: dict[str, str] = Field(default_factory=dict)
+    """Baseline of each condition in significance tests."""
+    gains_over: Literal["original"] | None = None
+    """Show gains over this condition; none: scores."""
 
     def families(self, test: TransferTest) -> list[tuple[str, str, str]]:
         """Return source, condition, and family (or family/language) of a test."""

@@ -4,8 +4,6 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 ``check(config)``, which reports what of that section does not fit the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase

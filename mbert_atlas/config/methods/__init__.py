@@ -4,8 +4,6 @@ Modules are found, not listed; a method's class stands in the module of the same
 :mod:`mbert_atlas.training.methods`, which registers it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules

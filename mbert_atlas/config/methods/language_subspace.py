@@ -1,8 +1,6 @@
 """L-DAR, see :mod:`mbert_atlas.training.methods.language_subspace`."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -18,20 +16,17 @@ class LanguageSubspace(MethodOptions):
     trains_encoder = True
 
     dims: int = Field(105, ge=1, description="Number of DensRay directions, the first ones.")
-    weight: float = Field(
-        5e-3, gt=0, description="alpha, the weight of the distance added to the task's loss."
-    )
+    weight: float = Field(5e-3, gt=0)
+    """alpha, the weight of the distance added to the task's loss."""
     first_layer: int = Field(1, ge=0, description="First hidden layer that is preserved.")
     last_layer: int = Field(12, ge=0, description="Last one.")
-    reference: Literal["pretrained", "random"] = Field(
-        "pretrained",
-        description="Where subwords are held: in the encoder before fine-tuning; or in an "
-        "untrained one, which is what the authors' code makes of a stock checkpoint.",
-    )
+    reference: Literal["pretrained", "random"] = "pretrained"
+    """Where subwords are held: in the encoder before fine-tuning; or in an untrained one, which is
+    what the authors' code makes of a stock checkpoint."""
     dropout: bool = Field(False, description="Dropout in training; appendix B.2 has none.")
 
     @model_validator(mode="after")
-    def _has_layers(self) -> LanguageSubspace:
+    def _has_layers(self) -> Self:
         if self.first_layer > self.last_layer:
             raise ValueError("`first_layer` is above `last_layer`; exchange them")
         return self

@@ -1,7 +1,5 @@
 """Selection of an epoch, see :mod:`mbert_atlas.training.methods.selection`."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -30,20 +28,15 @@ class Selection(MethodOptions):
         "seed": ("development", None),
     }
 
-    metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = Field(
-        "macro_f1",
-        description="Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the "
-        "union of gold and predicted classes; or seqeval's F1 over spans, micro for entities, "
-        "macro over spans of bare tags, which the authors' code takes for tokens.",
-    )
-    development: str | None = Field(
-        None,
-        description="Dataset that decides, in the training languages; none: part of the training "
-        "data, sampled once for all runs by language, which is not trained on.",
-    )
-    fraction: float = Field(
-        0.1, gt=0, lt=1, description="Fraction of the training data that is held out."
-    )
+    metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = "macro_f1"
+    """Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the union of gold
+    and predicted classes; or seqeval's F1 over spans, micro for entities, macro over spans of bare
+    tags, which the authors' code takes for tokens."""
+    development: str | None = None
+    """Dataset that decides, in the training languages; none: part of the training data, sampled
+    once for all runs by language, which is not trained on."""
+    fraction: float = Field(0.1, gt=0, lt=1)
+    """Fraction of the training data that is held out."""
     seed: int = Field(0, ge=0, description="Seed of the split.")
 
     def check(self, config: Any, place: str, name: str) -> None:

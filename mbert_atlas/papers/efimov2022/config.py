@@ -1,7 +1,5 @@
 """The paper's section of the config, and whether it fits the rest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field
@@ -17,9 +15,8 @@ class Histograms(ConfigModel):
     """A figure of distances between words."""
 
     languages: list[str] = Field(description="Target languages.")
-    panels: dict[str, str] = Field(
-        description="Panels: name, and the encoder or family of runs that it shows."
-    )
+    panels: dict[str, str]
+    """Panels: name, and the encoder or family of runs that it shows."""
 
 
 class Section(ConfigModel):

@@ -1,7 +1,5 @@
 """The paper's section of the config, and its checks against the rest."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field
@@ -30,14 +28,13 @@ class Tokens(ConfigModel):
 class Probing(ConfigModel):
     """Probes of windows of the projected space (Figures 1 to 3 and 5)."""
 
-    sizes: list[int] = Field(min_length=1, description="x of Figure 1.")
+    sizes: list[int] = Field(description="x of Figure 1.")
     width: int = Field(10, ge=1, description="Dimensions of a window of Figure 2.")
     by_layer: dict[Probe, int] = Field(description="x of Figure 3.")
     tokens: int = Field(5000, ge=10, description="Tokens per language, for identification.")
     typology_tokens: int = Field(1000, ge=10, description="Tokens per language, for typology.")
-    pairs: dict[Protocol, int | None] = Field(
-        description="Number of sampled pairs of languages; none: all."
-    )
+    pairs: dict[Protocol, int | None]
+    """Number of sampled pairs of languages; none: all."""
     turns: int = Field(3, ge=1, description="corrected: random rotations of the space.")
     seeds: int | None = Field(None, ge=1, description="Number of seeds; none: all.")
 
@@ -45,9 +42,8 @@ class Probing(ConfigModel):
 class Pairs(ConfigModel):
     """Figure 5: language identification within sets of languages."""
 
-    sets: dict[str, list[str] | None] = Field(
-        description="Sets of languages by name; null drops one."
-    )
+    sets: dict[str, list[str] | None]
+    """Sets of languages by name; null drops one."""
     width: int = Field(2, ge=1, description="Dimensions of a window.")
     stop: int = Field(100, ge=1, description="Last dimension.")
 
@@ -55,27 +51,23 @@ class Pairs(ConfigModel):
 class Removal(ConfigModel):
     """Figure 4: POS and NER without the first directions."""
 
-    datasets: dict[TaskName, tuple[str, str]] = Field(
-        description="Frozen: training and test words."
-    )
+    datasets: dict[TaskName, tuple[str, str]]
+    """Frozen: training and test words."""
     firsts: list[int] = Field(description="Frozen: numbers of removed directions; 0 first.")
-    tuned: dict[TaskName, dict[Method, list[int]]] = Field(
-        description="Fine-tuned: numbers, as in the families <baseline>-<method>-<number>."
-    )
+    tuned: dict[TaskName, dict[Method, list[int]]]
+    """Fine-tuned: numbers, as in the families <baseline>-<method>-<number>."""
     maximum_vectors: int = Field(50000, ge=10, description="Frozen: most training words.")
 
 
 class Transfer(ConfigModel):
     """Transfer with L-DAR and its baselines (Tables 1 to 6)."""
 
-    runs: dict[TaskName, dict[Source, str | None]] = Field(
-        description="Families of the baselines by training language; those of L-DAR add -l-dar or "
-        "-l-dar-<layers>; null drops one."
-    )
+    runs: dict[TaskName, dict[Source, str | None]]
+    """Families of the baselines by training language; those of L-DAR add -l-dar or -l-dar-<layers>;
+    null drops one."""
     datasets: dict[TaskName, str] = Field(description="Test sets.")
-    layers: dict[TaskName, dict[Source, list[str]]] = Field(
-        description="Sets of layers of Table 6."
-    )
+    layers: dict[TaskName, dict[Source, list[str]]]
+    """Sets of layers of Table 6."""
 
 
 class Section(ConfigModel):

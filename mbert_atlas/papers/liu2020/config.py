@@ -1,7 +1,5 @@
 """The paper's section of the config, and its checks."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field
@@ -21,14 +19,11 @@ class Embeddings(ConfigModel):
     """Embeddings compared in Figures 1 to 6."""
 
     reference: str = Field(description="The released encoder.")
-    pretrained: dict[Size, dict[Window, list[str]]] = Field(
-        min_length=1,
-        description="Encoders pretrained from scratch, by sentences per language and by context "
-        "window, one per seed.",
-    )
-    static: dict[Size, dict[StaticMethod, list[str]]] = Field(
-        description="Static vectors by sentences per language, one per seed."
-    )
+    pretrained: dict[Size, dict[Window, list[str]]] = Field(min_length=1)
+    """Encoders pretrained from scratch, by sentences per language and by context window, one per
+    seed."""
+    static: dict[Size, dict[StaticMethod, list[str]]]
+    """Static vectors by sentences per language, one per seed."""
 
 
 class Retrieval(ConfigModel):
@@ -38,9 +33,8 @@ class Retrieval(ConfigModel):
     texts: str = Field(description="Running texts that the contexts come from.")
     contexts: int = Field(100, ge=1, description="Most contexts of a word.")
     max_length: int = Field(128, ge=8, description="Longest context in tokens.")
-    searched: int | None = Field(
-        None, ge=1, description="Most texts of a language that are searched; none: all."
-    )
+    searched: int | None = Field(None, ge=1)
+    """Most texts of a language that are searched; none: all."""
 
 
 class ZeroShotXnli(ConfigModel):
@@ -49,18 +43,15 @@ class ZeroShotXnli(ConfigModel):
     dataset: str = Field(description="Test set.")
     languages: list[str] = Field(description="Its languages.")
     runs: str = Field(description="Family of fine-tuning runs; {encoder} stands for the encoder.")
-    network: PairClassifier = Field(
-        default_factory=PairClassifier,
-        description="Classifier on static vectors, trained on the same pairs.",
-    )
+    network: PairClassifier = Field(default_factory=PairClassifier)
+    """Classifier on static vectors, trained on the same pairs."""
 
 
 class Translation(ConfigModel):
     """Unsupervised token translation (Tables 1 to 3, Figures 7 and 8)."""
 
-    sentences: list[str] = Field(
-        min_length=2, max_length=2, description="Parallel test and development sets (nli)."
-    )
+    sentences: list[str] = Field(min_length=2, max_length=2)
+    """Parallel test and development sets (nli)."""
     limit: int | None = Field(None, ge=1, description="Most sentences of each; none: all.")
     max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
     languages: list[str] = Field(description="Languages translated to and from English.")
@@ -68,9 +59,8 @@ class Translation(ConfigModel):
     best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
     score_layer: int = Field(11, ge=0, description="Layer of the first line of Table 2.")
-    shown: dict[str, list[int] | None] = Field(
-        description="Table 1: numbers of sentences by target language; null: none."
-    )
+    shown: dict[str, list[int] | None]
+    """Table 1: numbers of sentences by target language; null: none."""
     drawn: str = Field("el", description="Target language of Figures 7 and 8.")
 
     @property
@@ -84,15 +74,13 @@ class ShiftedTransfer(ConfigModel):
 
     development: str = Field(description="Development set that the weights are chosen on.")
     languages: list[str] = Field(description="Languages of the table, English first.")
-    runs: dict[str, tuple[str, str]] = Field(
-        description="Families that fine-tune all layers and the upper ones, by name of the rows."
-    )
+    runs: dict[str, tuple[str, str]]
+    """Families that fine-tune all layers and the upper ones, by name of the rows."""
     layer: int = Field(6, ge=0, description="The hidden state that is shifted.")
     weights: list[float] = Field(description="alpha, the factors to choose from; 0 first.")
-    chosen_in: str = Field(
-        description="corrected: the language on whose development set, with that of English, one "
-        "weight for all languages is chosen."
-    )
+    chosen_in: str
+    """corrected: the language on whose development set, with that of English, one weight for all
+    languages is chosen."""
 
 
 class Section(ConfigModel):

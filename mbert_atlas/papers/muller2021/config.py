@@ -1,7 +1,5 @@
 """The paper's section of the config, and its checks against the rest."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -17,13 +15,11 @@ Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
 class LayerTest(ConfigModel):
     """The runs and targets of one task of a table."""
 
-    runs: str = Field(
-        description="Family without re-initialised layers; with a hyphen and a set of layers after "
-        "it the family that re-initialises those."
-    )
-    targets: dict[str, Target | None] = Field(
-        description="dataset/language by target as the reported numbers name it; null removes one."
-    )
+    runs: str
+    """Family without re-initialised layers; with a hyphen and a set of layers after it the family
+    that re-initialises those."""
+    targets: dict[str, Target | None]
+    """dataset/language by target as the reported numbers name it; null removes one."""
 
     def places(self) -> dict[str, tuple[str, str]]:
         """Return dataset and language of each target."""
@@ -38,11 +34,10 @@ class LayerTest(ConfigModel):
 class LayerTable(ConfigModel):
     """A table of scores, or of their changes, by re-initialised layers."""
 
-    sources: list[str] = Field(["en"], min_length=1, description="Training languages.")
-    layers: list[str] = Field(min_length=1, description="Sets of layers, the lowest first.")
-    shown: Literal["difference", "score"] = Field(
-        "difference", description="The score, or its difference to that of the reference."
-    )
+    sources: list[str] = Field(["en"], description="Training languages.")
+    layers: list[str] = Field(description="Sets of layers, the lowest first.")
+    shown: Literal["difference", "score"] = "difference"
+    """The score, or its difference to that of the reference."""
     tests: dict[TaskName, LayerTest] = Field(description="Tasks.")
 
 
@@ -50,16 +45,14 @@ class Similarity(ConfigModel):
     """Similarity of parallel sentences in two languages by layer (CKA)."""
 
     source: str = Field("en", description="Language with which all others are compared.")
-    languages: list[str] = Field(min_length=1, description="The others, of Figures 3 to 8.")
+    languages: list[str] = Field(description="The others, of Figures 3 to 8.")
     dataset: str = Field(description="Parallel treebanks.")
     encodings: dict[Protocol, str] = Field(description="Encodings of their texts.")
-    runs: dict[TaskName, str] = Field(
-        min_length=1, description="Families whose encoders are compared."
-    )
+    runs: dict[TaskName, str] = Field(min_length=1)
+    """Families whose encoders are compared."""
     layers: list[str] = Field(description="Re-initialised layers of Figures 2 and 6 to 8.")
-    seeds: int | None = Field(
-        None, ge=1, description="Maximum number of seeds of encoders with such layers; none: all."
-    )
+    seeds: int | None = Field(None, ge=1)
+    """Maximum number of seeds of encoders with such layers; none: all."""
     figure1: str = Field("ru", description="Target language of Figures 1 and 2.")
     figure5: list[str] = Field(description="Target languages of Figure 5.")
 
@@ -68,9 +61,8 @@ class Section(ConfigModel):
     """Inputs of the paper's artifacts."""
 
     model: str = Field("mbert", description="The encoder of all its runs.")
-    tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable] = Field(
-        description="Tables 2 and 5 to 8; Table 1 has the means of the last three."
-    )
+    tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable]
+    """Tables 2 and 5 to 8; Table 1 has the means of the last three."""
     similarity: Similarity = Field(description="Figures 1 to 8 and Table 4.")
 
 

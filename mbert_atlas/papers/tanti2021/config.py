@@ -1,7 +1,5 @@
 """The paper's section of the config, and its checks against the rest."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field
@@ -19,12 +17,10 @@ class LanguageTask(ConfigModel):
     """A target task, and how the language-specificity of its encoders is measured."""
 
     test: str = Field(description="Test set of the task, whose languages are also identified.")
-    wikipedia: EncodedDataset = Field(
-        description="Texts that language identification is trained and tested on."
-    )
-    pooling: Literal["pooler", "mean", "cls"] = Field(
-        "pooler", description="Pooling of a text to one vector; tokens are not pooled."
-    )
+    wikipedia: EncodedDataset
+    """Texts that language identification is trained and tested on."""
+    pooling: Literal["pooler", "mean", "cls"] = "pooler"
+    """Pooling of a text to one vector; tokens are not pooled."""
     points: int = Field(ge=1, description="Points per language and label in samples (App. B).")
     conditions: dict[Condition, str] = Field(description="Family of fine-tuning runs by condition.")
 
@@ -33,20 +29,16 @@ class Section(ConfigModel):
     """What the artifacts of the paper need."""
 
     model: str = Field("mbert", description="The encoder of all its runs.")
-    tasks: dict[Literal["udpos", "xnli"], LanguageTask] = Field(
-        min_length=1, description="Target tasks with their experiments."
-    )
-    points_per_language: int = Field(
-        100, ge=2, description="Wikipedia texts of each language in samples (App. B)."
-    )
-    language_clusters: int = Field(
-        33, ge=2, description="Clusters of the V-measure of languages as published."
-    )
+    tasks: dict[Literal["udpos", "xnli"], LanguageTask] = Field(min_length=1)
+    """Target tasks with their experiments."""
+    points_per_language: int = Field(100, ge=2)
+    """Wikipedia texts of each language in samples (App. B)."""
+    language_clusters: int = Field(33, ge=2)
+    """Clusters of the V-measure of languages as published."""
     perplexity: float = Field(30.0, gt=0, description="Perplexity of the t-SNE.")
-    probe: Probe = Field(
-        description="Language identification under `corrected`; `published` takes Adam with the "
-        "hyperparameters of the run (appendix D)."
-    )
+    probe: Probe
+    """Language identification under `corrected`; `published` takes Adam with the hyperparameters of
+    the run (appendix D)."""
 
 
 def check(config: Any) -> None:
