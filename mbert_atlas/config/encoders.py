@@ -1,12 +1,11 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
-from typing import Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath
-from mbert_atlas.config.mistakes import Mistake, check_name, report
-from mbert_atlas.config.references import check_circle, check_language, datasets_of, running_texts
+from mbert_atlas.config.references import EncoderName, Reference, RunningText
 from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
 
 
@@ -18,6 +17,14 @@ class Hub(ConfigModel):
     """Commit hash; a branch such as main would move."""
 
 
+_WordBitext = Annotated[
+    str,
+    Reference(
+        "datasets", " as a bitext of words", lambda it: it.content == "bitext" and not it.parent
+    ),
+]
+
+
 class AlignedStart(ConfigModel):
     """Word embeddings initialised near their translations' by latent semantic indexing.
 
@@ -25,7 +32,7 @@ class AlignedStart(ConfigModel):
     translations.
     """
 
-    bitexts: list[str]
+    bitexts: list[_WordBitext]
     """Bitexts with the translations, in all their languages; translations of one English sentence
     belong together."""
     deviation: float = Field(0.1, gt=0)
@@ -38,10 +45,11 @@ class AlignedStart(ConfigModel):
 class Scratch(ConfigModel):
     """An encoder pretrained by the workflow."""
 
-    texts: list[str] = Field(description="Training texts: wikipedia or plain_text datasets.")
-    languages: list[str] | None = Field(None)
+    texts: list[RunningText]
+    """Training texts: wikipedia or plain_text datasets."""
+    languages: list[str] | None = None
     """Languages of these texts to train on; none: all."""
-    tokenizer_of: str | None = None
+    tokenizer_of: EncoderName | None = None
     """Encoder whose tokenizer is reused; none: train one."""
     pretraining: Pretraining = Field(description="Size and training of the encoder.")
     aligned_start: AlignedStart | None = None
@@ -52,29 +60,13 @@ class Scratch(ConfigModel):
     """Folder of the repository with this encoder, pretrained by `make encoder`. It is used if it
     was trained with exactly these settings; otherwise it is trained again."""
 
-    def check(self, config: Any, place: str) -> None:
-        """Report texts, languages, bitexts and tokenizers that the config lacks."""
-        texts = [config.datasets[text] for text in self.texts if text in config.datasets]
-        codes = {code for text in texts for code in text.languages}
-        for code in self.languages or ():
-            check_name(f"{place}.languages", code, codes, " in any of the texts")
-        for bitext in self.aligned_start.bitexts if self.aligned_start else ():
-            bitexts = [
-                name for name in datasets_of(config, "bitext") if not config.datasets[name].parent
-            ]
-            check_name(f"{place}.aligned_start.bitexts", bitext, bitexts, " as a bitext of words")
-        other = config.encoders.get(self.tokenizer_of)
-        if other and other.scratch and other.scratch.tokenizer_of:
-            problem = f"{self.tokenizer_of!r} trains no tokenizer"
-            report(Mistake(f"{place}.tokenizer_of", problem, "name the encoder that does"))
-
 
 class ExtendedVocabulary(ConfigModel):
     """An encoder with an extended vocabulary, pretrained further (Wang et al. 2020, EmBERT)."""
 
     kind: Literal["extended_vocabulary"] = Field(description="Kind of modification.")
-    encoder: str = Field(description="The encoder to start from.")
-    texts: list[str]
+    encoder: EncoderName = Field(description="The encoder to start from.")
+    texts: list[RunningText]
     """Training texts: wikipedia or plain_text datasets."""
     languages: list[str]
     """Languages to train on; each of the datasets has them."""
@@ -83,12 +75,6 @@ class ExtendedVocabulary(ConfigModel):
     training: MaskedTraining = Field(default_factory=MaskedTraining)
     """The pretraining that follows."""
     seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
-
-    def check(self, config: Any, place: str) -> None:
-        """Report languages that the texts lack."""
-        for text in self.texts:
-            for code in self.languages:
-                check_language(config, f"{place}.languages", code, text)
 
 
 Changed = ExtendedVocabulary
@@ -120,17 +106,3 @@ class Encoder(ConfigModel):
         if self.changed:
             return self.changed.encoder
         return self.scratch.tokenizer_of if self.scratch else None
-
-    def check(self, config: Any, name: str) -> None:
-        """Report what the rest of the config lacks for the encoder of this name."""
-        source = self.scratch or self.changed
-        if source is None:
-            return
-        place = f"encoders.{name}.{'scratch' if self.scratch else 'changed'}"
-        for text in source.texts:
-            check_name(f"{place}.texts", text, running_texts(config), " as running text")
-        source.check(config, place)
-        place += ".tokenizer_of" if self.scratch else ".encoder"
-        check_name(place, self.base, config.encoders)
-        encoders = config.encoders
-        check_circle(place, name, lambda at: encoders[at].base if at in encoders else None)

@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel
+from mbert_atlas.config.references import EncodingName, LanguageTexts
 from mbert_atlas.config.training import HeadOptions
 
 
@@ -42,5 +43,5 @@ class ExampleEncoding(Encoding):
 class EncodedDataset(ConfigModel):
     """A dataset under an encoding."""
 
-    dataset: str = Field(description="One of `datasets`.")
-    encoding: str = Field(description="One of `encodings`.")
+    dataset: LanguageTexts = Field(description="One of `datasets`.")
+    encoding: EncodingName = Field(description="One of `encodings`.")

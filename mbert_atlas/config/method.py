@@ -9,11 +9,7 @@ from mbert_atlas.config.base import ConfigModel
 class MethodOptions(ConfigModel):
     """Options of a training method: what a fine-tuning does besides learning its task.
 
-    A method is two modules of one name, its key among the hyperparameters of a family: its options
-    in :mod:`mbert_atlas.config.methods`, where they are found, and its class in
-    :mod:`mbert_atlas.training.methods`, where it is registered.
-
-    The first line of its docstring describes the key.
+    The first line of its docstring describes its key, see :mod:`mbert_atlas.config.methods`.
 
     Attributes:
         language_data: the task of the encoding in which the method reads the ``language_data`` of
@@ -25,19 +21,12 @@ class MethodOptions(ConfigModel):
     trains_encoder: ClassVar[bool] = False
 
     def check(self, config: Any, place: str, name: str) -> None:
-        """Report mistakes in what the method needs of the rest of the config.
-
-        Args:
-            config: the config.
-            place: key of the options, with dots.
-            name: the family of runs.
-        """
+        """Report what the method needs and its family of runs, or the rest of the config, lacks."""
 
     def specification(self, start: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return what else decides the result of a run, as plain JSON values.
 
-        Args:
-            start: specification of the run that this one starts from.
+        ``start`` is the specification of the run that this one starts from.
         """
         return {}
 
@@ -48,8 +37,7 @@ class MethodOptions(ConfigModel):
     def inputs(self, run: Any, files: Any) -> dict[str, str]:
         """Return the files and folders that the method reads, by name.
 
-        Args:
-            run: the :class:`mbert_atlas.plan.runs.Run`.
-            files: the :class:`mbert_atlas.plan.files.Files` of the config.
+        ``run`` is a :class:`mbert_atlas.plan.runs.Run`, ``files`` the config's
+        :class:`mbert_atlas.plan.files.Files`.
         """
         return {}

@@ -3,19 +3,38 @@
 :mod:`mbert_atlas.config.documentation` writes these descriptions into the files of ``config/``.
 """
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
 from mbert_atlas.config.encoders import Encoder
-from mbert_atlas.config.families import spread
 from mbert_atlas.config.miniature import Miniature
+from mbert_atlas.config.references import BitextName, corpus
 from mbert_atlas.config.runs import Runs
 from mbert_atlas.config.static_vectors import StaticVectors
 from mbert_atlas.config.tasks import AnyEncoding
+
+
+class Alignment(ConfigModel):
+    """Word alignment of the bitexts."""
+
+    backend: Literal["numpy", "systran", "fast_align"] = "numpy"
+    """fast_align's model: NumPy code of this repository, the wheel systran-align, or the binary
+    fast_align on PATH; all but a few links in 10,000 agree."""
+    symmetrisation: Literal["intersection", "one_to_one", "union"] = "intersection"
+    """Which links of the two directions are kept."""
+    maximum_words: int = Field(64, ge=1)
+    """Longest sentence on either side (authors' loader)."""
+    drop_identical: bool = True
+    """Drop word pairs with the same spelling on both sides (authors' loader)."""
+    held_out: int = Field(5000, ge=1)
+    """Sentences per language held out of adjustment, for histograms."""
+    maximum_length: int = Field(512, ge=8)
+    """Longest sentence in subwords; BERT takes at most 512."""
+    gold: dict[BitextName, Annotated[str, corpus("gold_alignment")]] = Field(default_factory=dict)
+    """By bitext dataset, the gold_alignment dataset that scores its alignment."""
 
 
 class Resources(ConfigModel):
@@ -70,5 +89,10 @@ class Config(ConfigModel):
 
     @field_validator("runs")
     @classmethod
-    def _one_family_per_encoder(cls, runs: dict[str, Runs]) -> dict[str, Runs]:
-        return spread(runs)
+    def _with_languages(cls, runs: dict[str, Runs]) -> dict[str, Runs]:
+        """Give families without languages those of what they start from, in their order."""
+        for name, family in runs.items():
+            below = runs.get(family.encoder)
+            if family.languages is None and below is not None and below.languages:
+                runs[name] = family.model_copy(update={"languages": below.languages})
+        return runs

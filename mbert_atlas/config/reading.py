@@ -19,11 +19,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a config file, see :func:`mbert_atlas.strict_yaml.read`.
-
-    Raises:
-        DataError: (several: DataErrors) names the lines of mistakes; it is not a mapping of keys.
-    """
+    """Read a config file, see :func:`mbert_atlas.strict_yaml.read`; it must be a mapping."""
     value = strict_yaml.read(path)
     if not isinstance(value, dict):
         raise DataError(path, "", "not a mapping of keys", "start from config/demo.yaml")
@@ -38,19 +34,18 @@ def validate(
     checks: Iterable[Callable[[_Model], None]] = (),
     described: Path | str = BASE,
 ) -> _Model:
-    """Turn merged config values into a model and check that its parts fit together.
+    """Turn merged values into a model and, once each part is valid, check that the parts fit.
 
     Args:
         model: the config with the sections of some papers, or another file's model.
         values: the merged mapping.
-        files: the files it came from, the last one wins; to name the line of a mistake.
+        files: where the values come from, the last one wins; to name the line of a mistake.
         typed: top-level keys that were given on the command line, over all files.
-        checks: called with the config, independently of each other; they report :class:`Mistake`.
+        checks: functions of the config that report each :class:`Mistake`.
         described: the file that describes the keys.
 
     Raises:
-        DataError: (several: DataErrors) names file, line, key and fix of each mistake. Parts are
-            compared once each is valid.
+        DataError: (several: DataErrors) names file, line, key and fix of each mistake.
     """
     try:
         config = model.model_validate(values)

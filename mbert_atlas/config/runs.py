@@ -1,12 +1,13 @@
 """Families of training runs."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel, Protocol, Seed
 from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.finetuning import Finetuning
+from mbert_atlas.config.references import BitextName, EncodingName, StartName
 from mbert_atlas.config.search import Search
 from mbert_atlas.config.training import Adjustment
 
@@ -16,8 +17,7 @@ class _RunFamily(ConfigModel):
     """Another family whose keys are inherited, except those given here; within `published`,
     `corrected` and `search` key by key, and `published` counts for both."""
     paper: str = Field(description="Paper that the cost of these runs is attributed to.")
-    encoder: str | None = None
-    """An encoder, or another family of runs to start from."""
+    encoder: StartName = Field(description="An encoder, or another family of runs to start from.")
     encoders: list[str] | None = None
     """Several of them, with a separate family for each: `*` in the family's name stands for the
     encoder."""
@@ -25,19 +25,13 @@ class _RunFamily(ConfigModel):
     """One run per language; none: as the family it starts from, or one run for all."""
     seeds: list[Seed] | None = Field(None, description="Seeds; none takes the top-level list.")
 
-    @model_validator(mode="after")
-    def _has_one_start(self) -> Self:
-        if (self.encoder is None) == (self.encoders is None):
-            raise ValueError("give one of `encoder` and `encoders`")
-        return self
-
 
 class AdjustmentRuns(_RunFamily):
     """Cross-lingual adjustment of an encoder (Efimov et al. 2022, Eq. 1)."""
 
     kind: Literal["adjustment"] = Field(description="Kind of runs.")
     languages: list[str] = Field(description="One run per language of the bitext.")
-    bitext: str = Field(description="Bitext dataset whose word pairs are aligned.")
+    bitext: BitextName = Field(description="Bitext dataset whose word pairs are aligned.")
     published: Adjustment = Field(description="What the authors' code does.")
     corrected: Adjustment | None = None
     """What the equations and good practice require, as far as it differs from `published`; none:
@@ -52,7 +46,7 @@ class FinetuningRuns(_RunFamily):
     """Fine-tuning on a task and predictions on its test sets."""
 
     kind: Literal["finetuning"] = Field(description="Kind of runs.")
-    encoding: str = Field(description="One of `encodings`.")
+    encoding: EncodingName = Field(description="One of `encodings`.")
     train: str = Field(description="Dataset to train on.")
     train_languages: list[str] | None = None
     """Its languages, {language} being that of the run; none: all."""

@@ -1,10 +1,13 @@
 """Static subword vectors, and a classifier on top of them."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel, OnlyWith
+from mbert_atlas.config.references import Reference
+
+_PRETRAINED = Reference("encoders", " from scratch", lambda item: item.scratch is not None)
 
 
 class StaticVectors(ConfigModel):
@@ -15,7 +18,7 @@ class StaticVectors(ConfigModel):
         **dict.fromkeys(("largest_weight_at", "batch_size"), ("method", "glove")),
     }
 
-    encoder: str = Field(description="An encoder that is pretrained from scratch.")
+    encoder: Annotated[str, _PRETRAINED] = Field(description="An encoder pretrained from scratch.")
     method: Literal["word2vec", "glove"]
     """Skip-gram with negative sampling (Mikolov et al. 2013), or GloVe (Pennington et al. 2014)."""
     dims: int = Field(768, ge=1, description="Dimension of a vector.")

@@ -26,9 +26,7 @@ def item_of(annotation: Any) -> Any:
 def models_of(annotation: Any, value: Any) -> list[type[BaseModel]]:
     """Return the models of a field: one, or those of a union; none for plain values.
 
-    Args:
-        annotation: type of the field.
-        value: what it holds; the model with its tag, or else with most of its keys, comes first.
+    The model with the tag of ``value``, or else with most of its keys, comes first.
     """
     models = _models_in(annotation)
     tags = {str(value.get(key)) for key in _TAGS} if isinstance(value, Mapping) else set()

@@ -148,7 +148,7 @@ encodings: {{trees: {{task: parsing}}}}
         (TREES, "multinli", "multinli", "line 7", "not defined as data for parsing"),
         (FAMILY, "[en]", "[en, fi]", "line 8", "'fi' is not defined in datasets.xnli.languages"),
         (FAMILY, "[en]", "['{language}']", "line 8", "as the family has no languages"),
-        (FAMILY, "encoder: mbert", "encoder: null", "line 2", "give one of `encoder` and"),
+        (FAMILY, "encoder: mbert", "encoder: null", "line 5", "should be a valid string"),
         (FAMILY, "encoder: mbert", "encoders: [mbert]", "line 2", "belong together"),
         (FAMILY, "kind: finetuning", "like: mne", "line 3", "'mne' is not defined"),
         (FAMILY, "kind: finetuning", "like: mine", "line 3", "mine -> mine is a circle"),

@@ -16,6 +16,7 @@ from mbert_atlas.config.corpora.base import (
     DerivableWithSplit,
     WithSplit,
 )
+from mbert_atlas.config.references import EncoderName
 
 PlainTextFormat = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
 BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
@@ -58,7 +59,7 @@ class Bitext(Derivable):
     format: BitextFormat | None = FORMAT
     limit: int | None = LIMIT
     seed: int = Field(0, description="Seed of the sample of `limit` pairs.")
-    encoder: str | None = None
+    encoder: EncoderName | None = None
     """Derived: the encoder whose tokenizer splits words into subwords."""
     only_with: ClassVar[OnlyWith] = {
         **Derivable.only_with,
@@ -151,7 +152,7 @@ class LanguageIdentification(Corpus):
     corpus: Literal["language_identification"] = CORPUS
     paragraphs: str | None = None
     """The dataset to sample paragraphs from, without files."""
-    encoder: str | None = None
+    encoder: EncoderName | None = None
     """Sampled: paragraphs with [UNK] in its vocabulary are dropped; none: kept."""
     limit: int | None = Field(None, ge=1, description="Sampled: at most this many per language.")
     fractions: tuple[float, float, float, float] = (0.7, 0.1, 0.1, 0.1)

@@ -1,7 +1,7 @@
 """The training methods: one module each, whose subclass of ``MethodOptions`` holds the options.
 
-Modules are found, not listed; a method's class stands in the module of the same name in
-:mod:`mbert_atlas.training.methods`, which registers it.
+Modules are found, not listed. The name of a module is the key of the method among the
+hyperparameters; the module of that name in :mod:`mbert_atlas.training.methods` has its class.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from mbert_atlas.config.method import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
-from mbert_atlas.config.references import task_of
+from mbert_atlas.config.references import encoding_of
 
 
 class LanguageSubspace(MethodOptions):
@@ -33,7 +33,7 @@ class LanguageSubspace(MethodOptions):
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report a task without labelled subwords."""
-        if task_of(config, name).scored != "token":
+        if encoding_of(config, name).scored != "token":
             problem = "languages are preserved at labelled subwords, which this task does not have"
             report(Mistake(place, problem, "tag words, or drop the method"))
 

@@ -4,16 +4,10 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import OnlyWith
 from mbert_atlas.config.method import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
-from mbert_atlas.config.references import (
-    check_encoding,
-    check_language,
-    check_no_test,
-    task_of,
-    training_languages,
-)
 
 
 class Selection(MethodOptions):
@@ -41,17 +35,17 @@ class Selection(MethodOptions):
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report a metric that the task lacks, and development data that do not fit."""
-        family, metrics = config.runs[name], task_of(config, name).selection
+        family, metrics = config.runs[name], ref.encoding_of(config, name).selection
         if self.metric not in metrics:
             problem = f"{self.metric} cannot select an epoch of this task"
             fix = f"choose {' or '.join(metrics)}" if metrics else "leave out the selection"
             report(Mistake(f"{place}.metric", problem, fix))
         if self.development is None:
             return
-        check_no_test(config, f"{place}.development", self.development, "used for selection")
-        check_encoding(config, place, family.encoding, {"development": [self.development]})
-        for code in training_languages(config, family):
-            check_language(config, f"{place}.development", code, self.development)
+        at, codes = f"{place}.development", ref.training_languages(config, family)
+        ref.check_no_test(config, at, self.development, "used for selection")
+        ref.check_examples(config, at, family.encoding, [self.development])
+        ref.check_languages(config, at, codes, self.development)
 
     def passes(self, batch_size: int) -> float:
         """Return the forward passes over development data."""

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel, Protocol
-from mbert_atlas.config.mistakes import Mistake, check_name
-from mbert_atlas.config.references import check_family_language, check_language, finetuning_families
+from mbert_atlas.config.mistakes import Mistake, check_name, report
 
 TaskName = Literal["parsing", "pos", "ner"]
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
@@ -46,8 +46,8 @@ class Similarity(ConfigModel):
 
     source: str = Field("en", description="Language with which all others are compared.")
     languages: list[str] = Field(description="The others, of Figures 3 to 8.")
-    dataset: str = Field(description="Parallel treebanks.")
-    encodings: dict[Protocol, str] = Field(description="Encodings of their texts.")
+    dataset: ref.DatasetName = Field(description="Parallel treebanks.")
+    encodings: dict[Protocol, ref.TextEncoding] = Field(description="Encodings of their texts.")
     runs: dict[TaskName, str] = Field(min_length=1)
     """Families whose encoders are compared."""
     layers: list[str] = Field(description="Re-initialised layers of Figures 2 and 6 to 8.")
@@ -60,58 +60,37 @@ class Similarity(ConfigModel):
 class Section(ConfigModel):
     """Inputs of the paper's artifacts."""
 
-    model: str = Field("mbert", description="The encoder of all its runs.")
+    model: ref.EncoderName = Field("mbert", description="The encoder of all its runs.")
     tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable]
     """Tables 2 and 5 to 8; Table 1 has the means of the last three."""
     similarity: Similarity = Field(description="Figures 1 to 8 and Table 4.")
 
 
 def check(config: Any) -> None:
-    """Check that the rest of the config has what the artifacts need.
-
-    Raises:
-        Mistake: the first one.
-    """
-    paper: Section = config.muller2021
-    check_name("muller2021.model", paper.model, config.encoders)
-    for name, table in paper.tables.items():
+    """Report what the artifacts need and the rest of the config lacks."""
+    for name, table in config.muller2021.tables.items():
         for task, test in table.tests.items():
             _check_test(config, f"muller2021.tables.{name}.tests.{task}", table, test)
-    _check_similarity(config, paper.similarity)
+    similarity, at = config.muller2021.similarity, "muller2021.similarity"
+    ref.check_languages(config, at, [similarity.source, *similarity.languages], similarity.dataset)
+    for code in [similarity.figure1, *similarity.figure5]:
+        check_name(at, code, similarity.languages, f" in {at}.languages")
+    for task, runs in similarity.runs.items():
+        for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
+            ref.FINETUNING.check(config, f"{at}.runs.{task}", family)
+            ref.check_family_languages(config, f"{at}.source", family, [similarity.source])
 
 
 def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> None:
     for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.layers)]:
-        check_name(f"{place}.runs", family, finetuning_families(config), " as fine-tuning")
-        _check_encoder(config, family)
-        for source in table.sources:
-            check_family_language(config, f"{place}.sources", family, source)
+        if not ref.FINETUNING.check(config, f"{place}.runs", family):
+            continue
+        if config.runs[family].encoder != config.muller2021.model:
+            problem = f"{config.runs[family].encoder!r} is not muller2021.model, with which it is "
+            problem += "compared"
+            report(Mistake(f"runs.{family}.encoder", problem, "use the same encoder"))
+        ref.check_family_languages(config, f"{place}.sources", family, table.sources)
         for name, (dataset, language) in test.places().items():
-            sets = config.runs[family].evaluate
-            check_name(f"{place}.targets.{name}", dataset, sets, f" in runs.{family}.evaluate")
-            check_name(f"{place}.targets.{name}", language, sets[dataset], f" of {dataset} there")
-
-
-def _check_similarity(config: Any, similarity: Similarity) -> None:
-    at = "muller2021.similarity"
-    check_name(f"{at}.dataset", similarity.dataset, config.datasets)
-    for code in [similarity.source, *similarity.languages]:
-        check_language(config, at, code, similarity.dataset)
-    for code in [similarity.figure1, *similarity.figure5]:
-        check_name(at, code, similarity.languages, f" in {at}.languages")
-    for protocol, encoding in similarity.encodings.items():
-        names = [name for name, item in config.encodings.items() if item.task == "text"]
-        check_name(f"{at}.encodings.{protocol}", encoding, names, " for texts")
-    for task, runs in similarity.runs.items():
-        for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
-            check_name(f"{at}.runs.{task}", family, finetuning_families(config), " as fine-tuning")
-            check_family_language(config, f"{at}.source", family, similarity.source)
-
-
-def _check_encoder(config: Any, family: str) -> None:
-    if config.runs[family].encoder != config.muller2021.model:
-        raise Mistake(
-            f"runs.{family}.encoder",
-            f"{config.runs[family].encoder!r} is not muller2021.model, with which it is compared",
-            "use the same encoder",
-        )
+            if ref.check_predicted(config, f"{place}.targets.{name}", family, dataset):
+                codes = config.runs[family].evaluate[dataset]
+                check_name(f"{place}.targets.{name}", language, codes, f" of {dataset} there")

@@ -18,7 +18,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
         (
             FIGURE + "figure3: {languages: [hi], panels: {nli: nli}}\n",
             "line 2",
-            "'figure3' is not defined as a figure",
+            "Input should be 'figure1' or 'figure2'",
         ),
         (
             "encoders:\n  other: {folder: here}\nefimov2022:\n  model: other\n",
@@ -47,7 +47,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
         (
             "runs:\n  adjusted: {languages: [es]}\n",
             "",
-            "'vi' is not defined in runs.adjusted.languages, where 'qa-translated-adjusted' starts",
+            "'vi' is not defined in runs.adjusted.languages",
         ),
         (
             "runs:\n  adjusted: {languages: [es, tr]}\n",
@@ -55,7 +55,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
             "'tr' is not defined in datasets.wikimatrix.languages",
         ),
         ("runs:\n  adjusted: {languages: null}\n", "line 2", "should be a valid list"),
-        ("runs:\n  adjusted: {bitext: xnli}\n", "line 2", "'xnli' is not defined as a bitext"),
+        ("runs:\n  adjusted: {bitext: xnli}\n", "line 2", "'xnli' is not defined as bitext"),
         (
             "runs:\n  adjusted:\n    published:\n      optimisation: {weight_decay: 0.1}\n",
             "line 4",

@@ -12,8 +12,8 @@ PAPER = "liang2021:\n  "
     ("text", "sentence"),
     [
         (PAPER + "encoders: {xlmr: xlm}\n", "'xlm' is not defined"),
-        (PAPER + "tokens: {texts: {mbert: wikipedia}}\n", "'wikipedia' is not defined as texts"),
-        (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for texts"),
+        (PAPER + "tokens: {texts: {mbert: wikipedia}}\n", "'wikipedia' is not defined as language_ident"),
+        (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for text"),
         (PAPER + "typology: wikipedia\n", "'wikipedia' is not defined as typology"),
         (PAPER + "pairs: {sets: {italic: [es, eo]}}\n", "'eo' is not defined in datasets.tokens"),
         (PAPER + "removal: {firsts: [10, 20]}\n", "lacks the whole space"),

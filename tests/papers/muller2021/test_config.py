@@ -41,7 +41,7 @@ PAPER = "muller2021:\n  "
             "'ru' is not defined in datasets.domains-dev.languages",
         ),
         ("runs:\n  parsing-*: {variants: {1-2: {reinitialised_layers: [0-1]}}}\n", "such as 7-12"),
-        ("runs:\n  parsing-all: {like: parsing, variants: {a: {}}}\n", "has `*` in its name"),
+        ("runs:\n  parsing-all: {like: parsing, variants: {a: {}}}\n", "belong together"),
     ],
 )
 def test_a_mistake_is_one_sentence_with_key_and_fix(tmp_path, text, sentence):
