@@ -77,10 +77,6 @@ class ExtendedVocabulary(ConfigModel):
     seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
 
 
-Changed = ExtendedVocabulary
-"""Modifications of an encoder: a union of models by `kind`, once there is a second one."""
-
-
 class Encoder(ConfigModel):
     """Where an encoder comes from: exactly one of hub, folder, scratch and changed."""
 
@@ -88,7 +84,7 @@ class Encoder(ConfigModel):
     folder: FilePath | None = None
     """Local folder with safetensors and a tokenizer."""
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
-    changed: Changed | None = Field(None, description="Another encoder, modified.")
+    changed: ExtendedVocabulary | None = Field(None, description="Another encoder, modified.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:

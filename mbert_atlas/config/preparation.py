@@ -73,7 +73,7 @@ def completed(runs: Any) -> Any:
     families: dict[str, Any] = {}
     for name in runs:
         for new_name, family in _each(name, complete(name)):
-            if families.get(new_name) is not None:
+            if family is not None and families.get(new_name) is not None:
                 raise Mistake(f"runs.{name}", f"{new_name!r} is there twice", "rename one")
             families[new_name] = family and _corrected_over_published(family)
     # One of those that `*` stands for can be left out by its own name, too.

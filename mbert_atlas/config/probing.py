@@ -42,12 +42,7 @@ class Probe(ConfigModel):
 
     @classmethod
     def of_run(cls, hyperparameters: Mapping[str, Any]) -> Self:
-        """Return the probe with the hyperparameters of a run (appendix D).
-
-        Args:
-            hyperparameters: with ``optimisation``, ``head`` and, if it has one, ``selection``, as
-                plain values.
-        """
+        """Return the probe with the hyperparameters of a run, as plain values (appendix D)."""
         optimisation = Optimisation.model_validate(hyperparameters["optimisation"])
         head, selection = hyperparameters["head"], hyperparameters.get("selection")
         rate = optimisation.head_learning_rate or optimisation.learning_rate

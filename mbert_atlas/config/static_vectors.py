@@ -18,7 +18,8 @@ class StaticVectors(ConfigModel):
         **dict.fromkeys(("largest_weight_at", "batch_size"), ("method", "glove")),
     }
 
-    encoder: Annotated[str, _PRETRAINED] = Field(description="An encoder pretrained from scratch.")
+    encoder: Annotated[str, _PRETRAINED]
+    """An encoder that is pretrained from scratch."""
     method: Literal["word2vec", "glove"]
     """Skip-gram with negative sampling (Mikolov et al. 2013), or GloVe (Pennington et al. 2014)."""
     dims: int = Field(768, ge=1, description="Dimension of a vector.")

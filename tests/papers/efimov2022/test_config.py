@@ -17,7 +17,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
         (FIGURE + "figure1: {panels: {nli: qa}}\n", "", "a panel has one name and one family"),
         (
             FIGURE + "figure3: {languages: [hi], panels: {nli: nli}}\n",
-            "line 2",
+            "line 3",
             "Input should be 'figure1' or 'figure2'",
         ),
         (

@@ -12,7 +12,10 @@ PAPER = "liang2021:\n  "
     ("text", "sentence"),
     [
         (PAPER + "encoders: {xlmr: xlm}\n", "'xlm' is not defined"),
-        (PAPER + "tokens: {texts: {mbert: wikipedia}}\n", "'wikipedia' is not defined as language_ident"),
+        (
+            PAPER + "tokens: {texts: {mbert: wikipedia}}\n",
+            "'wikipedia' is not defined as lang",
+        ),
         (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for text"),
         (PAPER + "typology: wikipedia\n", "'wikipedia' is not defined as typology"),
         (PAPER + "pairs: {sets: {italic: [es, eo]}}\n", "'eo' is not defined in datasets.tokens"),
