@@ -132,8 +132,9 @@ def check_family_languages(
 ) -> None:
     """Report languages that a family of runs lacks; ``family`` may be an encoder, too."""
     languages = config.runs[family].languages if family in config.runs else None
-    for code in codes or () if languages else ():
-        check_name(place, code, languages, f" in runs.{family}.languages")
+    if languages:
+        for code in codes or ():
+            check_name(place, code, languages, f" in runs.{family}.languages")
 
 
 def check_predicted(config: Any, place: str, family: str, dataset: str) -> bool:

@@ -38,8 +38,8 @@ def check(config: Any) -> None:
     paper: Section = config.efimov2022
     ref.check_languages(config, "efimov2022.languages", paper.languages, paper.pages)
     panels: dict[str, str] = {}
-    for name, figure in paper.figures.items():
-        at = f"efimov2022.figures.{name}"
+    for number, figure in paper.figures.items():
+        at = f"efimov2022.figures.{number}"
         ref.check_languages(config, f"{at}.languages", figure.languages, paper.bitext)
         for panel, family in figure.panels.items():
             ref.check_family_languages(config, f"{at}.languages", family, figure.languages)

@@ -27,10 +27,6 @@ PAPER = "liang2021:\n  "
         ),
         (PAPER + "transfer: {datasets: {pos: xtreme-pos-dev}}\n", "in runs.xtreme-pos.evaluate"),
         (
-            "runs:\n  xtreme-pos-l-dar: {language_data: null}\n",
-            "`language_subspace` needs texts by language",
-        ),
-        (
             "runs:\n  xtreme-pos-l-dar: {language_data: {encoding: xtreme-tags}}\n",
             "'xtreme-tags' is not defined for text",
         ),
