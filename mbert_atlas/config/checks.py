@@ -6,6 +6,7 @@ Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`; see
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -49,23 +50,16 @@ def check_config(
             if not re.fullmatch(r"\w[\w.+-]*", name, re.ASCII):
                 fix = "use letters, digits, and . _ + - between them"
                 report(Mistake(f"{section}.{name}", f"{name!r} becomes a file name", fix))
-    for name in config.datasets:
-        with going_on():
-            _check_dataset(config, name, codes)
-    for name in config.encoders:
-        with going_on():
-            _check_encoder(config, name)
+    for check, entries in (
+        (partial(_check_dataset, codes=codes), config.datasets),
+        (_check_encoder, config.encoders),
+        (_check_family, config.runs),
+    ):
+        for name in entries:
+            with going_on():
+                check(config, name)
     for name in set(config.static_vectors) & set(config.encoders):
         report(Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one"))
-    for name, family in config.runs.items():
-        with going_on():
-            _check_start(config, name)
-        with going_on():
-            if family.kind == "finetuning":
-                _check_finetuning(config, name, family)
-            else:
-                at = f"runs.{name}.languages"
-                ref.check_languages(config, at, family.languages, family.bitext)
     for rule in config.resources:
         check_name(f"resources.{rule}", rule, rules or [rule], " as a rule that takes resources")
 
@@ -113,11 +107,15 @@ def _check_encoder(config: Config, name: str) -> None:
             report(Mistake(f"{at}.scratch.tokenizer_of", problem, "name the encoder that does"))
 
 
-def _check_start(config: Config, name: str) -> None:
+def _check_family(config: Config, name: str) -> None:
     family, at = config.runs[name], f"runs.{name}"
     starts = {key: item.encoder for key, item in config.runs.items()}
     ref.check_circle(f"{at}.encoder", name, starts.get)
     ref.check_family_languages(config, f"{at}.languages", family.encoder, family.languages)
+    if family.kind == "finetuning":
+        _check_finetuning(config, name, family)
+    else:
+        ref.check_languages(config, f"{at}.languages", family.languages, family.bitext)
 
 
 def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None:
@@ -165,7 +163,7 @@ def _check_methods(config: Config, name: str, family: FinetuningRuns) -> None:
 
 def _check_length(config: Config, family: FinetuningRuns) -> None:
     """Report an encoding that is longer than the encoder of a family, where its size is known."""
-    base = ref.base_of(config, family.encoder or "")
+    base = ref.base_of(config, family.encoder)
     for _ in config.encoders:
         if (encoder := config.encoders.get(base)) and encoder.changed:
             base = encoder.changed.encoder

@@ -36,7 +36,7 @@ class LayerTable(ConfigModel):
 
     sources: list[str] = Field(["en"], description="Training languages.")
     layers: list[str] = Field(description="Sets of layers, the lowest first.")
-    shown: Literal["difference", "score"] = "difference"
+    shown: Literal["difference", "score"] = Field("difference")
     """The score, or its difference to that of the reference."""
     tests: dict[TaskName, LayerTest] = Field(description="Tasks.")
 
