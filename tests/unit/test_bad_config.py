@@ -4,10 +4,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from configs import CODES, ROOT, config_errors, values
+from safetensors.numpy import save, save_file
 
 from mbert_atlas import papers, strict_yaml
+from mbert_atlas.config.merging import merge
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError
@@ -153,47 +156,33 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
         papers.read_config({**values(), "offline": "no"}, typed=["offline"])
 
 
-def test_null_takes_out_a_dataset_and_one_of_several_families():
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
-        **{"train": "multinli", "evaluate": {"xnli": ["en"]}, "variants": {"a": {}, "b": {}}},
-    }
+FAMILY = {
+    **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
+    **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
+}
+STAR = {**FAMILY, "variants": {"a": {}, "b": {}}}
+BOTH = {**FAMILY, "encoders": ["mbert", "xlmr"]}
+XLMR = {"mine": {**FAMILY, "encoder": "xlmr"}, "like": {"like": "mine"}, "next": FAMILY}
+OTHER = {"mine": FAMILY, "next": {**FAMILY, "evaluate": {"other": ["en"]}}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "section", "removed", "left"),
+    [
+        ({"mine-*": STAR}, "datasets", "mlqa", {"mine-a": 2, "mine-b": 2}),
+        ({"mine-*": STAR}, "runs", "mine-b", {"mine-a": 2}),
+        ({"mine-*": STAR}, "datasets", "multinli", {}),
+        ({"mine-*": BOTH}, "encoders", "xlmr", {"mine-mbert": 2}),
+        (XLMR, "encoders", "xlmr", {"next": 2}),
+        (OTHER, "datasets", "other", {"mine": 1}),
+    ],
+)
+def test_null_takes_out_an_entry_and_what_depends_on_it(runs, section, removed, left):
     base = values(papers=[])
-    before = papers.read_config({**base, "runs": {"mine-*": family}})
-    assert set(before.runs) == {"mine-a", "mine-b"}
-    after = papers.read_config({**base, "runs": {"mine-*": family, "mine-b": None}})
-    assert set(after.runs) == {"mine-a"}
-    none = {**base, "datasets": {**base["datasets"], "multinli": None}}
-    found = papers.read_config({**none, "runs": {"mine-*": family}})
-    assert set(before.datasets) - set(found.datasets) == {"multinli"}
-    assert found.runs == {}
-
-
-def test_null_takes_a_dataset_from_what_families_predict():
-    base = values(papers=[])
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
-        **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
-    }
-    other = {**base["datasets"]["xnli"]}
-    runs = {"mine": family, "next": {**family, "evaluate": {"other": ["en"]}}}
-    whole = {**base, "runs": runs, "datasets": {**base["datasets"], "other": other}}
-    assert set(papers.read_config(whole).runs["mine"].evaluate) == {"xnli", "other"}
-    found = papers.read_config({**whole, "datasets": {**base["datasets"], "other": None}})
-    assert set(found.runs) == {"mine"}
-    assert set(found.runs["mine"].evaluate) == {"xnli"}
-
-
-def test_null_takes_out_an_encoder_with_its_families():
-    base = values(papers=[])
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mine", "encoding": "inference"},
-        **{"train": "multinli", "evaluate": {"xnli": ["en"]}},
-    }
-    runs = {"mine": family, "next": {**family, "encoder": "mine"}, "like": {"like": "mine"}}
-    kept = {"other": {**family, "encoder": "mbert"}}
-    whole = {**base, "runs": {**runs, **kept}, "encoders": {**base["encoders"], "mine": None}}
-    assert set(papers.read_config(whole).runs) == {"other"}
+    base = merge(base, {"datasets": {"other": base["datasets"]["xnli"]}})
+    found = papers.read_config(merge({**base, "runs": runs}, {section: {removed: None}}))
+    assert {name: len(family.evaluate) for name, family in found.runs.items()} == left
+    assert removed not in getattr(found, section)
 
 
 def test_languages_instead_stand_wherever_the_others_did(tmp_path):
@@ -209,8 +198,8 @@ def test_languages_instead_stand_wherever_the_others_did(tmp_path):
 
 CONFIG = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 3}
 CONFIG |= {"num_attention_heads": 2}
-TENSORS = {"bert.embeddings.word_embeddings.weight": [3, 8]}
-TENSORS |= {f"bert.encoder.layer.{layer}.output.dense.bias": [8] for layer in range(2)}
+TENSORS = {f"bert.encoder.layer.{layer}.output.dense.bias": np.zeros(8) for layer in range(2)}
+TENSORS["bert.embeddings.word_embeddings.weight"] = np.zeros((3, 8))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +211,7 @@ TENSORS |= {f"bert.encoder.layer.{layer}.output.dense.bias": [8] for layer in ra
         ({}, {"num_hidden_layers": "two"}, r"num_hidden_layers: 'two' is no positive number"),
         ({}, {"num_attention_heads": 3}, "no multiple of num_attention_heads"),
         ({"vocab.txt": None}, {}, r"there is no vocab.txt or tokenizer.json"),
-        ({"model.safetensors": None, "pytorch_model.bin": b""}, {}, "pickled"),
+        ({"model.safetensors": save(TENSORS)[:-1]}, {}, "truncated"),
         ({"model.safetensors": b"<html>"}, {}, "not a safetensors file"),
         ({}, {"num_hidden_layers": 1}, r"2 layers, but config.json states 1"),
         ({}, {"vocab_size": 4}, r"3 x 8, but config.json states 4 x 8"),
@@ -234,7 +223,9 @@ TENSORS |= {f"bert.encoder.layer.{layer}.output.dense.bias": [8] for layer in ra
     ],
 )
 def test_encoder_folders(tmp_path, files, changes, sentence):
-    weights(tmp_path, TENSORS)
+    with pytest.raises(DataError, match="there is no such folder; correct the path"):
+        check_folder(tmp_path / "absent")
+    save_file(TENSORS, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
     (tmp_path / "vocab.txt").write_text("a\n")
     assert check_folder(tmp_path) == 2
@@ -244,32 +235,6 @@ def test_encoder_folders(tmp_path, files, changes, sentence):
         path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(DataError, match=sentence):
         check_folder(tmp_path)
-
-
-def test_encoder_folders_that_are_absent_or_cut_short(tmp_path):
-    with pytest.raises(DataError, match="there is no such folder; correct the path"):
-        check_folder(tmp_path / "absent")
-    weights(tmp_path, TENSORS)
-    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    (tmp_path / "vocab.txt").write_text("a\n")
-    whole = (tmp_path / "model.safetensors").read_bytes()
-    (tmp_path / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(DataError, match="truncated"):
-        check_folder(tmp_path)
-
-
-def weights(folder: Path, tensors: dict[str, list[int]]) -> None:
-    """Write a safetensors file of zeros."""
-    header, end = {}, 0
-    for name, shape in tensors.items():
-        size = 4
-        for side in shape:
-            size *= side
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-    head = json.dumps(header).encode()
-    content = len(head).to_bytes(8, "little") + head + bytes(end)
-    (folder / "model.safetensors").write_bytes(content)
 
 
 def test_a_register_with_a_key_twice_is_rejected(tmp_path):

@@ -157,17 +157,6 @@ def test_a_mistake_among_entries_is_one_sentence(tmp_path, whole, old, new, plac
     assert sentence in message
 
 
-def test_a_parser_is_trained_on_treebanks():
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "trees"},
-        **{"train": "udpos-train", "evaluate": {"udpos-test": ["fr"]}},
-        "published": {},
-    }
-    trees = {"task": "parsing"}
-    found = papers.read_config(values(encodings={"trees": trees}, runs={"parser": family}))
-    assert found.runs["parser"].encoding == "trees"
-
-
 @pytest.mark.parametrize("layers", ["some", ["pooler"], ["0-3"], ["7-3"], 7])
 @pytest.mark.parametrize("key", ["trained_layers", "reinitialised_layers"])
 def test_layers_that_are_none_are_rejected(key, layers):
