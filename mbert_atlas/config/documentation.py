@@ -18,8 +18,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from mbert_atlas.config.model import Config
-from mbert_atlas.config.reading import BASE, read_yaml
-from mbert_atlas.config.structure import item_of, models_of
+from mbert_atlas.config.reading import BASE, item_of, models_of, read_yaml
 
 _WIDTH = 96
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationInfo, create_model, field_validator
 
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.method import MethodOptions
-from mbert_atlas.config.methods import METHODS
+from mbert_atlas.config.methods import METHODS, MethodOptions
 from mbert_atlas.config.tasks import TASKS
 from mbert_atlas.config.training import HeadOptions, Optimisation
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel, Protocol, Seed
-from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.references import BitextName, EncodingName, StartName
 from mbert_atlas.config.search import Search
+from mbert_atlas.config.tasks import EncodedDataset
 from mbert_atlas.config.training import Adjustment
 
 

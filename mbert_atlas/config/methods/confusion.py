@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from mbert_atlas.config.base import OnlyWith
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 
 
 class LanguageConfusion(MethodOptions):

@@ -4,7 +4,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.references import encoding_of
 

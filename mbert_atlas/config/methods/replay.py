@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 from mbert_atlas.config.mistakes import check_name
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import OnlyWith
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
 
 

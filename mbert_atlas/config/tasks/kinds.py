@@ -4,8 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.encodings import Encoding, ExampleEncoding
 from mbert_atlas.config.search import TAG_METRICS, TEXT_METRICS, TREE_METRICS
+from mbert_atlas.config.tasks import Encoding, ExampleEncoding
 from mbert_atlas.config.training import BiaffineOptions
 
 

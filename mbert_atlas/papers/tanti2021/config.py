@@ -6,9 +6,9 @@ from pydantic import Field
 
 from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 from mbert_atlas.config.probing import Probe
+from mbert_atlas.config.tasks import EncodedDataset
 
 Condition = Literal["initial", "fine_tuned", "gradient_reversal", "entropy_maximisation"]
 
