@@ -106,16 +106,13 @@ def _mistake(
     described: Path | str,
 ) -> Mistake:
     """Return pydantic's error as a sentence."""
-    cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, Mistake):
-        return cause
     keys = _keys(error, values)
     problem = str(error["msg"]).removeprefix("Value error, ")
     fix = f"correct it; {described} describes every key"
     match error["type"]:
         case "extra_forbidden":
             problem = "there is no such key"
-            fix = _other_key(keys[-1], models_at(model, keys[:-1], values), described)
+            fix = _other_key(keys[-1], _models_at(model, keys[:-1], values), described)
         case "missing":
             problem = "the key is missing"
         case "too_short" if error["ctx"]["actual_length"] == 0:
@@ -141,14 +138,14 @@ def _keys(error: Mapping[str, Any], values: Any) -> list[str]:
 
 def _other_key(key: str, models: Sequence[type[BaseModel]], described: Path | str) -> str:
     """Return what to do about a key that the first of the models lacks."""
-    others = [tag for model in models[1:] if key in model.model_fields for tag in tags_of(model)]
+    others = [tag for model in models[1:] if key in model.model_fields for tag in _tags_of(model)]
     if others:
         return f"{', '.join(sorted(others))} {'has' if len(others) == 1 else 'have'} it"
     near = difflib.get_close_matches(key, models[0].model_fields, 1)
     return f"did you mean {near[0]!r}?" if near else f"see {described} for the keys"
 
 
-def tags_of(model: type[BaseModel]) -> tuple[str, ...]:
+def _tags_of(model: type[BaseModel]) -> tuple[str, ...]:
     """Return the tags by which a union selects a model; none if it is in no union."""
     fields = [model.model_fields[key] for key in _TAGS if key in model.model_fields]
     return get_args(fields[0].annotation) if fields else ()
@@ -169,10 +166,10 @@ def models_of(annotation: Any, value: Any) -> list[type[BaseModel]]:
     models = _models_in(annotation)
     tags = {str(value.get(key)) for key in _TAGS} if isinstance(value, Mapping) else set()
     # The kind of a family that is `like` another is the other's.
-    return sorted(models, key=lambda item: (tags.isdisjoint(tags_of(item)), _misfit(item, value)))
+    return sorted(models, key=lambda item: (tags.isdisjoint(_tags_of(item)), _misfit(item, value)))
 
 
-def models_at(annotation: Any, keys: Sequence[str], value: Any) -> list[type[BaseModel]]:
+def _models_at(annotation: Any, keys: Sequence[str], value: Any) -> list[type[BaseModel]]:
     """Return the models, see :func:`models_of`, of the part of ``value`` that ``keys`` lead to."""
     if get_origin(annotation) is list and not isinstance(value, list):  # one item for a list of it
         annotation = item_of(annotation)
@@ -181,7 +178,7 @@ def models_at(annotation: Any, keys: Sequence[str], value: Any) -> list[type[Bas
         return models
     key, *rest = keys
     inner = models[0].model_fields[key].annotation if models else item_of(annotation)
-    return models_at(inner, rest, value[int(key) if isinstance(value, list) else key])
+    return _models_at(inner, rest, value[int(key) if isinstance(value, list) else key])
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
