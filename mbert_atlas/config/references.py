@@ -62,11 +62,15 @@ def check_references(config: Any, part: Any, kind: Any = None, place: str = "") 
         kind: this type.
         place: key of the part, with dots.
     """
+    if part is None or kind in (bool, int, float, str):
+        return
     origin, (inner, *rest) = get_origin(kind), get_args(kind) or (None,)
     if isinstance(part, ConfigModel):
         _check_effects(part, place)
         for key, field in type(part).model_fields.items():
-            inner = Annotated[field.annotation, *field.metadata, None]
+            inner = field.annotation
+            if field.metadata:
+                inner = Annotated[field.annotation, *field.metadata]
             check_references(config, getattr(part, key), inner, f"{place}.{key}".strip("."))
     elif origin is Annotated:
         for reference in rest if isinstance(part, str) else ():
