@@ -1,7 +1,5 @@
 """Errors that a user can fix: one sentence that names the file, the place and the fix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pkgutil import resolve_name
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 from mbert_atlas.errors import AtlasError
-
-_T = TypeVar("_T")
 
 
 def resolve(reference: str) -> Any:
@@ -56,15 +53,3 @@ class Registry(Mapping[str, str]):
             keys = ", ".join(sorted(self._entries))
             raise AtlasError(f"There is no {self._kind} {key!r}; choose one of {keys}.")
         return resolve(self._entries[key])
-
-
-def subclass_in(module: ModuleType, base: type[_T]) -> type[_T]:
-    """Return the one subclass of a class that a module defines, and names first.
-
-    Raises:
-        LookupError: if it defines none.
-    """
-    for item in vars(module).values():
-        if isinstance(item, type) and issubclass(item, base) and item.__module__ == module.__name__:
-            return item
-    raise LookupError(f"{module.__name__} defines no subclass of {base.__name__}")

@@ -5,8 +5,6 @@ YAML 1.1, which Python's readers follow, reads ``no`` as false, ``010`` as 8 and
 which reads the same files, gets the same values.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -17,9 +17,8 @@ from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.cells import as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
-from mbert_atlas.config.model import Config
+from mbert_atlas.config.model import Config, Resources
 from mbert_atlas.config.reading import BASE
-from mbert_atlas.config.resources import Resources
 from mbert_atlas.encoders import shipping
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import AtlasError, DataError

@@ -1,1 +1,1 @@
-"""The config as pydantic models, one module per section; checks, files and documentation."""
+"""The config as pydantic models, with checks, files and documentation."""

@@ -1,7 +1,5 @@
 """What the models of all sections share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -76,7 +74,9 @@ class ConfigModel(BaseModel):
     cannot be null.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
     only_with: ClassVar[OnlyWith] = {}
     """Keys that have an effect only if another key has one value (``...``: any)."""
 

@@ -4,18 +4,22 @@ Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`; see
 :func:`mbert_atlas.config.mistakes.gathering`.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from mbert_atlas.config.base import ConfigModel
+from pydantic import ValidationError
+
+from mbert_atlas.config import references as ref
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.finetuning import Finetuning
+from mbert_atlas.config.merging import with_values
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
 from mbert_atlas.config.model import Config
 from mbert_atlas.config.preparation import NAMED
-from mbert_atlas.config.references import check_circle, check_language, datasets_of
-from mbert_atlas.config.run_checks import check_runs
+from mbert_atlas.config.runs import FinetuningRuns
+from mbert_atlas.config.search import Search
 
 
 def check_config(
@@ -24,91 +28,57 @@ def check_config(
     rules: Collection[str] = (),
     written: Collection[str] = (),
 ) -> None:
-    """Report undefined names, and languages that their dataset or family lacks.
+    """Report undefined names, and what does not fit the datasets, encoders or runs that it names.
 
-    Args:
-        config: valid key by key.
-        codes: the language codes that a dataset may name; none: any.
-        rules: the rules that take resources; none: any.
-        written: the languages that synthetic data can have; none: any.
+    ``codes`` are the languages that a dataset may name, ``rules`` the rules that take resources,
+    ``written`` the languages that synthetic data can have; if empty, any.
     """
+    ref.check_references(config, config)
     for code, other in config.languages_instead.items():
         check_name(f"languages_instead.{code}", other, codes or [other], " as a language")
-    if config.miniature and config.comparable:
-        problem = "numbers from synthetic data are not comparable with the papers'"
-        report(Mistake("comparable", problem, "write `comparable: false`"))
-    _check_effects("", config)
-    _check_names(config)
     if config.miniature:
+        if config.comparable:
+            problem = "numbers from synthetic data are not comparable with the papers'"
+            report(Mistake("comparable", problem, "write `comparable: false`"))
         languages = config.miniature.languages
         for code in languages:
             check_name("miniature.languages", code, written or [code], " in the miniature")
         for code in config.miniature.lending or ():
             check_name("miniature.lending", code, ["en", *languages], " in miniature.languages")
-    for name in config.datasets:
-        with going_on():
-            _check_dataset(config, name, codes)
-    for name, encoder in config.encoders.items():
-        with going_on():
-            encoder.check(config, name)
-    for name, vectors in config.static_vectors.items():
-        scratch = [key for key, item in config.encoders.items() if item.scratch]
-        check_name(f"static_vectors.{name}.encoder", vectors.encoder, scratch, " from scratch")
-        if name in config.encoders:
-            report(Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one"))
-    check_runs(config)
-    for bitext, gold in config.alignment.gold.items():
-        check_name("alignment.gold", bitext, datasets_of(config, "bitext"), " as a bitext")
-        golds = datasets_of(config, "gold_alignment")
-        check_name(f"alignment.gold.{bitext}", gold, golds, " as gold_alignment")
+    for section in NAMED:
+        for name in getattr(config, section):
+            if not re.fullmatch(r"\w[\w.+-]*", name, re.ASCII):
+                fix = "use letters, digits, and . _ + - between them"
+                report(Mistake(f"{section}.{name}", f"{name!r} becomes a file name", fix))
+    for check, entries in (
+        (partial(_check_dataset, codes=codes), config.datasets),
+        (_check_encoder, config.encoders),
+        (_check_family, config.runs),
+    ):
+        for name in entries:
+            with going_on():
+                check(config, name)
+    for name in set(config.static_vectors) & set(config.encoders):
+        report(Mistake(f"static_vectors.{name}", "an encoder has this name", "rename one"))
     for rule in config.resources:
         check_name(f"resources.{rule}", rule, rules or [rule], " as a rule that takes resources")
 
 
-def _check_effects(place: str, part: Any) -> None:
-    """Report keys that have no effect, see :attr:`ConfigModel.only_with`."""
-    if isinstance(part, ConfigModel):
-        keys = part.model_fields_set
-        for key, (other, _) in part.only_with.items():
-            value, default = getattr(part, key), type(part).model_fields[key].default
-            if key in keys and value not in (None, default) and not part.counts(key):
-                setting = getattr(part, other)
-                setting = "null" if setting is None else setting
-                problem = f"this has no effect with `{other}: {setting}`"
-                report(Mistake(f"{place}.{key}".strip("."), problem, "leave it out"))
-        part = {key: getattr(part, key) for key in type(part).model_fields}
-    if isinstance(part, list):
-        part = dict(enumerate(part))
-    for key, item in part.items() if isinstance(part, Mapping) else ():
-        _check_effects(f"{place}.{key}".strip("."), item)
-
-
-def _check_names(config: Config) -> None:
-    """Report names that cannot be file names."""
-    for section in NAMED:
-        for name in getattr(config, section):
-            if not re.fullmatch(r"\w[\w.+-]*", name, re.ASCII):
-                problem = f"{name!r} becomes a file name"
-                fix = "use letters, digits, and . _ + - between them"
-                report(Mistake(f"{section}.{name}", problem, fix))
-
-
 def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
     dataset, at = config.datasets[name], f"datasets.{name}"
-    dataset.check(config, at)
     if dataset.parent:
         role = f" as {dataset.corpus}" if dataset.derives_from(dataset) else " as running text"
         parents = [key for key, item in config.datasets.items() if dataset.derives_from(item)]
         check_name(f"{at}.{dataset.parent_key}", dataset.parent, parents, role)
-        check_circle(f"{at}.{dataset.parent_key}", name, lambda other: _parent(config, other))
-    check_name(f"{at}.encoder", dataset.tokenizer_of, config.encoders)
+        parent_of = {key: item.parent for key, item in config.datasets.items()}
+        ref.check_circle(f"{at}.{dataset.parent_key}", name, parent_of.get)
     for code in dataset.files_by_language or ():
         check_name(f"{at}.files_by_language", code, codes or [code], " as a language")
     for code in dataset.languages:
         if not check_name(f"{at}.languages", code, codes or [code]):
             continue
         if dataset.parent:
-            check_language(config, f"{at}.languages", code, dataset.parent)
+            ref.check_languages(config, f"{at}.languages", [code], dataset.parent)
             continue
         if config.miniature:
             languages = ["en", *config.miniature.languages]
@@ -118,5 +88,155 @@ def _check_dataset(config: Config, name: str, codes: Collection[str]) -> None:
             report(Mistake(f"{at}.languages", f"{code!r} has no file", fix, code))
 
 
-def _parent(config: Config, name: str) -> str | None:
-    return config.datasets[name].parent if name in config.datasets else None
+def _check_encoder(config: Config, name: str) -> None:
+    encoder, at = config.encoders[name], f"encoders.{name}"
+    bases = {key: item.base for key, item in config.encoders.items()}
+    if changed := encoder.changed:
+        ref.check_circle(f"{at}.changed.encoder", name, bases.get)
+        for text in changed.texts:
+            ref.check_languages(config, f"{at}.changed.languages", changed.languages, text)
+    elif scratch := encoder.scratch:
+        ref.check_circle(f"{at}.scratch.tokenizer_of", name, bases.get)
+        texts = [config.datasets[text] for text in scratch.texts if text in config.datasets]
+        codes = {code for text in texts for code in text.languages}
+        for code in scratch.languages or ():
+            check_name(f"{at}.scratch.languages", code, codes, " in any of the texts")
+        other = config.encoders.get(scratch.tokenizer_of or "")
+        if other and other.scratch and other.scratch.tokenizer_of:
+            problem = f"{scratch.tokenizer_of!r} trains no tokenizer"
+            report(Mistake(f"{at}.scratch.tokenizer_of", problem, "name the encoder that does"))
+
+
+def _check_family(config: Config, name: str) -> None:
+    family, at = config.runs[name], f"runs.{name}"
+    starts = {key: item.encoder for key, item in config.runs.items()}
+    ref.check_circle(f"{at}.encoder", name, starts.get)
+    ref.check_family_languages(config, f"{at}.languages", family.encoder, family.languages)
+    if family.kind == "finetuning":
+        _check_finetuning(config, name, family)
+    else:
+        ref.check_languages(config, f"{at}.languages", family.languages, family.bitext)
+
+
+def _check_finetuning(config: Config, name: str, family: FinetuningRuns) -> None:
+    at = f"runs.{name}"
+    ref.check_examples(config, f"{at}.train", family.encoding, [family.train])
+    ref.check_examples(config, f"{at}.evaluate", family.encoding, family.evaluate)
+    if family.train in config.datasets:
+        _check_overlap(config, family, at)
+    _check_length(config, family)
+    codes = ref.training_languages(config, family) if family.train_languages else []
+    ref.check_languages(config, f"{at}.train_languages", codes, family.train)
+    _check_methods(config, name, family)
+    _check_evaluated(config, f"{at}.evaluate", family, family.evaluate)
+    if family.search:
+        _check_search(config, f"{at}.search", family, family.search)
+
+
+def _check_methods(config: Config, name: str, family: FinetuningRuns) -> None:
+    """Report methods that do not fit a family, and `language_data` that do not fit its methods."""
+    at, tasks = f"runs.{name}", dict[str, str]()
+    for protocol in reversed(PROTOCOLS):
+        options = getattr(family, protocol)
+        for key, method in options.methods.items() if options else ():
+            place = f"{at}.{protocol}.{key}"
+            if method.trains_encoder and options.trained_layers == "none":
+                problem = "this trains the encoder, but `trained_layers: none` freezes it"
+                report(Mistake(place, problem, "train some layers or drop the method"))
+            with going_on():
+                method.check(config, place, name)
+            if method.language_data:
+                tasks[key] = method.language_data
+    place, data = f"{at}.language_data", family.language_data
+    if not tasks:
+        if data is not None and "language_data" in family.model_fields_set:
+            report(Mistake(place, "no method reads it", "leave it out, or write null"))
+    elif data is None:
+        key = next(iter(tasks))
+        raise Mistake(at, f"`{key}` needs texts by language", "name them in `language_data`")
+    elif len(set(tasks.values())) > 1:
+        ways = [f"`{key}` reads it under an encoding for {task}" for key, task in tasks.items()]
+        raise Mistake(place, f"{' and '.join(ways)}; they cannot be combined", "drop one of them")
+    else:
+        ref.check_task(config, f"{place}.encoding", data.encoding, next(iter(tasks.values())))
+
+
+def _check_length(config: Config, family: FinetuningRuns) -> None:
+    """Report an encoding that is longer than the encoder of a family, where its size is known."""
+    base = ref.base_of(config, family.encoder)
+    for _ in config.encoders:
+        if (encoder := config.encoders.get(base)) and encoder.changed:
+            base = encoder.changed.encoder
+    encoder, encoding = config.encoders.get(base), config.encodings.get(family.encoding)
+    positions = encoder.scratch.pretraining.positions if encoder and encoder.scratch else None
+    if positions and encoding and encoding.max_length > positions:
+        problem = f"{encoding.max_length} subwords, and the encoder {base!r} takes {positions}"
+        report(Mistake(f"encodings.{family.encoding}.max_length", problem, "take fewer"))
+
+
+def _check_overlap(config: Config, family: FinetuningRuns, at: str) -> None:
+    """Report training on a test set, or on what is predicted."""
+    ref.check_no_test(config, f"{at}.train", family.train, "trained on")
+    train = config.datasets[family.train]
+    for name, codes in family.evaluate.items():
+        test = config.datasets.get(name)
+        if test is None or not set(codes) & set(family.train_languages or train.languages):
+            continue
+        if name == family.train or (train.files is not None and _files(train) == _files(test)):
+            problem = f"{name} is predicted, and has the same data"
+            report(Mistake(f"{at}.train", problem, "train on others, or predict others"))
+
+
+def _files(dataset: Any) -> tuple[Any, ...]:
+    return dataset.files, dataset.files_by_language, getattr(dataset, "split", None)
+
+
+def _check_evaluated(
+    config: Config, place: str, family: FinetuningRuns, evaluate: Mapping[str, Sequence[str]]
+) -> None:
+    for test, languages in evaluate.items():
+        for code in languages:
+            if code != "{language}":
+                ref.check_languages(config, f"{place}.{test}", [code], test)
+            elif not family.languages:
+                problem = "{language} stands for nothing, as the family has no languages"
+                raise Mistake(f"{place}.{test}", problem, "give it `languages` or name them here")
+
+
+def _check_search(config: Config, place: str, family: FinetuningRuns, search: Search) -> None:
+    ref.check_examples(config, f"{place}.evaluate", family.encoding, search.evaluate)
+    _check_evaluated(config, f"{place}.evaluate", family, search.evaluate)
+    for dataset in search.evaluate:
+        ref.check_no_test(config, f"{place}.evaluate.{dataset}", dataset, "used for selection")
+    values = family.published.model_dump()
+    paths = list(_paths(values))
+    for path, choices in search.space.items():
+        if check_name(f"{place}.space", path, paths, " as a hyperparameter of this family"):
+            for choice in choices:
+                _check_value(f"{place}.space.{path}", values, path, choice)
+    encoding = config.encodings[family.encoding]
+    languages = {code for codes in search.evaluate.values() for code in codes}
+    for protocol in PROTOCOLS:
+        choose_by, at = getattr(search.choose_by, protocol), f"{place}.choose_by.{protocol}"
+        role = f" as a score of {encoding.task}"
+        check_name(f"{at}.metric", choose_by.metric, encoding.metrics, role)
+        for code in choose_by.languages or ():
+            check_name(f"{at}.languages", code, languages, f" in {place}.evaluate")
+
+
+def _check_value(place: str, values: Mapping[str, Any], path: str, choice: Any) -> None:
+    """Report a value of a search that its hyperparameter cannot have."""
+    try:
+        Finetuning.model_validate(with_values(values, {path: choice}))
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        report(Mistake(place, f"{problem}, found {choice!r}", "correct it"))
+
+
+def _paths(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """Yield the paths of all values that are no mapping, with dots."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _paths(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}"

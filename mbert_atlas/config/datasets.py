@@ -1,7 +1,5 @@
 """Datasets: one model per kind of corpus, chosen by the key ``corpus``."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 from pydantic import Field
@@ -14,17 +12,17 @@ __all__ = ["CORPORA", "Dataset", "Source", "resource_keys"]
 CORPORA = Registry(
     "kind of corpus",
     {
-        "wikipedia": "config.corpora.wikipedia:Wikipedia",
-        "plain_text": "config.corpora.plain_text:PlainText",
-        "bitext": "config.corpora.bitext:Bitext",
-        "gold_alignment": "config.corpora.gold_alignment:GoldAlignment",
-        "universal_dependencies": "config.corpora.universal_dependencies:UniversalDependencies",
-        "nli": "config.corpora.nli:NliPairs",
-        "ner": "config.corpora.ner:NamedEntities",
-        "qa": "config.corpora.qa:QuestionAnswering",
-        "language_identification": "config.corpora.language_identification:LanguageIdentification",
-        "typology": "config.corpora.typology:Typology",
-        "dictionary": "config.corpora.dictionary:Dictionary",
+        "wikipedia": "config.corpora.kinds:Wikipedia",
+        "plain_text": "config.corpora.kinds:PlainText",
+        "bitext": "config.corpora.kinds:Bitext",
+        "gold_alignment": "config.corpora.kinds:GoldAlignment",
+        "universal_dependencies": "config.corpora.kinds:UniversalDependencies",
+        "nli": "config.corpora.kinds:NliPairs",
+        "ner": "config.corpora.kinds:NamedEntities",
+        "qa": "config.corpora.kinds:QuestionAnswering",
+        "language_identification": "config.corpora.kinds:LanguageIdentification",
+        "typology": "config.corpora.kinds:Typology",
+        "dictionary": "config.corpora.kinds:Dictionary",
     },
 )
 """A new kind of corpus is a module with its model, a module of :mod:`mbert_atlas.corpora` with the

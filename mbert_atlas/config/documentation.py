@@ -5,8 +5,6 @@
 asserts that they agree. Presets stay as they are.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys
@@ -20,8 +18,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from mbert_atlas.config.model import Config
-from mbert_atlas.config.reading import BASE, read_yaml
-from mbert_atlas.config.structure import item_of, models_of
+from mbert_atlas.config.reading import BASE, item_of, models_of, read_yaml
 
 _WIDTH = 96
 
@@ -31,10 +28,8 @@ def documented(
 ) -> str:
     """Return ``values`` as YAML with every key's description above its first use.
 
-    Args:
-        values: part of a config, as read from YAML.
-        model: the config with the sections of the papers that may be among them.
-        seen: models and keys described already; grows.
+    ``model`` is the config with the sections of papers; ``seen`` has what is described already, and
+    grows.
     """
     return "\n".join(_lines(model, values, 0, set() if seen is None else seen)) + "\n"
 
@@ -123,12 +118,9 @@ def paper_schema(paper: str, section: type[BaseModel]) -> dict[str, Any]:
 def write(
     model: type[Config], sections: Mapping[str, type[BaseModel]], root: Path = Path(".")
 ) -> list[Path]:
-    """Regenerate config files and JSON schemas; return what was written.
+    """Regenerate config files and JSON schemas below a folder; return what was written.
 
-    Args:
-        model: the config with the sections of all papers.
-        sections: the models of these sections, by paper.
-        root: folder of the repository.
+    ``model`` is the config with the ``sections`` of all papers.
     """
     schemas = {root / BASE: shared_schema()}
     schemas |= {

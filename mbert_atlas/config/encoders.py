@@ -1,14 +1,11 @@
 """Where encoders come from: the hub, a folder, pretraining, or a modified encoder."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from mbert_atlas.config.base import ConfigModel, FilePath
-from mbert_atlas.config.mistakes import Mistake, check_name, report
-from mbert_atlas.config.references import check_circle, check_language, datasets_of, running_texts
+from mbert_atlas.config.references import EncoderName, Reference, RunningText
 from mbert_atlas.config.training import Extension, MaskedTraining, Pretraining
 
 
@@ -16,9 +13,16 @@ class Hub(ConfigModel):
     """An encoder on the Hugging Face hub, pinned."""
 
     repository: str = Field(description="Repository id.")
-    revision: str = Field(
-        pattern=r"^[0-9a-f]{40}$", description="Commit hash; a branch such as main would move."
-    )
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$")
+    """Commit hash; a branch such as main would move."""
+
+
+_WordBitext = Annotated[
+    str,
+    Reference(
+        "datasets", " as a bitext of words", lambda it: it.content == "bitext" and not it.parent
+    ),
+]
 
 
 class AlignedStart(ConfigModel):
@@ -28,107 +32,62 @@ class AlignedStart(ConfigModel):
     translations.
     """
 
-    bitexts: list[str] = Field(
-        min_length=1,
-        description="Bitexts with the translations, in all their languages; translations of one "
-        "English sentence belong together.",
-    )
-    deviation: float = Field(
-        0.1,
-        gt=0,
-        description="Standard deviation of these embeddings; at BERT's .02 a short training at a "
-        "high learning rate overwrites them.",
-    )
-    pairs: int | None = Field(
-        None, ge=1, description="Use the first pairs of each bitext and language; none: all."
-    )
+    bitexts: list[_WordBitext]
+    """Bitexts with the translations, in all their languages; translations of one English sentence
+    belong together."""
+    deviation: float = Field(0.1, gt=0)
+    """Standard deviation of these embeddings; at BERT's .02 a short training at a high learning
+    rate overwrites them."""
+    pairs: int | None = Field(None, ge=1)
+    """Use the first pairs of each bitext and language; none: all."""
 
 
 class Scratch(ConfigModel):
     """An encoder pretrained by the workflow."""
 
-    texts: list[str] = Field(description="Training texts: wikipedia or plain_text datasets.")
-    languages: list[str] | None = Field(
-        None,
-        min_length=1,
-        description="Languages of these texts to train on; none: all.",
-    )
-    tokenizer_of: str | None = Field(
-        None, description="Encoder whose tokenizer is reused; none: train one."
-    )
+    texts: list[RunningText]
+    """Training texts: wikipedia or plain_text datasets."""
+    languages: list[str] | None = None
+    """Languages of these texts to train on; none: all."""
+    tokenizer_of: EncoderName | None = None
+    """Encoder whose tokenizer is reused; none: train one."""
     pretraining: Pretraining = Field(description="Size and training of the encoder.")
-    aligned_start: AlignedStart | None = Field(
-        None,
-        description="Initialise word embeddings from translations, which is cross-lingual "
-        "supervision; none: at random, as BERT does.",
-    )
+    aligned_start: AlignedStart | None = None
+    """Initialise word embeddings from translations, which is cross-lingual supervision; none: at
+    random, as BERT does."""
     seed: int = Field(1, ge=0, description="Seed of the initial weights, masks and batches.")
-    shipped: str | None = Field(
-        None,
-        pattern=r"^resources/encoders/[A-Za-z0-9_-]+$",
-        description="Folder of the repository with this encoder, pretrained by `make encoder`. It "
-        "is used if it was trained with exactly these settings; otherwise it is trained again.",
-    )
-
-    def check(self, config: Any, place: str) -> None:
-        """Report texts, languages, bitexts and tokenizers that the config lacks."""
-        texts = [config.datasets[text] for text in self.texts if text in config.datasets]
-        codes = {code for text in texts for code in text.languages}
-        for code in self.languages or ():
-            check_name(f"{place}.languages", code, codes, " in any of the texts")
-        for bitext in self.aligned_start.bitexts if self.aligned_start else ():
-            bitexts = [
-                name for name in datasets_of(config, "bitext") if not config.datasets[name].parent
-            ]
-            check_name(f"{place}.aligned_start.bitexts", bitext, bitexts, " as a bitext of words")
-        other = config.encoders.get(self.tokenizer_of)
-        if other and other.scratch and other.scratch.tokenizer_of:
-            problem = f"{self.tokenizer_of!r} trains no tokenizer"
-            report(Mistake(f"{place}.tokenizer_of", problem, "name the encoder that does"))
+    shipped: str | None = Field(None, pattern=r"^resources/encoders/[A-Za-z0-9_-]+$")
+    """Folder of the repository with this encoder, pretrained by `make encoder`. It is used if it
+    was trained with exactly these settings; otherwise it is trained again."""
 
 
 class ExtendedVocabulary(ConfigModel):
     """An encoder with an extended vocabulary, pretrained further (Wang et al. 2020, EmBERT)."""
 
     kind: Literal["extended_vocabulary"] = Field(description="Kind of modification.")
-    encoder: str = Field(description="The encoder to start from.")
-    texts: list[str] = Field(
-        min_length=1, description="Training texts: wikipedia or plain_text datasets."
-    )
-    languages: list[str] = Field(
-        min_length=1, description="Languages to train on; each of the datasets has them."
-    )
-    extension: Extension = Field(
-        default_factory=Extension, description="The new subwords and their initial embeddings."
-    )
-    training: MaskedTraining = Field(
-        default_factory=MaskedTraining, description="The pretraining that follows."
-    )
+    encoder: EncoderName = Field(description="The encoder to start from.")
+    texts: list[RunningText]
+    """Training texts: wikipedia or plain_text datasets."""
+    languages: list[str]
+    """Languages to train on; each of the datasets has them."""
+    extension: Extension = Field(default_factory=Extension)
+    """The new subwords and their initial embeddings."""
+    training: MaskedTraining = Field(default_factory=MaskedTraining)
+    """The pretraining that follows."""
     seed: int = Field(1, ge=0, description="Seed of the new embeddings, masks and batches.")
-
-    def check(self, config: Any, place: str) -> None:
-        """Report languages that the texts lack."""
-        for text in self.texts:
-            for code in self.languages:
-                check_language(config, f"{place}.languages", code, text)
-
-
-Changed = ExtendedVocabulary
-"""Modifications of an encoder: a union of models by `kind`, once there is a second one."""
 
 
 class Encoder(ConfigModel):
     """Where an encoder comes from: exactly one of hub, folder, scratch and changed."""
 
     hub: Hub | None = Field(None, description="Hub repository at a pinned revision.")
-    folder: FilePath | None = Field(
-        None, description="Local folder with safetensors and a tokenizer."
-    )
+    folder: FilePath | None = None
+    """Local folder with safetensors and a tokenizer."""
     scratch: Scratch | None = Field(None, description="Pretrain from scratch.")
-    changed: Changed | None = Field(None, description="Another encoder, modified.")
+    changed: ExtendedVocabulary | None = Field(None, description="Another encoder, modified.")
 
     @model_validator(mode="after")
-    def _one_source(self) -> Encoder:
+    def _one_source(self) -> Self:
         sources = list(type(self).model_fields)
         keys = [name for name in sources if getattr(self, name) is not None]
         if len(keys) != 1:
@@ -143,17 +102,3 @@ class Encoder(ConfigModel):
         if self.changed:
             return self.changed.encoder
         return self.scratch.tokenizer_of if self.scratch else None
-
-    def check(self, config: Any, name: str) -> None:
-        """Report what the rest of the config lacks for the encoder of this name."""
-        source = self.scratch or self.changed
-        if source is None:
-            return
-        place = f"encoders.{name}.{'scratch' if self.scratch else 'changed'}"
-        for text in source.texts:
-            check_name(f"{place}.texts", text, running_texts(config), " as running text")
-        source.check(config, place)
-        place += ".tokenizer_of" if self.scratch else ".encoder"
-        check_name(place, self.base, config.encoders)
-        encoders = config.encoders
-        check_circle(place, name, lambda at: encoders[at].base if at in encoders else None)

@@ -1,7 +1,5 @@
 """Hyperparameters of fine-tuning: those of every run, and a key for each training method."""
 
-from __future__ import annotations
-
 import re
 from inspect import getdoc
 from typing import TYPE_CHECKING, Any
@@ -9,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, ValidationInfo, create_model, field_validator
 
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.method import MethodOptions
-from mbert_atlas.config.methods import METHODS
+from mbert_atlas.config.methods import METHODS, MethodOptions
 from mbert_atlas.config.tasks import TASKS
 from mbert_atlas.config.training import HeadOptions, Optimisation
 
@@ -18,23 +15,17 @@ from mbert_atlas.config.training import HeadOptions, Optimisation
 class Finetuning(ConfigModel):
     """Hyperparameters of one fine-tuning under one protocol."""
 
-    optimisation: Optimisation = Field(
-        default_factory=Optimisation, description="Optimiser, schedule, batches."
-    )
+    optimisation: Optimisation = Field(default_factory=Optimisation)
+    """Optimiser, schedule, batches."""
     head: HeadOptions = Field(default_factory=HeadOptions, description="The classifier.")
-    trained_layers: str | list[str] = Field(
-        "all",
-        description="Parts of the encoder that are trained with the head: all; all_but_words: not "
-        "the word embeddings, as otherwise those of languages without training data do not move "
-        "along; none; or a list of `embeddings` and of Transformer layers from 1, such as 7-12, "
-        "the pooler always with them.",
-    )
-    reinitialised_layers: list[str] = Field(
-        [],
-        min_length=0,
-        description="Parts of the encoder that are re-initialised before training by the run's "
-        "seed (Muller et al. 2021): `embeddings`, and layers from 1, such as 1-2.",
-    )
+    trained_layers: str | list[str] = "all"
+    """Parts of the encoder that are trained with the head: all; all_but_words: not the word
+    embeddings, as otherwise those of languages without training data do not move along; none; or a
+    list of `embeddings` and of Transformer layers from 1, such as 7-12, the pooler always with
+    them."""
+    reinitialised_layers: list[str] = Field([], min_length=0)
+    """Parts of the encoder that are re-initialised before training by the run's seed (Muller et al.
+    2021): `embeddings`, and layers from 1, such as 1-2."""
 
     @field_validator("trained_layers", "reinitialised_layers", mode="before")
     @classmethod

@@ -1,7 +1,5 @@
 """Config mappings that override each other, and single values by their path."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any

@@ -1,7 +1,5 @@
 """Mistakes that only the whole config shows."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -45,15 +43,12 @@ def going_on() -> Iterator[None]:
     Looking up a name that was reported as unknown fails; that is no second mistake.
     """
     gathered = _GATHERED.get()
-    before = len(gathered or ())
     try:
         yield
     except Mistake as mistake:
-        if gathered is None:
-            raise
-        gathered.append(mistake)
+        report(mistake)
     except (LookupError, AttributeError, AssertionError):
-        if gathered is None or len(gathered) == before:
+        if not gathered:
             raise
 
 
@@ -66,13 +61,9 @@ def report(mistake: Mistake) -> None:
 
 
 def check_name(place: str, name: str | None, defined: Iterable[str], role: str = "") -> bool:
-    """Report a name that is not among the ``defined`` ones; return whether it is.
+    """Report a name that is not among the ``defined`` ones; return whether it is, or is none.
 
-    Args:
-        place: the key that has the name, with dots.
-        name: the name; none is no mistake.
-        defined: the names to choose from.
-        role: what these are, such as " as a bitext".
+    ``role`` is what these are, such as " as bitext".
     """
     defined = sorted(set(defined))
     if name is None or name in defined:

@@ -3,82 +3,91 @@
 :mod:`mbert_atlas.config.documentation` writes these descriptions into the files of ``config/``.
 """
 
-from __future__ import annotations
-
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
-from mbert_atlas.config.alignment import Alignment
 from mbert_atlas.config.base import ConfigModel, FilePath, OnlyWith, Seed
 from mbert_atlas.config.datasets import Dataset
 from mbert_atlas.config.encoders import Encoder
-from mbert_atlas.config.families import spread
 from mbert_atlas.config.miniature import Miniature
-from mbert_atlas.config.resources import Resources
+from mbert_atlas.config.references import BitextName, corpus
 from mbert_atlas.config.runs import Runs
 from mbert_atlas.config.static_vectors import StaticVectors
 from mbert_atlas.config.tasks import AnyEncoding
 
 
+class Alignment(ConfigModel):
+    """Word alignment of the bitexts."""
+
+    symmetrisation: Literal["intersection", "one_to_one", "union"] = "intersection"
+    """Which links of the two directions are kept."""
+    maximum_words: int = Field(64, ge=1)
+    """Longest sentence on either side (authors' loader)."""
+    held_out: int = Field(5000, ge=1)
+    """Sentences per language held out of adjustment, for histograms."""
+    maximum_length: int = Field(512, ge=8)
+    """Longest sentence in subwords; BERT takes at most 512."""
+    gold: dict[BitextName, Annotated[str, corpus("gold_alignment")]] = Field(default_factory=dict)
+    """By bitext dataset, the gold_alignment dataset that scores its alignment."""
+
+
+class Resources(ConfigModel):
+    """Resources of a rule's job at its first attempt; memory and time grow on each retry."""
+
+    threads: int = Field(1, ge=1, description="CPU threads.")
+    mem_mb: int = Field(2000, ge=100, description="Memory in MB.")
+    runtime: int = Field(30, ge=1, description="Time limit in minutes.")
+    formula: str | None = None
+    """A note: what memory and time depend on, as measured."""
+    gpu: int = Field(0, ge=0, description="GPUs; the same code runs on the CPU without one.")
+
+
 class Config(ConfigModel):
     """What all papers share; :func:`mbert_atlas.papers.config_model` adds their sections."""
 
-    run: str = Field(
-        "paper", pattern=r"^[A-Za-z0-9_-]+$", description="Results go to results/<run>."
-    )
+    run: str = Field("paper", pattern=r"^[A-Za-z0-9_-]+$")
+    """Results go to results/<run>."""
     only_with: ClassVar[OnlyWith] = {"world": ("comparable", False)}
-    comparable: bool = Field(
-        True, description="Whether results are comparable with the papers' (data, encoder)."
-    )
-    world: str | None = Field(
-        None, description="Where `comparable` is false: what verdicts refer to, in words."
-    )
+    comparable: bool = True
+    """Whether results are comparable with the papers' (data, encoder)."""
+    world: str | None = None
+    """Where `comparable` is false: what verdicts refer to, in words."""
     mirror: FilePath | None = Field(None, description="Folder that every fetch looks in first.")
     downloads: FilePath = Field("resources/downloads", description="Where fetched files go.")
     offline: bool = Field(False, description="Never use the network; name all missing files.")
-    without_missing: bool = Field(
-        False, description="Run without files that are unavailable, and skip what needs them."
-    )
-    seeds: list[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="Seeds of every run.")
-    papers: list[str] | None = Field(
-        None,
-        min_length=0,
-        description="Papers whose configs are read and whose artifacts `all` makes; none: all.",
-    )
-    preset: str | None = Field(
-        None,
-        pattern=r"^[A-Za-z0-9_-]+$",
-        description="Also read config/papers/<paper>.<preset>.yaml of each paper that has one.",
-    )
-    languages_instead: dict[str, str] = Field(
-        {},
-        description="Languages that replace others wherever the config names one, such as "
-        "{ru: de}; not in `files_by_language`, whose files have one language.",
-    )
-    miniature: Miniature | None = Field(
-        None, description="Generate synthetic data instead of fetching data (demo)."
-    )
+    without_missing: bool = False
+    """Run without files that are unavailable, and skip what needs them."""
+    seeds: list[Seed] = Field([1, 2, 3, 4, 5], description="Seeds of every run.")
+    papers: list[str] | None = Field(None, min_length=0)
+    """Papers whose configs are read and whose artifacts `all` makes; none: all."""
+    preset: str | None = Field(None, pattern=r"^[A-Za-z0-9_-]+$")
+    """Also read config/papers/<paper>.<preset>.yaml of each paper that has one."""
+    languages_instead: dict[str, str] = Field({})
+    """Languages that replace others wherever the config names one, such as {ru: de}; not in
+    `files_by_language`, whose files have one language."""
+    miniature: Miniature | None = None
+    """Generate synthetic data instead of fetching data (demo)."""
     datasets: dict[str, Dataset] = Field(description="Corpora by name.")
     alignment: Alignment = Field(default_factory=Alignment, description="Word alignment.")
     encoders: dict[str, Encoder] = Field(description="Encoders by name.")
-    use_shipped: bool = Field(
-        True, description="Use the encoders that the repository ships; false: train them."
-    )
-    static_vectors: dict[str, StaticVectors] = Field(
-        default_factory=dict, description="Static subword vectors by name."
-    )
+    use_shipped: bool = True
+    """Use the encoders that the repository ships; false: train them."""
+    static_vectors: dict[str, StaticVectors] = Field(default_factory=dict)
+    """Static subword vectors by name."""
     encodings: dict[str, AnyEncoding] = Field(description="Ways to encode examples as token ids.")
-    keep_models: bool = Field(
-        False,
-        description="Keep the weights of every run; false: `all` deletes them after use.",
-    )
+    keep_models: bool = False
+    """Keep the weights of every run; false: `all` deletes them after use."""
     runs: dict[str, Runs] = Field(default_factory=dict, description="Families of training runs.")
-    resources: dict[str, Resources] = Field(
-        default_factory=dict, description="Resources of jobs by rule."
-    )
+    resources: dict[str, Resources] = Field(default_factory=dict)
+    """Resources of jobs by rule."""
 
     @field_validator("runs")
     @classmethod
-    def _one_family_per_encoder(cls, runs: dict[str, Runs]) -> dict[str, Runs]:
-        return spread(runs)
+    def _with_languages(cls, runs: dict[str, Runs]) -> dict[str, Runs]:
+        """Give families without languages those of what they start from, in their order."""
+        for name, family in runs.items():
+            below = runs.get(family.encoder)
+            if family.languages is None and below is not None and below.languages:
+                runs[name] = family.model_copy(update={"languages": below.languages})
+        return runs

@@ -4,13 +4,12 @@ Languages are replaced, families completed, and entries that are null removed, t
 depends on them.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mbert_atlas.config.families import completed
-from mbert_atlas.config.mistakes import Mistake
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.config.merging import merge
+from mbert_atlas.config.mistakes import Mistake, check_name
 
 _NEEDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "datasets": {"made_from": ("datasets",), "paragraphs": ("datasets",), "encoder": ("encoders",)},
@@ -42,6 +41,94 @@ def prepared(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     values = _with_languages_instead(values)
     return _without_removed({**values, "runs": completed(values.get("runs") or {})})
+
+
+def completed(runs: Any) -> Any:
+    """Return families, as read, with what each takes from the one that it is ``like``.
+
+    One with ``*`` in its name becomes a family for each of its ``encoders`` or ``variants``, whose
+    settings override it. One that is null stays so, and so does what is like it.
+
+    Raises:
+        Mistake: a name is not there, or there twice; families are like each other in a circle; or
+            there is a ``*`` without such keys, or the reverse.
+    """
+    if not isinstance(runs, Mapping) or not all(
+        isinstance(family, Mapping | None) for family in runs.values()
+    ):
+        return runs  # pydantic reports what is wrong with it
+
+    def complete(name: str, seen: Sequence[str] = ()) -> Mapping[str, Any] | None:
+        family: Mapping[str, Any] | None = runs[name]
+        other = family.get("like") if family else None
+        if family is None or other is None:
+            return family
+        if name in seen:
+            circle = " -> ".join([*seen, name])
+            raise Mistake(f"runs.{name}.like", f"{circle} is a circle", "break it")
+        check_name(f"runs.{name}.like", other, runs)
+        whole = complete(other, [*seen, name])
+        return None if whole is None else _like(whole, family)
+
+    families: dict[str, Any] = {}
+    for name in runs:
+        for new_name, family in _each(name, complete(name)):
+            if family is not None and families.get(new_name) is not None:
+                raise Mistake(f"runs.{name}", f"{new_name!r} is there twice", "rename one")
+            families[new_name] = family and _corrected_over_published(family)
+    # One of those that `*` stands for can be left out by its own name, too.
+    return families | {name: None for name, family in runs.items() if family is None}
+
+
+def _each(
+    name: str, family: Mapping[str, Any] | None
+) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """Yield name and content of every family that one with ``*`` stands for."""
+    if family is None:
+        yield name, family
+        return
+    encoders, variants = family.get("encoders"), family.get("variants")
+    if ("*" in name) != (encoders is not None or variants is not None):
+        problem = "`*` in a family's name and its key `encoders` or `variants` belong together"
+        raise Mistake(f"runs.{name}", problem, "write both or neither")
+    if isinstance(variants, Mapping):
+        for variant, settings in variants.items():
+            if isinstance(settings, Mapping):  # null leaves one out
+                whole = _like({**family, "variants": None}, {"published": settings})
+                yield name.replace("*", str(variant)), whole
+    elif isinstance(encoders, list) and encoders:
+        for encoder in encoders:
+            yield name.replace("*", str(encoder)), {**family, "encoder": encoder}
+    else:  # of one family, or pydantic reports what is wrong with it
+        yield name, family
+
+
+def _like(family: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``own`` with what it lacks taken from another family."""
+    merged = {**family, **own}
+    if "encoders" in own:
+        merged.pop("encoder", None)
+    if "encoder" in own:
+        merged.pop("encoders", None)
+    if isinstance(family.get("search"), Mapping) and isinstance(own.get("search"), Mapping):
+        merged["search"] = merge(family["search"], own["search"])
+    # Changes to `published` hold for both protocols, unless `corrected` says otherwise.
+    changes: list[Mapping[str, Any]] = []
+    for protocol in PROTOCOLS:
+        below, above = family.get(protocol), own.get(protocol, {})
+        if isinstance(below, Mapping) and isinstance(above, Mapping):
+            changes.append(above)
+            for change in changes:
+                below = merge(below, change)
+            merged[protocol] = below
+    return merged
+
+
+def _corrected_over_published(family: Mapping[str, Any]) -> Mapping[str, Any]:
+    below, above = (family.get(protocol) for protocol in PROTOCOLS)
+    if isinstance(below, Mapping) and isinstance(above, Mapping):
+        return {**family, "corrected": merge(below, above)}
+    return family
 
 
 def _with_languages_instead(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -113,14 +200,9 @@ def _remaining(
         if isinstance(name, str) and any(name in removed[section] for section in sections):
             return None
     entry = dict(entry)
-    lists = {"encoders": removed["encoders"] | removed["runs"], "evaluate": removed["datasets"]}
-    for key, gone in lists.items():
-        before = entry.get(key)
-        if isinstance(before, list):
-            entry[key] = [name for name in before if name not in gone]
-        elif isinstance(before, Mapping):
-            entry[key] = {name: item for name, item in before.items() if name not in gone}
-        if before and not entry[key]:
+    if isinstance(sets := entry.get("evaluate"), Mapping) and sets:
+        entry["evaluate"] = {k: it for k, it in sets.items() if k not in removed["datasets"]}
+        if not entry["evaluate"]:
             return None
     if "search" in entry:
         entry["search"] = _remaining(entry["search"], {}, removed)

@@ -1,31 +1,27 @@
 """Reading config files: every mistake is named with file, line, key and fix."""
 
-from __future__ import annotations
-
 import difflib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.mistakes import Mistake, gathering, going_on
-from mbert_atlas.config.structure import models_at, tags_of
 from mbert_atlas.errors import DataError, joined
 
 BASE = Path("config/config.yaml")
+_TAGS = ("corpus", "kind", "task")
+"""Keys that discriminate the models of a union."""
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
-    """Read a config file, see :func:`mbert_atlas.strict_yaml.read`.
-
-    Raises:
-        DataError: (several: DataErrors) names the lines of mistakes; it is not a mapping of keys.
-    """
+    """Read a config file, see :func:`mbert_atlas.strict_yaml.read`; it must be a mapping."""
     value = strict_yaml.read(path)
     if not isinstance(value, dict):
         raise DataError(path, "", "not a mapping of keys", "start from config/demo.yaml")
@@ -40,19 +36,18 @@ def validate(
     checks: Iterable[Callable[[_Model], None]] = (),
     described: Path | str = BASE,
 ) -> _Model:
-    """Turn merged config values into a model and check that its parts fit together.
+    """Turn merged values into a model and, once each part is valid, check that the parts fit.
 
     Args:
         model: the config with the sections of some papers, or another file's model.
         values: the merged mapping.
-        files: the files it came from, the last one wins; to name the line of a mistake.
+        files: where the values come from, the last one wins; to name the line of a mistake.
         typed: top-level keys that were given on the command line, over all files.
-        checks: called with the config, independently of each other; they report :class:`Mistake`.
+        checks: functions of the config that report each :class:`Mistake`.
         described: the file that describes the keys.
 
     Raises:
-        DataError: (several: DataErrors) names file, line, key and fix of each mistake. Parts are
-            compared once each is valid.
+        DataError: (several: DataErrors) names file, line, key and fix of each mistake.
     """
     try:
         config = model.model_validate(values)
@@ -111,16 +106,13 @@ def _mistake(
     described: Path | str,
 ) -> Mistake:
     """Return pydantic's error as a sentence."""
-    cause = error.get("ctx", {}).get("error")
-    if isinstance(cause, Mistake):
-        return cause
     keys = _keys(error, values)
     problem = str(error["msg"]).removeprefix("Value error, ")
     fix = f"correct it; {described} describes every key"
     match error["type"]:
         case "extra_forbidden":
             problem = "there is no such key"
-            fix = _other_key(keys[-1], models_at(model, keys[:-1], values), described)
+            fix = _other_key(keys[-1], _models_at(model, keys[:-1], values), described)
         case "missing":
             problem = "the key is missing"
         case "too_short" if error["ctx"]["actual_length"] == 0:
@@ -146,8 +138,63 @@ def _keys(error: Mapping[str, Any], values: Any) -> list[str]:
 
 def _other_key(key: str, models: Sequence[type[BaseModel]], described: Path | str) -> str:
     """Return what to do about a key that the first of the models lacks."""
-    others = [tag for model in models[1:] if key in model.model_fields for tag in tags_of(model)]
+    others = [tag for model in models[1:] if key in model.model_fields for tag in _tags_of(model)]
     if others:
         return f"{', '.join(sorted(others))} {'has' if len(others) == 1 else 'have'} it"
     near = difflib.get_close_matches(key, models[0].model_fields, 1)
     return f"did you mean {near[0]!r}?" if near else f"see {described} for the keys"
+
+
+def _tags_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the tags by which a union selects a model; none if it is in no union."""
+    fields = [model.model_fields[key] for key in _TAGS if key in model.model_fields]
+    return get_args(fields[0].annotation) if fields else ()
+
+
+def item_of(annotation: Any) -> Any:
+    """Return the type of the items of a mapping or list; none for anything else."""
+    if get_origin(annotation) in (Union, UnionType):
+        return next(filter(None, map(item_of, get_args(annotation))), None)
+    return get_args(annotation)[-1] if get_origin(annotation) in (dict, list) else None
+
+
+def models_of(annotation: Any, value: Any) -> list[type[BaseModel]]:
+    """Return the models of a field: one, or those of a union; none for plain values.
+
+    The model with the tag of ``value``, or else with most of its keys, comes first.
+    """
+    models = _models_in(annotation)
+    tags = {str(value.get(key)) for key in _TAGS} if isinstance(value, Mapping) else set()
+    # The kind of a family that is `like` another is the other's.
+    return sorted(models, key=lambda item: (tags.isdisjoint(_tags_of(item)), _misfit(item, value)))
+
+
+def _models_at(annotation: Any, keys: Sequence[str], value: Any) -> list[type[BaseModel]]:
+    """Return the models, see :func:`models_of`, of the part of ``value`` that ``keys`` lead to."""
+    if get_origin(annotation) is list and not isinstance(value, list):  # one item for a list of it
+        annotation = item_of(annotation)
+    models = models_of(annotation, value)
+    if not keys:
+        return models
+    key, *rest = keys
+    inner = models[0].model_fields[key].annotation if models else item_of(annotation)
+    return _models_at(inner, rest, value[int(key) if isinstance(value, list) else key])
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    if get_origin(annotation) in (dict, list, tuple, None):
+        return []
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+
+
+def _misfit(model: type[BaseModel], value: Any) -> int:
+    """Count the keys of a mapping, and of those in it, that a model and its parts lack."""
+    misfits = 0
+    for key, item in value.items() if isinstance(value, Mapping) else ():
+        if key not in model.model_fields:
+            misfits += 1
+        elif parts := _models_in(model.model_fields[key].annotation):
+            misfits += min(_misfit(part, item) for part in parts)
+    return misfits

@@ -1,36 +1,115 @@
-"""Checks of what one part of a config names of another.
+"""What one part of a config names of another: types of such names, and checks.
 
 Every check reports a :class:`mbert_atlas.config.mistakes.Mistake`.
 """
 
-from __future__ import annotations
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
-
-from mbert_atlas.config.encodings import EncodedDataset, Encoding
+from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name, report
-from mbert_atlas.config.tasks import TASKS
 
 
-def datasets_of(config: Any, *corpora: str) -> list[str]:
-    """Return the names of the datasets of these corpora."""
-    return [name for name, item in config.datasets.items() if item.content in corpora]
+@dataclass(frozen=True)
+class Reference:
+    """Marks a text as the name of an entry of a section, see :func:`check_references`.
+
+    Attributes:
+        sections: the sections that may have the entry, with blanks between them.
+        role: what the entry has to be, such as " as bitext".
+        fits: whether an entry is that.
+    """
+
+    sections: str
+    role: str = ""
+    fits: Callable[[Any], bool] = lambda entry: True
+
+    def check(self, config: Any, place: str, name: str) -> bool:
+        """Report a name that is not defined or does not fit; return whether it does."""
+        entries = [it for key in self.sections.split() for it in getattr(config, key).items()]
+        fitting = [other for other, entry in entries if self.fits(entry)]
+        return check_name(place, name, fitting, self.role)
 
 
-def running_texts(config: Any) -> list[str]:
-    """Return the names of the datasets of running text."""
-    return [name for name, item in config.datasets.items() if item.is_running_text]
+def corpus(corpus: str) -> Reference:
+    """Return a reference to a dataset of a corpus."""
+    return Reference("datasets", f" as {corpus}", lambda item: item.content == corpus)
 
 
-def finetuning_families(config: Any) -> list[str]:
-    """Return the names of the families of fine-tuning runs."""
-    return [name for name, item in config.runs.items() if item.kind == "finetuning"]
+DatasetName = Annotated[str, Reference("datasets")]
+BitextName = Annotated[str, corpus("bitext")]
+NliName = Annotated[str, corpus("nli")]
+LanguageTexts = Annotated[str, corpus("language_identification")]
+RunningText = Annotated[
+    str, Reference("datasets", " as running text", lambda item: item.is_running_text)
+]
+EncoderName = Annotated[str, Reference("encoders")]
+StartName = Annotated[str, Reference("encoders runs")]
+EncodingName = Annotated[str, Reference("encodings")]
+TextEncoding = Annotated[str, Reference("encodings", " for text", lambda item: item.task == "text")]
+FINETUNING = Reference("runs", " as fine-tuning", lambda item: item.kind == "finetuning")
+FinetuningName = Annotated[str, FINETUNING]
 
 
-def task_of(config: Any, family: str) -> type[Encoding]:
-    """Return the description of the task of a family of fine-tuning runs."""
-    return TASKS[config.encodings[config.runs[family].encoding].task]
+def check_references(config: Any, part: Any, kind: Any = None, place: str = "") -> None:
+    """Report names in a part of a config that are not defined, and keys that have no effect.
+
+    Args:
+        config: defines the names.
+        part: a model, or values of a type that holds models or references.
+        kind: this type.
+        place: key of the part, with dots.
+    """
+    if part is None or kind in (bool, int, float, str):
+        return
+    origin, (inner, *rest) = get_origin(kind), get_args(kind) or (None,)
+    if isinstance(part, ConfigModel):
+        _check_effects(part, place)
+        for key, field in type(part).model_fields.items():
+            inner = field.annotation
+            if field.metadata:
+                inner = Annotated[field.annotation, *field.metadata]
+            check_references(config, getattr(part, key), inner, f"{place}.{key}".strip("."))
+    elif origin is Annotated:
+        for reference in rest if isinstance(part, str) else ():
+            if isinstance(reference, Reference):
+                reference.check(config, place, part)
+        check_references(config, part, inner, place)
+    elif origin in (Union, UnionType):
+        for one in (inner, *rest):
+            check_references(config, part, one, place)
+    elif origin is dict and isinstance(part, Mapping):
+        for key, item in part.items():
+            check_references(config, key, inner, f"{place}.{key}")
+            check_references(config, item, rest[0], f"{place}.{key}")
+    elif origin in (list, tuple) and isinstance(part, list | tuple):
+        for number, item in enumerate(part):
+            check_references(config, item, inner, f"{place}.{number}")
+
+
+def _check_effects(part: ConfigModel, place: str) -> None:
+    """Report keys that have no effect, see :attr:`ConfigModel.only_with`."""
+    for key, (other, _) in part.only_with.items():
+        value, default = getattr(part, key), type(part).model_fields[key].default
+        if key in part.model_fields_set and value not in (None, default) and not part.counts(key):
+            setting = getattr(part, other)
+            problem = f"this has no effect with `{other}: {'null' if setting is None else setting}`"
+            report(Mistake(f"{place}.{key}".strip("."), problem, "leave it out"))
+
+
+def encoding_of(config: Any, family: str) -> Any:
+    """Return the encoding of a family of fine-tuning runs, which describes its task."""
+    return config.encodings[config.runs[family].encoding]
+
+
+def base_of(config: Any, start: str) -> str:
+    """Return the encoder that an encoder or a family of runs goes back to."""
+    for _ in config.runs:  # a chain is no longer, unless it is a circle
+        if start not in config.encoders and start in config.runs:
+            start = config.runs[start].encoder
+    return start
 
 
 def training_languages(config: Any, family: Any) -> list[str]:
@@ -44,41 +123,43 @@ def training_languages(config: Any, family: Any) -> list[str]:
     ]
 
 
-def check_language(config: Any, place: str, code: str, dataset: str) -> None:
-    """Report a language that a dataset lacks."""
+def check_languages(config: Any, place: str, codes: Iterable[str] | None, dataset: str) -> None:
+    """Report languages that a dataset lacks."""
     if dataset in config.datasets:  # else this is reported where it is named
         languages = config.datasets[dataset].languages
-        check_name(place, code, languages, f" in datasets.{dataset}.languages")
+        for code in codes or ():
+            check_name(place, code, languages, f" in datasets.{dataset}.languages")
 
 
-def check_family_language(config: Any, place: str, family: str, code: str) -> None:
-    """Report a language that a family of runs lacks; ``family`` may be an encoder, too."""
+def check_family_languages(
+    config: Any, place: str, family: str, codes: Iterable[str] | None
+) -> None:
+    """Report languages that a family of runs lacks; ``family`` may be an encoder, too."""
     languages = config.runs[family].languages if family in config.runs else None
     if languages:
-        check_name(place, code, languages, f" in runs.{family}.languages")
+        for code in codes or ():
+            check_name(place, code, languages, f" in runs.{family}.languages")
 
 
-def check_language_data(
-    config: Any, place: str, data: EncodedDataset, task: str = "language_identification"
-) -> None:
-    """Report anything but a language identification dataset under an encoding for a task."""
-    corpus = "language_identification"
-    encodings = [name for name, item in config.encodings.items() if item.task == task]
-    check_name(f"{place}.encoding", data.encoding, encodings, f" for {task}")
-    check_name(f"{place}.dataset", data.dataset, datasets_of(config, corpus), f" as {corpus}")
+def check_predicted(config: Any, place: str, family: str, dataset: str) -> bool:
+    """Report a dataset that a family does not predict; return whether it does."""
+    sets = config.runs[family].evaluate
+    return check_name(place, dataset, sets, f" in runs.{family}.evaluate")
 
 
-def check_encoding(
-    config: Any, place: str, encoding: str, datasets: Mapping[str, Collection[str]]
-) -> None:
-    """Report an unknown encoding, and datasets (by key) that are not its task's."""
-    if not check_name(f"{place}.encoding", encoding, config.encodings):
-        return
-    task = config.encodings[encoding].task
-    fitting = datasets_of(config, TASKS[task].corpus)
-    for key, names in datasets.items():
-        for name in names:
-            check_name(f"{place}.{key}", name, fitting, f" as data for {task}")
+def check_task(config: Any, place: str, encoding: str, task: str) -> None:
+    """Report an encoding that is not for a task."""
+    names = [name for name, item in config.encodings.items() if item.task == task]
+    check_name(place, encoding, names, f" for {task}")
+
+
+def check_examples(config: Any, place: str, encoding: str, datasets: Collection[str]) -> None:
+    """Report datasets that do not have the examples of an encoding's task."""
+    if encoding in config.encodings:
+        task = config.encodings[encoding]
+        fitting = [name for name, it in config.datasets.items() if it.content == task.corpus]
+        for name in datasets:
+            check_name(place, name, fitting, f" as data for {task.task}")
 
 
 def check_no_test(config: Any, place: str, dataset: str, use: str) -> None:

@@ -1,58 +1,41 @@
 """Families of training runs."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel, Protocol, Seed
-from mbert_atlas.config.encodings import EncodedDataset
 from mbert_atlas.config.finetuning import Finetuning
+from mbert_atlas.config.references import BitextName, EncodingName, StartName
 from mbert_atlas.config.search import Search
+from mbert_atlas.config.tasks import EncodedDataset
 from mbert_atlas.config.training import Adjustment
 
 
 class _RunFamily(ConfigModel):
-    like: str | None = Field(
-        None,
-        description="Another family whose keys are inherited, except those given here; within "
-        "`published`, `corrected` and `search` key by key, and `published` counts for both.",
-    )
+    like: str | None = None
+    """Another family whose keys are inherited, except those given here; within `published`,
+    `corrected` and `search` key by key, and `published` counts for both."""
     paper: str = Field(description="Paper that the cost of these runs is attributed to.")
-    encoder: str | None = Field(
-        None, description="An encoder, or another family of runs to start from."
-    )
-    encoders: list[str] | None = Field(
-        None,
-        description="Several of them, with a separate family for each: `*` in the family's name "
-        "stands for the encoder.",
-    )
-    languages: list[str] | None = Field(
-        None,
-        description="One run per language; none: as the family it starts from, or one run for all.",
-    )
+    encoder: StartName = Field(description="An encoder, or another family of runs to start from.")
+    encoders: list[str] | None = None
+    """Several of them, with a separate family for each: `*` in the family's name stands for the
+    encoder."""
+    languages: list[str] | None = None
+    """One run per language; none: as the family it starts from, or one run for all."""
     seeds: list[Seed] | None = Field(None, description="Seeds; none takes the top-level list.")
-
-    @model_validator(mode="after")
-    def _has_one_start(self) -> _RunFamily:
-        if (self.encoder is None) == (self.encoders is None):
-            raise ValueError("give one of `encoder` and `encoders`")
-        return self
 
 
 class AdjustmentRuns(_RunFamily):
     """Cross-lingual adjustment of an encoder (Efimov et al. 2022, Eq. 1)."""
 
     kind: Literal["adjustment"] = Field(description="Kind of runs.")
-    languages: list[str] = Field(min_length=1, description="One run per language of the bitext.")
-    bitext: str = Field(description="Bitext dataset whose word pairs are aligned.")
+    languages: list[str] = Field(description="One run per language of the bitext.")
+    bitext: BitextName = Field(description="Bitext dataset whose word pairs are aligned.")
     published: Adjustment = Field(description="What the authors' code does.")
-    corrected: Adjustment | None = Field(
-        None,
-        description="What the equations and good practice require, as far as it differs from "
-        "`published`; none: the same.",
-    )
+    corrected: Adjustment | None = None
+    """What the equations and good practice require, as far as it differs from `published`; none:
+    the same."""
 
     def under(self, protocol: Protocol) -> Adjustment:
         """Return the hyperparameters of a protocol."""
@@ -63,36 +46,25 @@ class FinetuningRuns(_RunFamily):
     """Fine-tuning on a task and predictions on its test sets."""
 
     kind: Literal["finetuning"] = Field(description="Kind of runs.")
-    encoding: str = Field(description="One of `encodings`.")
+    encoding: EncodingName = Field(description="One of `encodings`.")
     train: str = Field(description="Dataset to train on.")
-    train_languages: list[str] | None = Field(
-        None, description="Its languages, {language} being that of the run; none: all."
-    )
-    evaluate: dict[str, list[str]] = Field(
-        description="Datasets to predict, each with its languages. {language} is that of the run; "
-        "a dataset that lacks it is left out."
-    )
-    language_data: EncodedDataset | None = Field(
-        None,
-        description="Texts by language for a training method that needs them: to unlearn their "
-        "languages, or to find directions that identify languages.",
-    )
-    published: Finetuning = Field(
-        default_factory=Finetuning, description="What the authors' code does."
-    )
-    corrected: Finetuning | None = Field(
-        None,
-        description="What good practice requires, as far as it differs from `published`; none: "
-        "the same.",
-    )
-    variants: dict[str, dict[str, Any] | None] | None = Field(
-        None,
-        description="Several settings that override `published`, with a separate family for each: "
-        "`*` in the family's name stands for the name given here; null leaves one out.",
-    )
-    search: Search | None = Field(
-        None, description="Search for hyperparameters, from those under `published`."
-    )
+    train_languages: list[str] | None = None
+    """Its languages, {language} being that of the run; none: all."""
+    evaluate: dict[str, list[str]]
+    """Datasets to predict, each with its languages. {language} is that of the run; a dataset that
+    lacks it is left out."""
+    language_data: EncodedDataset | None = None
+    """Texts by language for a training method that needs them: to unlearn their languages, or to
+    find directions that identify languages."""
+    published: Finetuning = Field(default_factory=Finetuning)
+    """What the authors' code does."""
+    corrected: Finetuning | None = None
+    """What good practice requires, as far as it differs from `published`; none: the same."""
+    variants: dict[str, dict[str, Any] | None] | None = None
+    """Several settings that override `published`, with a separate family for each: `*` in the
+    family's name stands for the name given here; null leaves one out."""
+    search: Search | None = None
+    """Search for hyperparameters, from those under `published`."""
 
     def under(self, protocol: Protocol) -> Finetuning:
         """Return the hyperparameters of a protocol."""

@@ -1,8 +1,6 @@
 """Searches for hyperparameters: a grid, or random draws from it."""
 
-from __future__ import annotations
-
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -17,14 +15,11 @@ TREE_METRICS = ("las", "uas")
 class Choice(ConfigModel):
     """How the best draw is chosen."""
 
-    metric: str = Field(
-        description="Score in percent: accuracy, macro_f1_present, macro_f1_union or micro_f1 of "
-        "texts; these with token_ before them, span_macro_f1 or span_micro_f1 of tags; las or uas "
-        "of trees."
-    )
-    languages: list[str] | None = Field(
-        None, description="Languages whose mean counts; none: the score of all of them pooled."
-    )
+    metric: str
+    """Score in percent: accuracy, macro_f1_present, macro_f1_union or micro_f1 of texts; these with
+    token_ before them, span_macro_f1 or span_micro_f1 of tags; las or uas of trees."""
+    languages: list[str] | None = None
+    """Languages whose mean counts; none: the score of all of them pooled."""
 
 
 class Choices(ConfigModel):
@@ -39,36 +34,25 @@ class Search(ConfigModel):
 
     only_with: ClassVar[OnlyWith] = {"seed": ("kind", "random")}
 
-    kind: Literal["random", "grid"] = Field(
-        "random", description="Some combinations of the values, drawn at random; or all of them."
-    )
-    draws: int | None = Field(
-        None, ge=0, description="random: how many different draws; 0 leaves out the search."
-    )
+    kind: Literal["random", "grid"] = "random"
+    """Some combinations of the values, drawn at random; or all of them."""
+    draws: int | None = Field(None, ge=0)
+    """random: how many different draws; 0 leaves out the search."""
     seed: int = Field(0, ge=0, description="random: seed of the draws.")
-    training_seed: int = Field(
-        0,
-        ge=0,
-        description="Seed that every draw is trained with; if no run has it, none repeats a draw.",
-    )
-    use: Literal["reported", "chosen"] = Field(
-        "reported",
-        description="Hyperparameters of the final runs: those given here, so that only the choice "
-        "itself waits for the search; or those it chooses.",
-    )
-    space: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
-        min_length=1,
-        description="Values to try by hyperparameter, such as optimisation.learning_rate; "
-        "combinations go through the last one fastest.",
-    )
-    evaluate: dict[str, list[str]] = Field(
-        min_length=1,
-        description="Development sets that choose, each with its languages.",
-    )
+    training_seed: int = Field(0, ge=0)
+    """Seed that every draw is trained with; if no run has it, none repeats a draw."""
+    use: Literal["reported", "chosen"] = "reported"
+    """Hyperparameters of the final runs: those given here, so that only the choice itself waits for
+    the search; or those it chooses."""
+    space: dict[str, list[Any]] = Field(min_length=1)
+    """Values to try by hyperparameter, such as optimisation.learning_rate; combinations go through
+    the last one fastest."""
+    evaluate: dict[str, list[str]] = Field(min_length=1)
+    """Development sets that choose, each with its languages."""
     choose_by: Choices = Field(description="How the best draw is chosen.")
 
     @model_validator(mode="after")
-    def _draws_suit_the_kind(self) -> Search:
+    def _draws_suit_the_kind(self) -> Self:
         if (self.kind == "grid") != (self.draws is None):
             raise ValueError("`draws` belong to a random search, and it needs them")
         if self.use == "chosen" and self.draws == 0:

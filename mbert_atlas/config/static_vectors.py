@@ -1,12 +1,13 @@
 """Static subword vectors, and a classifier on top of them."""
 
-from __future__ import annotations
-
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from mbert_atlas.config.base import ConfigModel, OnlyWith
+from mbert_atlas.config.references import Reference
+
+_PRETRAINED = Reference("encoders", " from scratch", lambda item: item.scratch is not None)
 
 
 class StaticVectors(ConfigModel):
@@ -17,26 +18,21 @@ class StaticVectors(ConfigModel):
         **dict.fromkeys(("largest_weight_at", "batch_size"), ("method", "glove")),
     }
 
-    encoder: str = Field(description="An encoder that is pretrained from scratch.")
-    method: Literal["word2vec", "glove"] = Field(
-        description="Skip-gram with negative sampling (Mikolov et al. 2013), or GloVe (Pennington "
-        "et al. 2014)."
-    )
+    encoder: Annotated[str, _PRETRAINED]
+    """An encoder that is pretrained from scratch."""
+    method: Literal["word2vec", "glove"]
+    """Skip-gram with negative sampling (Mikolov et al. 2013), or GloVe (Pennington et al. 2014)."""
     dims: int = Field(768, ge=1, description="Dimension of a vector.")
     window: int = Field(5, ge=1, description="Context window: largest distance of two subwords.")
     minimum_count: int = Field(5, ge=1, description="Rarer subwords have a zero vector.")
     epochs: int = Field(5, ge=1, description="Epochs over the texts, or over the counts.")
     learning_rate: float = Field(0.025, gt=0, description="Initial learning rate.")
     negative: int = Field(5, ge=1, description="word2vec: negative samples.")
-    subsampling: float = Field(
-        1e-3,
-        ge=0,
-        description="word2vec: subsampling threshold of frequent subwords, as a fraction of the "
-        "text; 0: no subsampling.",
-    )
-    largest_weight_at: float = Field(
-        100.0, gt=0, description="glove: counts from this one on have weight 1 (x_max)."
-    )
+    subsampling: float = Field(1e-3, ge=0)
+    """word2vec: subsampling threshold of frequent subwords, as a fraction of the text; 0: no
+    subsampling."""
+    largest_weight_at: float = Field(100.0, gt=0)
+    """glove: counts from this one on have weight 1 (x_max)."""
     batch_size: int = Field(65536, ge=1, description="glove: counts per step.")
     seed: int = Field(1, ge=0, description="Seed of the initial vectors, samples and order.")
 

@@ -1,39 +1,30 @@
 """Tables of zero-shot transfer: test sets, conditions, and their families of runs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name, going_on, report
-from mbert_atlas.config.references import (
-    check_family_language,
-    check_language,
-    datasets_of,
-    finetuning_families,
-)
 from mbert_atlas.config.tasks import TASKS
+
+_CORPORA = {task.corpus for task in TASKS.values() if task.transfer}
+_SCORED = ref.Reference("datasets", " with scores", lambda item: item.content in _CORPORA)
 
 
 class TransferTest(ConfigModel):
     """One test set of a table of zero-shot transfer."""
 
-    dataset: str = Field(description="Dataset with predictions.")
+    dataset: Annotated[str, _SCORED] = Field(description="Dataset with predictions.")
     runs: str = Field(description="Replaces {runs} in the names of families.")
-    languages: list[str] | None = Field(
-        None, description="Target languages, if not the table's; the dataset may lack some."
-    )
-    conditions: dict[str, str | None] | None = Field(
-        None, description="Conditions, if not the table's."
-    )
-    normalisation: Literal["squad", "mlqa"] = Field(
-        "squad",
-        description="qa: normalisation of answers under `corrected`; `published` always uses "
-        "SQuAD's.",
-    )
+    languages: list[str] | None = None
+    """Target languages, if not the table's; the dataset may lack some."""
+    conditions: dict[str, str | None] | None = None
+    """Conditions, if not the table's."""
+    normalisation: Literal["squad", "mlqa"] = "squad"
+    """qa: normalisation of answers under `corrected`; `published` always uses SQuAD's."""
 
 
 class TransferTable(ConfigModel):
@@ -41,26 +32,18 @@ class TransferTable(ConfigModel):
 
     model: str = Field("mbert", description="Original encoder, as in the reported numbers.")
     languages: list[str] = Field(description="Target languages.")
-    sources: list[str] = Field(
-        ["en"],
-        min_length=1,
-        description="Training languages, those of one run joined by +; each replaces {source} in "
-        "the names of families.",
-    )
-    tests: dict[str, TransferTest] = Field(
-        description="Test sets by task name in the reported numbers."
-    )
-    conditions: dict[str, str | None] = Field(
-        description="Families of runs by condition; {runs} is the test's. family/language selects "
-        "the run of one language for all targets; null leaves a condition out."
-    )
-    against: dict[str, str] = Field(
-        default_factory=dict,
-        description="Baseline of each condition in significance tests.",
-    )
-    gains_over: Literal["original"] | None = Field(
-        None, description="Show gains over this condition; none: scores."
-    )
+    sources: list[str] = Field(["en"])
+    """Training languages, those of one run joined by +; each replaces {source} in the names of
+    families."""
+    tests: dict[str, TransferTest]
+    """Test sets by task name in the reported numbers."""
+    conditions: dict[str, str | None]
+    """Families of runs by condition; {runs} is the test's. family/language selects the run of one
+    language for all targets; null leaves a condition out."""
+    against: dict[str, str] = Field(default_factory=dict)
+    """Baseline of each condition in significance tests."""
+    gains_over: Literal["original"] | None = None
+    """Show gains over this condition; none: scores."""
 
     def families(self, test: TransferTest) -> list[tuple[str, str, str]]:
         """Return source, condition, and family (or family/language) of a test."""
@@ -78,20 +61,14 @@ def check_transfer_table(
 ) -> None:
     """Report tests, conditions and languages of a table that have no runs behind them.
 
-    Args:
-        config: whose datasets and runs it needs.
-        place: its key, with dots.
-        table: the table.
-        contrasts: condition and baseline of each contrast that the paper's claims declare for it.
+    ``contrasts`` are condition and baseline of each contrast of it in the paper's claims.
     """
     conditions, tested = set[str](), set[str]()
     for key, test in table.tests.items():
         at = f"{place}.tests.{key}"
-        scored = datasets_of(config, *(task.corpus for task in TASKS.values() if task.transfer))
-        if not check_name(f"{at}.dataset", test.dataset, scored, " with scores"):
+        if test.dataset not in config.datasets:
             continue
-        for code in test.languages or ():
-            check_language(config, f"{at}.languages", code, test.dataset)
+        ref.check_languages(config, f"{at}.languages", test.languages, test.dataset)
         families = table.families(test)
         for _, condition, family in families:
             with going_on():
@@ -123,17 +100,16 @@ def _check_condition(
 ) -> None:
     """Report runs (family or family/language) that do not predict a test in its languages."""
     name, _, fixed = runs.partition("/")
-    if not check_name(place, name, finetuning_families(config), " as fine-tuning"):
+    if not ref.FINETUNING.check(config, place, name):
         return
     family = config.runs[name]
     if fixed and not family.languages:
         raise Mistake(place, f"{name!r} has one run for all languages", f"write {name!r}")
-    at = f" in runs.{name}.evaluate"
-    if not check_name(place, test.dataset, family.evaluate, at):
+    if not ref.check_predicted(config, place, name, test.dataset):
         return
     for code in test.languages or table.languages:
         if code in config.datasets[test.dataset].languages:
             language = fixed or code
-            check_family_language(config, place, name, language)
+            ref.check_family_languages(config, place, name, [language])
             codes = [item.replace("{language}", language) for item in family.evaluate[test.dataset]]
-            check_name(place, code, codes, f"{at}.{test.dataset}")
+            check_name(place, code, codes, f" in runs.{name}.evaluate.{test.dataset}")

@@ -19,7 +19,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, get_args
 
-from mbert_atlas.config.corpora.bitext import Format
+from mbert_atlas.config.corpora.kinds import BitextFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
@@ -159,7 +159,7 @@ def _different(pairs: Iterable[_Pair], seen: set[bytes], card: Card) -> Iterator
 
 def _raw_pairs(file: CorpusFile, language: str, card: Card) -> Generator[_Pair, None, None]:
     path, bad = file.path, card.bad
-    require_format(file.format, get_args(Format), path)
+    require_format(file.format, get_args(BitextFormat), path)
     if file.format == "wikimatrix":
         yield from _wikimatrix(path, language, bad)
     elif file.format == "moses":

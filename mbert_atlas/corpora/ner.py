@@ -23,7 +23,7 @@ from typing import IO, cast, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.config.corpora.ner import Format
+from mbert_atlas.config.corpora.kinds import NerFormat
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
@@ -115,7 +115,7 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
 def _sentences(
     path: Path, format: str, language: str, split: str, bad: BadRows
 ) -> list[TaggedSentence]:
-    require_format(format, get_args(Format), path)
+    require_format(format, get_args(NerFormat), path)
     if format == "rahimi":
         lines, place = _rahimi_lines(path, language, split)
         columns = partial(_after_prefix, language)

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-from mbert_atlas.config.corpora.nli import Format
+from mbert_atlas.config.corpora.kinds import NliFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
@@ -68,7 +68,7 @@ def read(job: ReadingJob) -> None:
 
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     (file,), code, split = upstream.files, upstream.language.code, options["split"]
-    require_format(file.format, get_args(Format), file.path)
+    require_format(file.format, get_args(NliFormat), file.path)
     card = Card(file.format, code, bad=BadRows("pairs"))
     pairs = _READERS[file.format](file.path, code, split, card.bad)
     for labels in file.partners:

@@ -12,7 +12,7 @@ from typing import get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mbert_atlas.config.corpora.plain_text import Format
+from mbert_atlas.config.corpora.kinds import PlainTextFormat
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
@@ -48,7 +48,7 @@ def iter_texts(
         DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
     """
     path = Path(path)
-    require_format(format, get_args(Format), path)
+    require_format(format, get_args(PlainTextFormat), path)
     texts = _paragraphs(path) if format == "paragraphs" else _texts(path, format, language, bad)
     return (text for text in map(str.strip, texts) if text)
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from mbert_atlas.config.corpora.qa import Format
+from mbert_atlas.config.corpora.kinds import QaFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import (
@@ -203,7 +203,7 @@ def _tydiqa_prefix(place: str, language: str) -> str:
 def _member(file: CorpusFile, language: str, asked_in: str, split: str) -> str:
     """Return the pattern of the file in an archive; other languages than the file's are errors."""
     path, format = file.path, file.format
-    require_format(format, get_args(Format), path)
+    require_format(format, get_args(QaFormat), path)
     if asked_in != language and format != "mlqa":
         problem = f"files of format {format} are in one language"
         fix = "use mlqa, or derive the dataset from XQuAD by `made_from`"

@@ -4,8 +4,6 @@ A paper's ``config.py`` holds ``Section``, the model of its section of the confi
 ``check(config)``, which reports what of that section does not fit the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -46,12 +44,7 @@ def config_model(papers: Collection[str]) -> type[Config]:
 
 
 def config_files(config: Mapping[str, Any], root: Path = Path(".")) -> list[Path]:
-    """Return the files of the papers that a config selects, each followed by its preset's.
-
-    Args:
-        config: with ``papers`` and ``preset``, where they are given; unknown papers have no files.
-        root: folder of the repository.
-    """
+    """Return the files of the papers that a config selects, each followed by its preset's."""
     preset = config.get("preset")
     stems = [stem for paper in _selected(config) for stem in (paper, f"{paper}.{preset}")]
     paths = [root / f"config/papers/{stem}.yaml" for stem in stems]
@@ -69,9 +62,9 @@ def read_config(
 
     Args:
         values: the merged mapping; sections of papers that are not selected are left out.
-        files: the files it came from, see :func:`mbert_atlas.config.reading.validate`.
-        languages: the language codes that a dataset may name; none: any.
-        rules: the rules that take resources; none: any.
+        files: where the values come from, see :func:`mbert_atlas.config.reading.validate`.
+        languages: see :func:`mbert_atlas.config.checks.check_config`, also for ``rules``.
+        rules: the rules that take resources.
         typed: top-level keys that were given on the command line; texts under them are read as
             YAML, which Snakemake does not do.
 
@@ -111,8 +104,7 @@ def load(
     overlays: Sequence[Path] = (), root: Path = Path("."), languages: Collection[str] = ()
 ) -> Config:
     """Read the config as Snakemake does: the base file, the papers', then ``overlays``."""
-    paths = files(overlays, root)
-    return read_config({}, paths, languages)
+    return read_config({}, files(overlays, root), languages)
 
 
 def files(overlays: Sequence[Path] = (), root: Path = Path(".")) -> list[Path]:

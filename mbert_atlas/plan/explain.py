@@ -8,10 +8,10 @@ from typing import Any
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.config.families import completed
 from mbert_atlas.config.merging import merge
 from mbert_atlas.config.methods import methods_in
 from mbert_atlas.config.model import Config
+from mbert_atlas.config.preparation import completed
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.plan.runs import Run, RunTable
 
@@ -56,7 +56,7 @@ class Origins:
         """Yield the keys of the config that a value may come from, the first one wins."""
         first, *rest = keys
         family = self.config.runs[run.family]
-        at = ("runs", self._name(run.family))
+        at = ("runs", run.family)
         if run.id in self.runs.drawn():
             yield (*at, "search", "space", ".".join(rest))
             yield (*at, "search", *keys)
@@ -83,12 +83,6 @@ class Origins:
                 yield from self._candidates(self.runs[run.start], tuple(rest))
             case _:
                 yield (*at, *keys)
-
-    def _name(self, family: str) -> str:
-        """Return the name of a family as it is written, `*` for the encoder."""
-        encoder = self.config.runs[family].encoder or ""
-        names = [name for name in self._values["runs"] if name.replace("*", encoder) == family]
-        return names[0] if names else family
 
 
 def _located(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from transformers import BertConfig
 
 from mbert_atlas.alignment.pairs import encode_word_pairs, word_pairs
 from mbert_atlas.arrays import load_arrays
-from mbert_atlas.config.alignment import Alignment
+from mbert_atlas.config.model import Alignment
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of, write_parquet
 from mbert_atlas.schemas import BITEXT, WORD_PAIRS

@@ -4,10 +4,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from configs import CODES, ROOT, config_errors, values
+from safetensors.numpy import save, save_file
 
 from mbert_atlas import papers, strict_yaml
+from mbert_atlas.config.merging import merge
 from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError
@@ -17,28 +20,20 @@ from mbert_atlas.sources import Register
 TEXTS = {
     # key twice, values that YAML 1.1 reads differently
     "key twice": (b"run: a\nrun: b\n", "line 2: the key 'run' is there twice, first in line 1"),
-    "key twice below": (b"a:\n  x: {b: 1, b: 2}\n", "line 2: the key 'b' is there twice"),
     "yes in a list": (b"seeds: [yes]\n", "line 1: yes is read as true; write true, or 'yes'"),
     "no as a language": (b"languages: [en, no]\n", "line 1: no is read as false"),
-    "no as a key": (b"a:\n  no: 3\n", "line 2: no is read as false"),
-    "off": (b"offline: off\n", "line 1: off is read as false"),
     "octal": (b"limit: 010\n", "line 1: 010 is read as 8; write the number in plain digits"),
     "hexadecimal": (b"limit: 0x10\n", "line 1: 0x10 is read as 16"),
-    "binary": (b"limit: 0b11\n", "line 1: 0b11 is read as 3"),
     "grouped digits": (b"limit: 1_000\n", "line 1: 1_000 is read as 1000"),
     "a time": (b"runtime: 12:00:00\n", "line 1: 12:00:00 is read as 43200"),
-    "a short time": (b"runtime: 1:30\n", "line 1: 1:30 is read as 90"),
     "a date": (b"run: 2020-04-20\n", "line 1: 2020-04-20 is read as a date; write '2020-04-20'"),
     "no value": (b"datasets:\n  xnli:\nrun: x\n", "line 2: a key or an item has no value"),
-    "no item": (b"seeds:\n  - 1\n  -\n", "line 3: a key or an item has no value; write one"),
     "a list as key": (b"? [a]\n: 1\n", "line 1: a key is not a plain word"),
     "itself": (b"a: &x [*x]\n", "line 1: an anchor is used within itself"),
     # no YAML
     "tab": (b"a:\n\tb: 1\n", "line 2: not YAML: found character that cannot start any token"),
     "indentation": (b"a:\n  - 1\n b: 2\n", "line 3: not YAML: did not find expected key"),
     "bracket": (b"a: [1\nb: 2\n", "line 2: not YAML: did not find expected ',' or ']'"),
-    "quote": (b"a: 'x\n", "not YAML: found unexpected end of stream"),
-    "two colons": (b"a: b: c\n", "line 1: not YAML: mapping values are not allowed"),
     "no anchor": (b"a: *y\n", "line 1: not YAML: found undefined alias"),
     "code": (b"a: !!python/object:x.y {}\n", "line 1: not YAML: could not determine a constructor"),
     "two documents": (b"---\na: 1\n---\nb: 2\n", "line 3: not YAML: but found another document"),
@@ -46,7 +41,6 @@ TEXTS = {
     "Latin-1": (b"run: x\nworld: caf\xe9\n", "line 2: not UTF-8; save it in this encoding."),
     "UTF-16": ("run: x\n".encode("utf-16"), "line 1: not UTF-8"),
     "empty": (b"", "not a mapping of keys; start from config/demo.yaml."),
-    "a list": (b"- run\n", "not a mapping of keys"),
 }
 
 
@@ -162,47 +156,33 @@ def test_what_is_typed_after_config_is_yaml(typed, expected):
         papers.read_config({**values(), "offline": "no"}, typed=["offline"])
 
 
-def test_null_takes_out_a_dataset_and_one_of_several_families():
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
-        **{"train": "multinli", "evaluate": {"xnli": ["en"]}, "variants": {"a": {}, "b": {}}},
-    }
+FAMILY = {
+    **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
+    **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
+}
+STAR = {**FAMILY, "variants": {"a": {}, "b": {}}}
+BOTH = {**FAMILY, "encoders": ["mbert", "xlmr"]}
+XLMR = {"mine": {**FAMILY, "encoder": "xlmr"}, "like": {"like": "mine"}, "next": FAMILY}
+OTHER = {"mine": FAMILY, "next": {**FAMILY, "evaluate": {"other": ["en"]}}}
+
+
+@pytest.mark.parametrize(
+    ("runs", "section", "removed", "left"),
+    [
+        ({"mine-*": STAR}, "datasets", "mlqa", {"mine-a": 2, "mine-b": 2}),
+        ({"mine-*": STAR}, "runs", "mine-b", {"mine-a": 2}),
+        ({"mine-*": STAR}, "datasets", "multinli", {}),
+        ({"mine-*": BOTH}, "encoders", "xlmr", {"mine-mbert": 2}),
+        (XLMR, "encoders", "xlmr", {"next": 2}),
+        (OTHER, "datasets", "other", {"mine": 1}),
+    ],
+)
+def test_null_takes_out_an_entry_and_what_depends_on_it(runs, section, removed, left):
     base = values(papers=[])
-    before = papers.read_config({**base, "runs": {"mine-*": family}})
-    assert set(before.runs) == {"mine-a", "mine-b"}
-    after = papers.read_config({**base, "runs": {"mine-*": family, "mine-b": None}})
-    assert set(after.runs) == {"mine-a"}
-    none = {**base, "datasets": {**base["datasets"], "multinli": None}}
-    found = papers.read_config({**none, "runs": {"mine-*": family}})
-    assert set(before.datasets) - set(found.datasets) == {"multinli"}
-    assert found.runs == {}
-
-
-def test_null_takes_a_dataset_from_what_families_predict():
-    base = values(papers=[])
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mbert", "encoding": "inference"},
-        **{"train": "multinli", "evaluate": {"xnli": ["en"], "other": ["en"]}},
-    }
-    other = {**base["datasets"]["xnli"]}
-    runs = {"mine": family, "next": {**family, "evaluate": {"other": ["en"]}}}
-    whole = {**base, "runs": runs, "datasets": {**base["datasets"], "other": other}}
-    assert set(papers.read_config(whole).runs["mine"].evaluate) == {"xnli", "other"}
-    found = papers.read_config({**whole, "datasets": {**base["datasets"], "other": None}})
-    assert set(found.runs) == {"mine"}
-    assert set(found.runs["mine"].evaluate) == {"xnli"}
-
-
-def test_null_takes_out_an_encoder_with_its_families():
-    base = values(papers=[])
-    family = {
-        **{"kind": "finetuning", "paper": "mine", "encoder": "mine", "encoding": "inference"},
-        **{"train": "multinli", "evaluate": {"xnli": ["en"]}},
-    }
-    runs = {"mine": family, "next": {**family, "encoder": "mine"}, "like": {"like": "mine"}}
-    kept = {"other": {**family, "encoder": "mbert"}}
-    whole = {**base, "runs": {**runs, **kept}, "encoders": {**base["encoders"], "mine": None}}
-    assert set(papers.read_config(whole).runs) == {"other"}
+    base = merge(base, {"datasets": {"other": base["datasets"]["xnli"]}})
+    found = papers.read_config(merge({**base, "runs": runs}, {section: {removed: None}}))
+    assert {name: len(family.evaluate) for name, family in found.runs.items()} == left
+    assert removed not in getattr(found, section)
 
 
 def test_languages_instead_stand_wherever_the_others_did(tmp_path):
@@ -216,74 +196,45 @@ def test_languages_instead_stand_wherever_the_others_did(tmp_path):
     RunTable(found)
 
 
-def test_encoder_folders(tmp_path):
-    folder = tmp_path / "encoder"
+CONFIG = {"model_type": "bert", "num_hidden_layers": 2, "hidden_size": 8, "vocab_size": 3}
+CONFIG |= {"num_attention_heads": 2}
+TENSORS = {f"bert.encoder.layer.{layer}.output.dense.bias": np.zeros(8) for layer in range(2)}
+TENSORS["bert.embeddings.word_embeddings.weight"] = np.zeros((3, 8))
+
+
+@pytest.mark.parametrize(
+    ("files", "changes", "sentence"),
+    [
+        ({"config.json": None}, {}, r"config.json: the encoder folder lacks this file"),
+        ({"config.json": b"{"}, {}, r"config.json: not readable as JSON"),
+        ({}, {"model_type": "gpt2"}, r"model_type: 'gpt2' is not bert or xlm-roberta"),
+        ({}, {"num_hidden_layers": "two"}, r"num_hidden_layers: 'two' is no positive number"),
+        ({}, {"num_attention_heads": 3}, "no multiple of num_attention_heads"),
+        ({"vocab.txt": None}, {}, r"there is no vocab.txt or tokenizer.json"),
+        ({"model.safetensors": save(TENSORS)[:-1]}, {}, "truncated"),
+        ({"model.safetensors": b"<html>"}, {}, "not a safetensors file"),
+        ({}, {"num_hidden_layers": 1}, r"2 layers, but config.json states 1"),
+        ({}, {"vocab_size": 4}, r"3 x 8, but config.json states 4 x 8"),
+        (
+            {"tokenizer.json": b"{}"},
+            {"model_type": "xlm-roberta"},
+            r"the weights are of bert, but config.json states xlm-",
+        ),
+    ],
+)
+def test_encoder_folders(tmp_path, files, changes, sentence):
     with pytest.raises(DataError, match="there is no such folder; correct the path"):
-        check_folder(folder)
-    folder.mkdir()
-    with pytest.raises(DataError, match=r"config.json: the encoder folder lacks this file"):
-        check_folder(folder)
-    (folder / "config.json").write_text("{")
-    with pytest.raises(DataError, match=r"config.json: not readable as JSON"):
-        check_folder(folder)
-    sizes = {"num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2, "vocab_size": 3}
-    stated = {"model_type": "bert", **sizes}
-
-    def state(**changes):
-        (folder / "config.json").write_text(json.dumps(stated | changes))
-
-    state(model_type="gpt2")
-    with pytest.raises(DataError, match=r"model_type: 'gpt2' is not bert or xlm-roberta"):
-        check_folder(folder)
-    state(num_hidden_layers="two")
-    with pytest.raises(DataError, match=r"num_hidden_layers: 'two' is no positive number"):
-        check_folder(folder)
-    state(num_attention_heads=3)
-    with pytest.raises(DataError, match="no multiple of num_attention_heads"):
-        check_folder(folder)
-    state()
-    with pytest.raises(DataError, match=r"there is no vocab.txt or tokenizer.json"):
-        check_folder(folder)
-    (folder / "vocab.txt").write_text("a\n")
-    (folder / "pytorch_model.bin").touch()
-    with pytest.raises(DataError, match="pickled"):
-        check_folder(folder)
-    tensors = {"bert.embeddings.word_embeddings.weight": [3, 8]}
-    tensors |= {f"bert.encoder.layer.{layer}.output.dense.bias": [8] for layer in range(2)}
-    weights(folder, tensors)
-    assert check_folder(folder) == 2
-    whole = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(DataError, match="truncated"):
-        check_folder(folder)
-    (folder / "model.safetensors").write_bytes(b"<html>")
-    with pytest.raises(DataError, match="not a safetensors file"):
-        check_folder(folder)
-    weights(folder, tensors)
-    state(num_hidden_layers=1)
-    with pytest.raises(DataError, match=r"2 layers, but config.json states 1"):
-        check_folder(folder)
-    state(vocab_size=4)
-    with pytest.raises(DataError, match=r"3 x 8, but config.json states 4 x 8"):
-        check_folder(folder)
-    (folder / "tokenizer.json").write_text("{}")
-    state(model_type="xlm-roberta")
-    with pytest.raises(DataError, match=r"the weights are of bert, but config.json states xlm-"):
-        check_folder(folder)
-
-
-def weights(folder: Path, tensors: dict[str, list[int]]) -> None:
-    """Write a safetensors file of zeros."""
-    header, end = {}, 0
-    for name, shape in tensors.items():
-        size = 4
-        for side in shape:
-            size *= side
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-    head = json.dumps(header).encode()
-    content = len(head).to_bytes(8, "little") + head + bytes(end)
-    (folder / "model.safetensors").write_bytes(content)
+        check_folder(tmp_path / "absent")
+    save_file(TENSORS, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "vocab.txt").write_text("a\n")
+    assert check_folder(tmp_path) == 2
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG | changes))
+    for name, content in files.items():
+        path = tmp_path / name
+        path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(DataError, match=sentence):
+        check_folder(tmp_path)
 
 
 def test_a_register_with_a_key_twice_is_rejected(tmp_path):

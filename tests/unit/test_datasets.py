@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mbert_atlas.config.corpora.nli import NliPairs
+from mbert_atlas.config.corpora.kinds import NliPairs
 from mbert_atlas.config.datasets import Source
 from mbert_atlas.errors import DataError
 from mbert_atlas.languages import Languages

@@ -17,8 +17,7 @@ from mbert_atlas.analysis.trees import attachment_counts
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.config.methods.selection import Selection
-from mbert_atlas.config.tasks.parsing import BiaffineOptions
-from mbert_atlas.config.training import Optimisation
+from mbert_atlas.config.training import BiaffineOptions, Optimisation
 from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding import encode

@@ -23,7 +23,7 @@ def test_it_is_read_and_a_task_can_use_it(tmp_path):
     line = re.search(r'^    ("json_entities": .*)$', (ROOT / PAGE).read_text(), re.MULTILINE)
     registry = clone / "mbert_atlas/config/datasets.py"
     text = registry.read_text()
-    place = '        "dictionary": "config.corpora.dictionary:Dictionary",\n'
+    place = '        "dictionary": "config.corpora.kinds:Dictionary",\n'
     assert place in text
     registry.write_text(text.replace(place, f"{place}        {line[1]}\n"))
     sentence = {"words": ["Anna", "sees", "Paris"], "tags": ["B-PER", "O", "B-LOC"]}

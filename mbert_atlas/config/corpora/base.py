@@ -1,8 +1,6 @@
 """What the models of all kinds of corpora share."""
 
-from __future__ import annotations
-
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -20,16 +18,12 @@ Split = Literal["train", "validation", "dev", "test"]
 class Source(ConfigModel):
     """One upstream file and how to read it."""
 
-    path: str = Field(
-        description="Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, "
-        "{ntrex}, {tatoeba}, {ud_name}, {ud_code}."
-    )
+    path: str
+    """Path in the mirror layout; may hold {language}, {wiki}, {pair}, {iso639_3}, {ntrex},
+    {tatoeba}, {ud_name}, {ud_code}."""
     format: str | None = Field(None, description="Reader; none takes the dataset's format.")
-    partners: list[str] = Field(
-        [],
-        min_length=0,
-        description="Files that belong to it: other side of a line-parallel pair, labels, links.",
-    )
+    partners: list[str] = Field([], min_length=0)
+    """Files that belong to it: other side of a line-parallel pair, labels, links."""
     limit: int | None = Field(None, ge=1, description="bitext: keep at most this many pairs.")
 
 
@@ -63,12 +57,10 @@ class Corpus(ConfigModel):
 
     corpus: str = CORPUS
     languages: list[str] = Field(description="Language codes, rows of resources/languages.csv.")
-    files: str | None = Field(
-        None, description="Upstream path for every language, with placeholders."
-    )
-    files_by_language: dict[str, list[Source]] | None = Field(
-        None, description="Upstream files of single languages; they win over `files`."
-    )
+    files: str | None = None
+    """Upstream path for every language, with placeholders."""
+    files_by_language: dict[str, list[Source]] | None = None
+    """Upstream files of single languages; they win over `files`."""
 
     @property
     def parent(self) -> str | None:
@@ -100,20 +92,12 @@ class Corpus(ConfigModel):
         """The kind of corpus that the table has the columns of."""
         return self.columns_of or self.corpus
 
-    def derives_from(self, other: Corpus) -> bool:
+    def derives_from(self, other: "Corpus") -> bool:
         """Whether a dataset can be its parent."""
         return other.content == self.content
 
-    def check(self, config: Any, place: str) -> None:
-        """Report what does not fit the rest of the config, see :mod:`mbert_atlas.config.checks`.
-
-        Args:
-            config: a :class:`mbert_atlas.config.model.Config`.
-            place: key of the dataset, with dots.
-        """
-
     @model_validator(mode="after")
-    def _has_input(self) -> Corpus:
+    def _has_input(self) -> Self:
         has_files = self.files is not None or self.files_by_language is not None
         if has_files == (self.parent is not None):
             keys = ["files", "files_by_language", *filter(None, [self.parent_key])]
@@ -151,20 +135,18 @@ class Derivable(Corpus):
 
     parent_key = "made_from"
     only_with: ClassVar[OnlyWith] = {"format": ("made_from", None), "limit": ("made_from", None)}
-    made_from: str | None = Field(
-        None, description="Dataset of the same kind that this one is derived from, without files."
-    )
+    made_from: str | None = None
+    """Dataset of the same kind that this one is derived from, without files."""
 
 
 class DerivableWithSplit(Derivable):
     """A corpus with splits, or derived from a dataset that has some."""
 
-    split: Split | None = Field(
-        None, description="Which upstream split to read; none if derived from another dataset."
-    )
+    split: Split | None = None
+    """Which upstream split to read; none if derived from another dataset."""
 
     @model_validator(mode="after")
-    def _has_split(self) -> DerivableWithSplit:
+    def _has_split(self) -> Self:
         if self.split is None and not self.made_from:
             raise ValueError(f"{self.corpus} needs `split`")
         return self

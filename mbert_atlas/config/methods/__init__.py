@@ -1,22 +1,59 @@
 """The training methods: one module each, whose subclass of ``MethodOptions`` holds the options.
 
-Modules are found, not listed; a method's class stands in the module of the same name in
-:mod:`mbert_atlas.training.methods`, which registers it.
+Modules are found, not listed. The name of a module is the key of the method among the
+hyperparameters; the module of that name in :mod:`mbert_atlas.training.methods` has its class.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, ClassVar
 
-from mbert_atlas.config.method import MethodOptions
-from mbert_atlas.registry import subclass_in
+from mbert_atlas.config.base import ConfigModel
+
+
+class MethodOptions(ConfigModel):
+    """Options of a training method: what a fine-tuning does besides learning its task.
+
+    The first line of its docstring describes its key.
+
+    Attributes:
+        language_data: the task of the encoding in which the method reads the ``language_data`` of
+            its family; empty: it does not read them.
+        trains_encoder: the method does nothing while the encoder is frozen.
+    """
+
+    language_data: ClassVar[str] = ""
+    trains_encoder: ClassVar[bool] = False
+
+    def check(self, config: Any, place: str, name: str) -> None:
+        """Report what the method needs and its family of runs, or the rest of the config, lacks."""
+
+    def specification(self, start: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return what else decides the result of a run, as plain JSON values.
+
+        ``start`` is the specification of the run that this one starts from.
+        """
+        return {}
+
+    def passes(self, batch_size: int) -> float:
+        """Return what the method adds to a training step, in forward passes over the batch."""
+        return 0.0
+
+    def inputs(self, run: Any, files: Any) -> dict[str, str]:
+        """Return the files and folders that the method reads, by name.
+
+        ``run`` is a :class:`mbert_atlas.plan.runs.Run`, ``files`` the config's
+        :class:`mbert_atlas.plan.files.Files`.
+        """
+        return {}
+
 
 METHODS: dict[str, type[MethodOptions]] = {
-    item.name: subclass_in(import_module(f"{__name__}.{item.name}"), MethodOptions)
+    item.name: model
     for item in iter_modules(__path__)
+    for model in vars(import_module(f"{__name__}.{item.name}")).values()
+    if isinstance(model, type) and issubclass(model, MethodOptions) and model is not MethodOptions
 }
 """Options by the key of the method."""
 

@@ -1,13 +1,11 @@
 """Unlearning of language, see :mod:`mbert_atlas.training.methods.confusion`."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from mbert_atlas.config.base import OnlyWith
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 
 
 class LanguageConfusion(MethodOptions):
@@ -17,24 +15,16 @@ class LanguageConfusion(MethodOptions):
     trains_encoder = True
     only_with: ClassVar[OnlyWith] = {"uncertainty": ("method", "entropy_maximisation")}
 
-    method: Literal["gradient_reversal", "entropy_maximisation"] = Field(
-        "gradient_reversal",
-        description="Both at each step, the language classifier's gradient reversed on its way "
-        "into the encoder; or two phases in turn, an epoch each: the language classifier alone, "
-        "then task and encoder, which maximises the language classifier's entropy (Eq. 1).",
-    )
-    weight: float = Field(
-        0.1,
-        gt=0,
-        lt=1,
-        description="gradient_reversal: lambda, what the reversed gradient is multiplied by; "
-        "entropy_maximisation: w of Eq. 1, the weight of the second term.",
-    )
-    uncertainty: Literal["uniform", "entropy"] = Field(
-        "uniform",
-        description="entropy_maximisation: the second term is the sum of -ln p over the languages "
-        "(Eq. 1 and code), or the negative entropy that the text names.",
-    )
+    method: Literal["gradient_reversal", "entropy_maximisation"] = "gradient_reversal"
+    """Both at each step, the language classifier's gradient reversed on its way into the encoder;
+    or two phases in turn, an epoch each: the language classifier alone, then task and encoder,
+    which maximises the language classifier's entropy (Eq. 1)."""
+    weight: float = Field(0.1, gt=0, lt=1)
+    """gradient_reversal: lambda, what the reversed gradient is multiplied by; entropy_maximisation:
+    w of Eq. 1, the weight of the second term."""
+    uncertainty: Literal["uniform", "entropy"] = "uniform"
+    """entropy_maximisation: the second term is the sum of -ln p over the languages (Eq. 1 and
+    code), or the negative entropy that the text names."""
 
     def passes(self, batch_size: int) -> float:
         """Return the forward passes over the language data."""

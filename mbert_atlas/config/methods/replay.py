@@ -1,13 +1,11 @@
 """Alignment replay, see :mod:`mbert_atlas.training.methods.replay`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 from mbert_atlas.config.mistakes import check_name
 
 
@@ -21,23 +19,16 @@ class Replay(MethodOptions):
 
     trains_encoder = True
 
-    sentences: int = Field(
-        16, ge=1, description="Parallel sentences sampled at each step, with replacement."
-    )
-    alpha: float = Field(
-        0.01,
-        gt=0,
-        description="Weight of the alignment added to the task's loss: of a distance that is a "
-        "mean over pairs and dims, also where the adjustment's reduction is `sum`.",
-    )
-    scope: Literal["pull", "both"] = Field(
-        "pull",
-        description="What `alpha` multiplies: the distance of aligned words alone, the regulariser "
-        "counting fully, or both terms of Eq. 1, as Eq. 2 has it.",
-    )
-    group_size: int = Field(
-        16, ge=1, description="Sampled sentences in one group of the adjustment's reduction `mean`."
-    )
+    sentences: int = Field(16, ge=1)
+    """Parallel sentences sampled at each step, with replacement."""
+    alpha: float = Field(0.01, gt=0)
+    """Weight of the alignment added to the task's loss: of a distance that is a mean over pairs and
+    dims, also where the adjustment's reduction is `sum`."""
+    scope: Literal["pull", "both"] = "pull"
+    """What `alpha` multiplies: the distance of aligned words alone, the regulariser counting fully,
+    or both terms of Eq. 1, as Eq. 2 has it."""
+    group_size: int = Field(16, ge=1)
+    """Sampled sentences in one group of the adjustment's reduction `mean`."""
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report a family that does not start from an adjustment."""

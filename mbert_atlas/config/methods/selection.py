@@ -1,21 +1,13 @@
 """Selection of an epoch, see :mod:`mbert_atlas.training.methods.selection`."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import OnlyWith
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 from mbert_atlas.config.mistakes import Mistake, report
-from mbert_atlas.config.references import (
-    check_encoding,
-    check_language,
-    check_no_test,
-    task_of,
-    training_languages,
-)
 
 
 class Selection(MethodOptions):
@@ -30,35 +22,30 @@ class Selection(MethodOptions):
         "seed": ("development", None),
     }
 
-    metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = Field(
-        "macro_f1",
-        description="Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the "
-        "union of gold and predicted classes; or seqeval's F1 over spans, micro for entities, "
-        "macro over spans of bare tags, which the authors' code takes for tokens.",
-    )
-    development: str | None = Field(
-        None,
-        description="Dataset that decides, in the training languages; none: part of the training "
-        "data, sampled once for all runs by language, which is not trained on.",
-    )
-    fraction: float = Field(
-        0.1, gt=0, lt=1, description="Fraction of the training data that is held out."
-    )
+    metric: Literal["accuracy", "macro_f1", "span_macro_f1", "span_micro_f1"] = "macro_f1"
+    """Accuracy of texts or labelled words (of dependencies: LAS); macro F1 over the union of gold
+    and predicted classes; or seqeval's F1 over spans, micro for entities, macro over spans of bare
+    tags, which the authors' code takes for tokens."""
+    development: str | None = None
+    """Dataset that decides, in the training languages; none: part of the training data, sampled
+    once for all runs by language, which is not trained on."""
+    fraction: float = Field(0.1, gt=0, lt=1)
+    """Fraction of the training data that is held out."""
     seed: int = Field(0, ge=0, description="Seed of the split.")
 
     def check(self, config: Any, place: str, name: str) -> None:
         """Report a metric that the task lacks, and development data that do not fit."""
-        family, metrics = config.runs[name], task_of(config, name).selection
+        family, metrics = config.runs[name], ref.encoding_of(config, name).selection
         if self.metric not in metrics:
             problem = f"{self.metric} cannot select an epoch of this task"
             fix = f"choose {' or '.join(metrics)}" if metrics else "leave out the selection"
             report(Mistake(f"{place}.metric", problem, fix))
         if self.development is None:
             return
-        check_no_test(config, f"{place}.development", self.development, "used for selection")
-        check_encoding(config, place, family.encoding, {"development": [self.development]})
-        for code in training_languages(config, family):
-            check_language(config, f"{place}.development", code, self.development)
+        at, codes = f"{place}.development", ref.training_languages(config, family)
+        ref.check_no_test(config, at, self.development, "used for selection")
+        ref.check_examples(config, at, family.encoding, [self.development])
+        ref.check_languages(config, at, codes, self.development)
 
     def passes(self, batch_size: int) -> float:
         """Return the forward passes over development data."""

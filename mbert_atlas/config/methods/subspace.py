@@ -1,12 +1,10 @@
 """Projection of a hidden state, see :mod:`mbert_atlas.training.methods.subspace`."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.method import MethodOptions
+from mbert_atlas.config.methods import MethodOptions
 
 
 class Subspace(MethodOptions):
@@ -14,15 +12,12 @@ class Subspace(MethodOptions):
 
     language_data = "text"
 
-    method: Literal["densray", "lda"] = Field(
-        "densray", description="The basis whose first directions identify languages best."
-    )
-    first: int = Field(
-        ge=0, description="Columns [first:] of that basis are kept; so many are removed."
-    )
-    layer: int | None = Field(
-        None, ge=0, description="The hidden state that is projected; none: the last one."
-    )
+    method: Literal["densray", "lda"] = "densray"
+    """The basis whose first directions identify languages best."""
+    first: int = Field(ge=0)
+    """Columns [first:] of that basis are kept; so many are removed."""
+    layer: int | None = Field(None, ge=0)
+    """The hidden state that is projected; none: the last one."""
 
     def inputs(self, run: Any, files: Any) -> dict[str, str]:
         """Return the directions."""

@@ -1,14 +1,12 @@
 """The paper's section of the config, and whether it fits the rest."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.mistakes import Mistake, check_name
-from mbert_atlas.config.references import check_family_language, check_language, datasets_of
+from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.transfer import TransferTable, check_transfer_table
 from mbert_atlas.papers.efimov2022.claims import CONTRASTS
 
@@ -17,67 +15,43 @@ class Histograms(ConfigModel):
     """A figure of distances between words."""
 
     languages: list[str] = Field(description="Target languages.")
-    panels: dict[str, str] = Field(
-        description="Panels: name, and the encoder or family of runs that it shows."
-    )
+    panels: dict[str, ref.StartName]
+    """Panels: name, and the encoder or family of runs that it shows."""
 
 
 class Section(ConfigModel):
     """What the artifacts of the paper need."""
 
-    model: str = Field("mbert", description="Encoder of the figures before adjustment.")
-    bitext: str = Field("wikimatrix", description="Bitext dataset of the pairs in the figures.")
+    model: ref.EncoderName = Field("mbert", description="Encoder of the figures before adjustment.")
+    bitext: ref.BitextName = "wikimatrix"
+    """Bitext dataset of the pairs in the figures."""
     pairs: int = Field(10000, ge=10, description="Related, and as many unrelated, word pairs.")
-    figures: dict[str, Histograms] = Field(description="Figures 1 and 2.")
-    pages: str = Field(description="Wikipedia dataset whose articles Table 1 counts.")
+    figures: dict[Literal["figure1", "figure2"], Histograms] = Field(description="Figures 1 and 2.")
+    pages: Annotated[str, ref.corpus("wikipedia")]
+    """Wikipedia dataset whose articles Table 1 counts."""
     languages: list[str] = Field(description="Languages of Table 1.")
     tables: dict[str, TransferTable] = Field(description="Tables 2 to 9.")
 
 
 def check(config: Any) -> None:
-    """Check that the rest of the config has what the artifacts need.
-
-    Raises:
-        Mistake: the first one.
-    """
+    """Report what the artifacts need and the rest of the config lacks."""
     paper: Section = config.efimov2022
-    check_name("efimov2022.model", paper.model, config.encoders)
-    check_name("efimov2022.bitext", paper.bitext, datasets_of(config, "bitext"), " as a bitext")
-    check_name("efimov2022.pages", paper.pages, datasets_of(config, "wikipedia"), " as wikipedia")
-    for code in paper.languages:
-        check_language(config, "efimov2022.languages", code, paper.pages)
+    ref.check_languages(config, "efimov2022.languages", paper.languages, paper.pages)
     panels: dict[str, str] = {}
-    for name, figure in paper.figures.items():
-        at = f"efimov2022.figures.{name}"
-        check_name("efimov2022.figures", name, ("figure1", "figure2"), " as a figure")
-        for code in figure.languages:
-            check_language(config, f"{at}.languages", code, paper.bitext)
+    for number, figure in paper.figures.items():
+        at = f"efimov2022.figures.{number}"
+        ref.check_languages(config, f"{at}.languages", figure.languages, paper.bitext)
         for panel, family in figure.panels.items():
-            _check_panel(config, f"{at}.panels.{panel}", family)
+            ref.check_family_languages(config, f"{at}.languages", family, figure.languages)
+            base = ref.base_of(config, family)
+            if base in config.encoders and base != paper.model:
+                # Other subwords would be other words.
+                problem = f"{family!r} goes back to the encoder {base!r}, and efimov2022.model is "
+                problem += repr(paper.model)
+                report(Mistake(f"{at}.panels.{panel}", problem, "make them the same"))
             if panels.setdefault(panel, family) != family:
-                raise Mistake(
-                    f"{at}.panels.{panel}",
-                    "a panel has one name and one family in all figures",
-                    "rename it",
-                )
-            for code in figure.languages:
-                check_family_language(config, f"{at}.languages", family, code)
+                problem = "a panel has one name and one family in all figures"
+                report(Mistake(f"{at}.panels.{panel}", problem, "rename it"))
     for name, table in paper.tables.items():
         declared = [(item.condition, item.baseline) for item in CONTRASTS if item.artifact == name]
         check_transfer_table(config, f"efimov2022.tables.{name}", table, declared)
-
-
-def _check_panel(config: Any, place: str, family: str) -> None:
-    """Check that a panel has the tokenizer of the pairs: other subwords would be other words."""
-    check_name(place, family, [*config.encoders, *config.runs])
-    base, seen = family, set[str]()
-    while base in config.runs and base not in seen:
-        seen.add(base)
-        base = config.runs[base].encoder
-    if base in config.encoders and base != config.efimov2022.model:
-        raise Mistake(
-            place,
-            f"{family!r} goes back to the encoder {base!r}, and efimov2022.model is "
-            f"{config.efimov2022.model!r}",
-            "make them the same",
-        )

@@ -1,66 +1,59 @@
 """The paper's section of the config, and its checks."""
 
-from __future__ import annotations
-
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel
-from mbert_atlas.config.mistakes import Mistake, check_name
-from mbert_atlas.config.references import check_language, datasets_of, finetuning_families
+from mbert_atlas.config.mistakes import Mistake, report
 from mbert_atlas.config.static_vectors import PairClassifier
 
 Size = Literal["200k", "1000k"]
 Window = Literal["512", "20"]
 StaticMethod = Literal["glove", "word2vec"]
+_StaticName = Annotated[str, ref.Reference("static_vectors")]
 LONG_WINDOW, SHORT_WINDOW = "512", "20"
 
 
 class Embeddings(ConfigModel):
     """Embeddings compared in Figures 1 to 6."""
 
-    reference: str = Field(description="The released encoder.")
-    pretrained: dict[Size, dict[Window, list[str]]] = Field(
-        min_length=1,
-        description="Encoders pretrained from scratch, by sentences per language and by context "
-        "window, one per seed.",
-    )
-    static: dict[Size, dict[StaticMethod, list[str]]] = Field(
-        description="Static vectors by sentences per language, one per seed."
-    )
+    reference: ref.EncoderName = Field(description="The released encoder.")
+    pretrained: dict[Size, dict[Window, list[ref.EncoderName]]] = Field(min_length=1)
+    """Encoders pretrained from scratch, by sentences per language and by context window, one per
+    seed."""
+    static: dict[Size, dict[StaticMethod, list[_StaticName]]]
+    """Static vectors by sentences per language, one per seed."""
 
 
 class Retrieval(ConfigModel):
     """Word retrieval (Figures 1, 3, 5)."""
 
-    dictionary: str = Field(description="Dictionary between English and the languages.")
-    texts: str = Field(description="Running texts that the contexts come from.")
+    dictionary: Annotated[str, ref.corpus("dictionary")]
+    """Dictionary between English and the languages."""
+    texts: ref.DatasetName = Field(description="Running texts that the contexts come from.")
     contexts: int = Field(100, ge=1, description="Most contexts of a word.")
     max_length: int = Field(128, ge=8, description="Longest context in tokens.")
-    searched: int | None = Field(
-        None, ge=1, description="Most texts of a language that are searched; none: all."
-    )
+    searched: int | None = Field(None, ge=1)
+    """Most texts of a language that are searched; none: all."""
 
 
 class ZeroShotXnli(ConfigModel):
     """Zero-shot XNLI (Figures 2, 4, 6)."""
 
-    dataset: str = Field(description="Test set.")
+    dataset: ref.NliName = Field(description="Test set.")
     languages: list[str] = Field(description="Its languages.")
     runs: str = Field(description="Family of fine-tuning runs; {encoder} stands for the encoder.")
-    network: PairClassifier = Field(
-        default_factory=PairClassifier,
-        description="Classifier on static vectors, trained on the same pairs.",
-    )
+    network: PairClassifier = Field(default_factory=PairClassifier)
+    """Classifier on static vectors, trained on the same pairs."""
 
 
 class Translation(ConfigModel):
     """Unsupervised token translation (Tables 1 to 3, Figures 7 and 8)."""
 
-    sentences: list[str] = Field(
-        min_length=2, max_length=2, description="Parallel test and development sets (nli)."
-    )
+    sentences: list[ref.NliName] = Field(min_length=2, max_length=2)
+    """Parallel test and development sets (nli)."""
     limit: int | None = Field(None, ge=1, description="Most sentences of each; none: all.")
     max_length: int = Field(128, ge=8, description="Longest sentence in tokens.")
     languages: list[str] = Field(description="Languages translated to and from English.")
@@ -68,9 +61,8 @@ class Translation(ConfigModel):
     best_of: list[float] = Field(description="Weights that the best one of Table 2 is chosen from.")
     rate_layer: int = Field(10, ge=0, description="Layer of the convert rates of Table 2.")
     score_layer: int = Field(11, ge=0, description="Layer of the first line of Table 2.")
-    shown: dict[str, list[int] | None] = Field(
-        description="Table 1: numbers of sentences by target language; null: none."
-    )
+    shown: dict[str, list[int] | None]
+    """Table 1: numbers of sentences by target language; null: none."""
     drawn: str = Field("el", description="Target language of Figures 7 and 8.")
 
     @property
@@ -82,17 +74,15 @@ class Translation(ConfigModel):
 class ShiftedTransfer(ConfigModel):
     """Zero-shot XNLI with the shift (Table 4)."""
 
-    development: str = Field(description="Development set that the weights are chosen on.")
+    development: ref.NliName = Field(description="Development set that the weights are chosen on.")
     languages: list[str] = Field(description="Languages of the table, English first.")
-    runs: dict[str, tuple[str, str]] = Field(
-        description="Families that fine-tune all layers and the upper ones, by name of the rows."
-    )
+    runs: dict[str, tuple[ref.FinetuningName, ref.FinetuningName]]
+    """Families that fine-tune all layers and the upper ones, by name of the rows."""
     layer: int = Field(6, ge=0, description="The hidden state that is shifted.")
     weights: list[float] = Field(description="alpha, the factors to choose from; 0 first.")
-    chosen_in: str = Field(
-        description="corrected: the language on whose development set, with that of English, one "
-        "weight for all languages is chosen."
-    )
+    chosen_in: str
+    """corrected: the language on whose development set, with that of English, one weight for all
+    languages is chosen."""
 
 
 class Section(ConfigModel):
@@ -102,9 +92,10 @@ class Section(ConfigModel):
     layers: int = Field(12, ge=1, description="Layers of the encoders.")
     retrieval: Retrieval = Field(description="Figures 1, 3, 5.")
     inference: ZeroShotXnli = Field(description="Figures 2, 4, 6.")
-    means: str = Field(description="Running texts that the language means are computed from.")
+    means: ref.LanguageTexts
+    """Running texts that the language means are computed from."""
     mean_texts: int = Field(10000, ge=1, description="Texts of each language in the means.")
-    mean_encoding: str = Field(description="Encoding of these texts.")
+    mean_encoding: ref.TextEncoding = Field(description="Encoding of these texts.")
     translation: Translation = Field(description="Tables 1 to 3, Figures 7 and 8.")
     transfer: ShiftedTransfer = Field(description="Table 4.")
 
@@ -115,55 +106,24 @@ class Section(ConfigModel):
 
 
 def check(config: Any) -> None:
-    """Check that what the section names is defined in the rest of the config.
-
-    Raises:
-        Mistake: at the first mistake.
-    """
+    """Report what the artifacts need and the rest of the config lacks."""
     paper: Section = config.liu2020
-    at, transfer, families = "liu2020", paper.transfer, finetuning_families(config)
-    check_name(f"{at}.embeddings.reference", paper.embeddings.reference, config.encoders)
-    encoders = [paper.embeddings.reference]
-    groups: dict[str, tuple[Any, Any]] = {
-        "pretrained": (paper.embeddings.pretrained, config.encoders),
-        "static": (paper.embeddings.static, config.static_vectors),
-    }
-    for group, (sizes, defined) in groups.items():
-        for size, kinds in sizes.items():
-            for kind, names in kinds.items():
-                for name in names:
-                    check_name(f"{at}.embeddings.{group}.{size}.{kind}", name, defined)
-                encoders += names if group == "pretrained" else []
-    for name in encoders:
-        family = inference_family(paper, name)
-        check_name(f"{at}.inference.runs", family, families, " as fine-tuning")
-    dictionaries = datasets_of(config, "dictionary")
-    check_name(f"{at}.retrieval.dictionary", paper.retrieval.dictionary, dictionaries)
-    check_name(f"{at}.retrieval.texts", paper.retrieval.texts, config.datasets)
-    encodings = [name for name, item in config.encodings.items() if item.task == "text"]
-    check_name(f"{at}.mean_encoding", paper.mean_encoding, encodings, " for texts")
-    texts = datasets_of(config, "language_identification")
-    check_name(f"{at}.means", paper.means, texts, " as texts")
-    pairs = datasets_of(config, "nli")
-    for name in paper.translation.sentences:
-        check_name(f"{at}.translation.sentences", name, pairs, " as NLI set")
-        for code in ["en", *paper.translation.languages]:
-            check_language(config, f"{at}.translation.languages", code, name)
-            check_language(config, f"{at}.translation.languages", code, paper.means)
-    check_name(f"{at}.transfer.development", transfer.development, pairs, " as NLI set")
-    _check_first(f"{at}.transfer.languages", transfer.languages, "en", "the training language")
-    _check_first(f"{at}.transfer.weights", transfer.weights, 0, "which is no shift")
-    for code in transfer.languages:
-        check_language(config, f"{at}.transfer.languages", code, paper.means)
-    for row, both in transfer.runs.items():
-        for family in both:
-            check_name(f"{at}.transfer.runs.{row}", family, families, " as fine-tuning")
-
-
-def _check_first(place: str, values: list[Any], first: Any, meaning: str) -> None:
-    if values[:1] != [first]:
-        problem = f"{values} does not begin with {first}, {meaning}"
-        raise Mistake(place, problem, f"put {first} first")
+    at, transfer, sizes = "liu2020", paper.transfer, paper.embeddings.pretrained.values()
+    pretrained = [name for kinds in sizes for names in kinds.values() for name in names]
+    for name in [paper.embeddings.reference, *pretrained]:
+        ref.FINETUNING.check(config, f"{at}.inference.runs", inference_family(paper, name))
+    codes = ["en", *paper.translation.languages]
+    for name in [*paper.translation.sentences, paper.means]:
+        ref.check_languages(config, f"{at}.translation.languages", codes, name)
+    ref.check_languages(config, f"{at}.transfer.languages", transfer.languages, paper.means)
+    for key, first, meaning in (
+        ("languages", "en", "the training language"),
+        ("weights", 0, "which is no shift"),
+    ):
+        values = getattr(transfer, key)
+        if values[0] != first:
+            problem = f"{values} does not begin with {first}, {meaning}"
+            report(Mistake(f"{at}.transfer.{key}", problem, f"put {first} first"))
 
 
 def inference_family(paper: Section, encoder: str) -> str:

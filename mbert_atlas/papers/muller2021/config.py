@@ -1,14 +1,12 @@
 """The paper's section of the config, and its checks against the rest."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mbert_atlas.config import references as ref
 from mbert_atlas.config.base import ConfigModel, Protocol
-from mbert_atlas.config.mistakes import Mistake, check_name
-from mbert_atlas.config.references import check_family_language, check_language, finetuning_families
+from mbert_atlas.config.mistakes import Mistake, check_name, report
 
 TaskName = Literal["parsing", "pos", "ner"]
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
@@ -17,13 +15,11 @@ Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
 class LayerTest(ConfigModel):
     """The runs and targets of one task of a table."""
 
-    runs: str = Field(
-        description="Family without re-initialised layers; with a hyphen and a set of layers after "
-        "it the family that re-initialises those."
-    )
-    targets: dict[str, Target | None] = Field(
-        description="dataset/language by target as the reported numbers name it; null removes one."
-    )
+    runs: str
+    """Family without re-initialised layers; with a hyphen and a set of layers after it the family
+    that re-initialises those."""
+    targets: dict[str, Target | None]
+    """dataset/language by target as the reported numbers name it; null removes one."""
 
     def places(self) -> dict[str, tuple[str, str]]:
         """Return dataset and language of each target."""
@@ -38,11 +34,10 @@ class LayerTest(ConfigModel):
 class LayerTable(ConfigModel):
     """A table of scores, or of their changes, by re-initialised layers."""
 
-    sources: list[str] = Field(["en"], min_length=1, description="Training languages.")
-    layers: list[str] = Field(min_length=1, description="Sets of layers, the lowest first.")
-    shown: Literal["difference", "score"] = Field(
-        "difference", description="The score, or its difference to that of the reference."
-    )
+    sources: list[str] = Field(["en"], description="Training languages.")
+    layers: list[str] = Field(description="Sets of layers, the lowest first.")
+    shown: Literal["difference", "score"] = Field("difference")
+    """The score, or its difference to that of the reference."""
     tests: dict[TaskName, LayerTest] = Field(description="Tasks.")
 
 
@@ -50,16 +45,14 @@ class Similarity(ConfigModel):
     """Similarity of parallel sentences in two languages by layer (CKA)."""
 
     source: str = Field("en", description="Language with which all others are compared.")
-    languages: list[str] = Field(min_length=1, description="The others, of Figures 3 to 8.")
-    dataset: str = Field(description="Parallel treebanks.")
-    encodings: dict[Protocol, str] = Field(description="Encodings of their texts.")
-    runs: dict[TaskName, str] = Field(
-        min_length=1, description="Families whose encoders are compared."
-    )
+    languages: list[str] = Field(description="The others, of Figures 3 to 8.")
+    dataset: ref.DatasetName = Field(description="Parallel treebanks.")
+    encodings: dict[Protocol, ref.TextEncoding] = Field(description="Encodings of their texts.")
+    runs: dict[TaskName, str] = Field(min_length=1)
+    """Families whose encoders are compared."""
     layers: list[str] = Field(description="Re-initialised layers of Figures 2 and 6 to 8.")
-    seeds: int | None = Field(
-        None, ge=1, description="Maximum number of seeds of encoders with such layers; none: all."
-    )
+    seeds: int | None = Field(None, ge=1)
+    """Maximum number of seeds of encoders with such layers; none: all."""
     figure1: str = Field("ru", description="Target language of Figures 1 and 2.")
     figure5: list[str] = Field(description="Target languages of Figure 5.")
 
@@ -67,59 +60,37 @@ class Similarity(ConfigModel):
 class Section(ConfigModel):
     """Inputs of the paper's artifacts."""
 
-    model: str = Field("mbert", description="The encoder of all its runs.")
-    tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable] = Field(
-        description="Tables 2 and 5 to 8; Table 1 has the means of the last three."
-    )
+    model: ref.EncoderName = Field("mbert", description="The encoder of all its runs.")
+    tables: dict[Literal["table2", "table5", "table6", "table7", "table8"], LayerTable]
+    """Tables 2 and 5 to 8; Table 1 has the means of the last three."""
     similarity: Similarity = Field(description="Figures 1 to 8 and Table 4.")
 
 
 def check(config: Any) -> None:
-    """Check that the rest of the config has what the artifacts need.
-
-    Raises:
-        Mistake: the first one.
-    """
-    paper: Section = config.muller2021
-    check_name("muller2021.model", paper.model, config.encoders)
-    for name, table in paper.tables.items():
+    """Report what the artifacts need and the rest of the config lacks."""
+    for name, table in config.muller2021.tables.items():
         for task, test in table.tests.items():
             _check_test(config, f"muller2021.tables.{name}.tests.{task}", table, test)
-    _check_similarity(config, paper.similarity)
+    similarity, at = config.muller2021.similarity, "muller2021.similarity"
+    ref.check_languages(config, at, [similarity.source, *similarity.languages], similarity.dataset)
+    for code in [similarity.figure1, *similarity.figure5]:
+        check_name(at, code, similarity.languages, f" in {at}.languages")
+    for task, runs in similarity.runs.items():
+        for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
+            ref.FINETUNING.check(config, f"{at}.runs.{task}", family)
+            ref.check_family_languages(config, f"{at}.source", family, [similarity.source])
 
 
 def _check_test(config: Any, place: str, table: LayerTable, test: LayerTest) -> None:
     for family in [test.runs, *(f"{test.runs}-{layers}" for layers in table.layers)]:
-        check_name(f"{place}.runs", family, finetuning_families(config), " as fine-tuning")
-        _check_encoder(config, family)
-        for source in table.sources:
-            check_family_language(config, f"{place}.sources", family, source)
+        if not ref.FINETUNING.check(config, f"{place}.runs", family):
+            continue
+        if config.runs[family].encoder != config.muller2021.model:
+            problem = f"{config.runs[family].encoder!r} is not muller2021.model, with which it is "
+            problem += "compared"
+            report(Mistake(f"runs.{family}.encoder", problem, "use the same encoder"))
+        ref.check_family_languages(config, f"{place}.sources", family, table.sources)
         for name, (dataset, language) in test.places().items():
-            sets = config.runs[family].evaluate
-            check_name(f"{place}.targets.{name}", dataset, sets, f" in runs.{family}.evaluate")
-            check_name(f"{place}.targets.{name}", language, sets[dataset], f" of {dataset} there")
-
-
-def _check_similarity(config: Any, similarity: Similarity) -> None:
-    at = "muller2021.similarity"
-    check_name(f"{at}.dataset", similarity.dataset, config.datasets)
-    for code in [similarity.source, *similarity.languages]:
-        check_language(config, at, code, similarity.dataset)
-    for code in [similarity.figure1, *similarity.figure5]:
-        check_name(at, code, similarity.languages, f" in {at}.languages")
-    for protocol, encoding in similarity.encodings.items():
-        names = [name for name, item in config.encodings.items() if item.task == "text"]
-        check_name(f"{at}.encodings.{protocol}", encoding, names, " for texts")
-    for task, runs in similarity.runs.items():
-        for family in [runs, *(f"{runs}-{layers}" for layers in similarity.layers)]:
-            check_name(f"{at}.runs.{task}", family, finetuning_families(config), " as fine-tuning")
-            check_family_language(config, f"{at}.source", family, similarity.source)
-
-
-def _check_encoder(config: Any, family: str) -> None:
-    if config.runs[family].encoder != config.muller2021.model:
-        raise Mistake(
-            f"runs.{family}.encoder",
-            f"{config.runs[family].encoder!r} is not muller2021.model, with which it is compared",
-            "use the same encoder",
-        )
+            if ref.check_predicted(config, f"{place}.targets.{name}", family, dataset):
+                codes = config.runs[family].evaluate[dataset]
+                check_name(f"{place}.targets.{name}", language, codes, f" of {dataset} there")

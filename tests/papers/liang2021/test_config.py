@@ -12,8 +12,11 @@ PAPER = "liang2021:\n  "
     ("text", "sentence"),
     [
         (PAPER + "encoders: {xlmr: xlm}\n", "'xlm' is not defined"),
-        (PAPER + "tokens: {texts: {mbert: wikipedia}}\n", "'wikipedia' is not defined as texts"),
-        (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for texts"),
+        (
+            PAPER + "tokens: {texts: {mbert: wikipedia}}\n",
+            "'wikipedia' is not defined as lang",
+        ),
+        (PAPER + "tokens: {encoding: xtreme-tags}\n", "'xtreme-tags' is not defined for text"),
         (PAPER + "typology: wikipedia\n", "'wikipedia' is not defined as typology"),
         (PAPER + "pairs: {sets: {italic: [es, eo]}}\n", "'eo' is not defined in datasets.tokens"),
         (PAPER + "removal: {firsts: [10, 20]}\n", "lacks the whole space"),
@@ -23,10 +26,6 @@ PAPER = "liang2021:\n  "
             "'xtreme-ner-l-dar-2-3' is not defined",
         ),
         (PAPER + "transfer: {datasets: {pos: xtreme-pos-dev}}\n", "in runs.xtreme-pos.evaluate"),
-        (
-            "runs:\n  xtreme-pos-l-dar: {language_data: null}\n",
-            "`language_subspace` needs texts by language",
-        ),
         (
             "runs:\n  xtreme-pos-l-dar: {language_data: {encoding: xtreme-tags}}\n",
             "'xtreme-tags' is not defined for text",

@@ -13,10 +13,7 @@ PAPER = "liu2020:\n  "
     [
         (PAPER + "embeddings: {reference: mbart}\n", "'mbart' is not defined"),
         (PAPER + "embeddings: {static: {200k: {glove: [glove-1]}}}\n", "'glove-1' is not defined"),
-        (PAPER + "retrieval: {dictionary: wikipedia}\n", "'wikipedia' is not defined"),
-        (PAPER + "mean_encoding: inference\n", "'inference' is not defined for texts"),
-        (PAPER + "means: wikipedia\n", "'wikipedia' is not defined as texts"),
-        (PAPER + "translation: {sentences: [xnli, muse]}\n", "'muse' is not defined as NLI set"),
+        (PAPER + "translation: {sentences: [xnli, muse]}\n", "'muse' is not defined as nli"),
         (PAPER + "translation: {languages: [ko]}\n", "'ko' is not defined in datasets.xnli"),
         (PAPER + "transfer: {languages: [de, en]}\n", "does not begin with en"),
         (PAPER + "transfer: {weights: [1.0]}\n", "does not begin with 0"),

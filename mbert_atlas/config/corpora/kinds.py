@@ -1,0 +1,207 @@
+"""The kinds of corpora that come with the repository; a new one is a module next to this one."""
+
+from fractions import Fraction
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from mbert_atlas.config.base import OnlyWith
+from mbert_atlas.config.corpora.base import (
+    CORPUS,
+    FORMAT,
+    LIMIT,
+    SAMPLE_SEED,
+    Corpus,
+    Derivable,
+    DerivableWithSplit,
+    WithSplit,
+)
+from mbert_atlas.config.references import EncoderName
+
+PlainTextFormat = Literal["paragraphs", "lines", "conllu", "vline", "manythings", "moses"]
+BitextFormat = Literal["wikimatrix", "moses", "manythings", "lines"]
+NliFormat = Literal["multinli", "xnli", "xtreme", "taxinli"]
+NerFormat = Literal["rahimi", "panx", "conll2003"]
+QaFormat = Literal["squad", "mlqa", "mlqa-translate-train", "tydiqa", "tydiqa-xtreme"]
+"""Described where :mod:`mbert_atlas.corpora` reads them."""
+
+
+class Wikipedia(Corpus):
+    """Paragraphs of dumps."""
+
+    reader = "corpora.wikipedia:read"
+    by_language = reads_large = is_running_text = one_file = True
+
+    corpus: Literal["wikipedia"] = CORPUS
+    minimum_characters: int = Field(100, ge=1)
+    """Shortest paragraph that is kept (Tanti et al. 2021, appendix A)."""
+
+
+class PlainText(Corpus):
+    """Running text, for pretraining."""
+
+    reader = "corpora.plain_text:read"
+    by_language = is_running_text = True
+
+    corpus: Literal["plain_text"] = CORPUS
+    format: PlainTextFormat | None = FORMAT
+    limit: int | None = LIMIT
+
+
+class Bitext(Derivable):
+    """Sentence pairs of English and one other language; derived: words are split into subwords."""
+
+    reader = "corpora.bitext:read"
+    deriver = "alignment.pairs:derive_subwords"
+    by_language = reads_large = has_file_limits = True
+
+    corpus: Literal["bitext"] = CORPUS
+    format: BitextFormat | None = FORMAT
+    limit: int | None = LIMIT
+    seed: int = Field(0, description="Seed of the sample of `limit` pairs.")
+    encoder: EncoderName | None = None
+    """Derived: the encoder whose tokenizer splits words into subwords."""
+    only_with: ClassVar[OnlyWith] = {
+        **Derivable.only_with,
+        "seed": ("limit", ...),
+        "encoder": ("made_from", ...),
+    }
+
+    @model_validator(mode="after")
+    def _has_tokenizer(self) -> Self:
+        if self.made_from and not self.encoder:
+            raise ValueError("a derived bitext needs `encoder`, whose tokenizer splits its words")
+        return self
+
+
+class GoldAlignment(Corpus):
+    """Sentence pairs with word links made by hand."""
+
+    corpus: Literal["gold_alignment"] = CORPUS
+    format: Literal["xlwa", "naacl", "awesome"] | None = FORMAT
+
+
+class UniversalDependencies(WithSplit):
+    """Sentences of treebanks."""
+
+    reader = "corpora.universal_dependencies:read"
+    reads_large = True
+
+    corpus: Literal["universal_dependencies"] = CORPUS
+    limit: int | None = LIMIT
+
+
+class NliPairs(DerivableWithSplit):
+    """Premises and hypotheses; derived: one side of each pair is replaced by the English one."""
+
+    reader = "corpora.nli:read"
+    deriver = "corpora.nli:derive"
+    one_file = True
+
+    corpus: Literal["nli"] = CORPUS
+    format: NliFormat | None = FORMAT
+    limit: int | None = LIMIT
+    seed: int = Field(0, ge=0, description="Derived: seed of which side is in English.")
+    only_with: ClassVar[OnlyWith] = {**Derivable.only_with, "seed": ("made_from", ...)}
+
+
+class NamedEntities(WithSplit):
+    """Tagged sentences in the formats of WikiANN and CoNLL-2003."""
+
+    reader = "corpora.ner:read"
+    one_file = True
+
+    corpus: Literal["ner"] = CORPUS
+    format: NerFormat | None = FORMAT
+    limit: int | None = LIMIT
+    sample_seed: int | None = SAMPLE_SEED
+    only_with: ClassVar[OnlyWith] = {"sample_seed": ("limit", ...)}
+
+
+class QuestionAnswering(DerivableWithSplit):
+    """Questions about paragraphs; derived: paragraphs and questions in different languages."""
+
+    reader = "corpora.qa:read"
+    deriver = "corpora.qa:derive"
+    one_file = True
+
+    corpus: Literal["qa"] = CORPUS
+    format: QaFormat | None = FORMAT
+    limit: int | None = LIMIT
+    sample_seed: int | None = SAMPLE_SEED
+    only_with: ClassVar[OnlyWith] = {**Derivable.only_with, "sample_seed": ("limit", ...)}
+    questions: Literal["same", "target", "english"] = "same"
+    """Questions in the language of the paragraphs; or in the target language about English
+    paragraphs; or in English about the target's."""
+
+    @model_validator(mode="after")
+    def _crosses_languages(self) -> Self:
+        if self.made_from and self.questions == "same":
+            raise ValueError("`made_from` needs `questions: target` or `questions: english`")
+        return self
+
+
+class LanguageIdentification(Corpus):
+    """Paragraphs with their language: sampled from running text, or a released set."""
+
+    reader = "corpora.language_identification:read"
+    deriver = "corpora.language_identification:derive"
+    reads_large = derives_large = True
+    parent_key = "paragraphs"
+
+    corpus: Literal["language_identification"] = CORPUS
+    paragraphs: str | None = None
+    """The dataset to sample paragraphs from, without files."""
+    encoder: EncoderName | None = None
+    """Sampled: paragraphs with [UNK] in its vocabulary are dropped; none: kept."""
+    limit: int | None = Field(None, ge=1, description="Sampled: at most this many per language.")
+    fractions: tuple[float, float, float, float] = (0.7, 0.1, 0.1, 0.1)
+    """Sampled: fractions of train, validation, dev and test."""
+    minimum_per_language: int = Field(10, ge=1)
+    """Sampled: fewer paragraphs in a language are an error."""
+    seed: int = Field(0, description="Sampled: seed of the sample.")
+
+    only_with: ClassVar[OnlyWith] = dict.fromkeys(
+        ("encoder", "fractions", "minimum_per_language", "seed"), ("paragraphs", ...)
+    )
+
+    def derives_from(self, other: Corpus) -> bool:
+        """Whether paragraphs can be sampled from a dataset."""
+        return other.is_running_text
+
+    @model_validator(mode="after")
+    def _sample_fits(self) -> Self:
+        if self.limit and not self.paragraphs:
+            raise ValueError("released files are read whole: drop `limit`")
+        if self.limit and self.limit < self.minimum_per_language:
+            least = self.minimum_per_language
+            raise ValueError(f"`limit` ({self.limit}) is below `minimum_per_language` ({least})")
+        if sum(Fraction(str(share)) for share in self.fractions) != 1 or min(self.fractions) < 0:
+            raise ValueError(f"`fractions` must sum to 1, not {list(self.fractions)}")
+        return self
+
+
+class Typology(Corpus):
+    """Features of the World Atlas of Language Structures; one table for all languages."""
+
+    reader = "corpora.typology:read"
+
+    corpus: Literal["typology"] = CORPUS
+    files: str = Field(description="Table of values, in CLDF.")
+    partners: tuple[str, str] = Field(description="Its tables of languages and of codes.")
+
+
+class Dictionary(Corpus):
+    """English words and their translations."""
+
+    reader = "corpora.dictionaries:read"
+    by_language = one_file = True
+
+    corpus: Literal["dictionary"] = CORPUS
+    limit: int | None = LIMIT
+
+    @model_validator(mode="after")
+    def _has_two_languages(self) -> Self:
+        if "en" in self.languages:
+            raise ValueError("a dictionary translates from English: drop `en` from `languages`")
+        return self
