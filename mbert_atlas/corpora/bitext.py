@@ -185,26 +185,20 @@ def _wikimatrix(path: Path, language: str, bad: BadRows) -> Iterator[_Pair]:
     english, other = codes.index(ENGLISH) + 1, codes.index(language) + 1
     for number, columns in numbered_columns(path, least=3, bad=bad):
         with bad:
-            margin = _margin(columns[0], path, number)
+            try:
+                margin = float(columns[0])
+            except ValueError:
+                margin = math.nan
+            if not math.isfinite(margin):
+                problem = f"margin {columns[0]!r} is not a number"
+                fix = "check that the file is in the format wikimatrix"
+                raise DataError(path, f"line {number}", problem, fix)
             yield _Pair(number, columns[english], columns[other], margin)
-
-
-def _margin(text: str, path: Path, number: int) -> float:
-    try:
-        margin = float(text)
-    except ValueError:
-        margin = math.nan
-    if not math.isfinite(margin):
-        problem = f"margin {text!r} is not a number"
-        fix = "check that the file is in the format wikimatrix"
-        raise DataError(path, f"line {number}", problem, fix)
-    return margin
 
 
 def _lines(english_path: Path, other_path: Path, card: Card) -> Iterator[_Pair]:
     held: _Pair | None = None
-    paths = (english_path, None), (other_path, None)
-    for number, english, other in parallel_lines(*paths, card.bad):
+    for number, english, other in parallel_lines((english_path, ""), (other_path, ""), card.bad):
         if _RANGE in (english.strip(), other.strip()):
             # One side has this verse in an earlier line, which is then no translation either.
             card.dropped["verses told together on one side"] += 1 + (held is not None)

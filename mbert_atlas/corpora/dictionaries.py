@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
-from mbert_atlas.corpora.lines import ascii_words, numbered_lines, require_text
+from mbert_atlas.corpora.lines import ascii_words, numbered_lines
 from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -32,15 +32,13 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
             :class:`BadRows`; names the first.
     """
     pairs, bad = list[tuple[str, str]](), BadRows("lines")
-    for number, line in numbered_lines(path, strict=False):
-        with bad:
-            require_text(line, path, number)
-            words = ascii_words(line)
-            if len(words) != 2:
-                problem = f"{len(words)} words, not two"
-                fix = "check that the file is a dictionary of MUSE"
-                raise DataError(path, f"line {number}", problem, fix)
+    for number, line in numbered_lines(path, bad=bad):
+        words = ascii_words(line)
+        if len(words) == 2:
             pairs.append((words[0], words[1]))
+        else:
+            fix = "check that the file is a dictionary of MUSE"
+            bad.drop(DataError(path, f"line {number}", f"{len(words)} words, not two", fix))
     bad.require_few(len(pairs))
     return pairs, bad
 

@@ -7,13 +7,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from mbert_atlas.corpora.lines import (
-    ascii_words,
-    numbered_lines,
-    parallel_lines,
-    split_columns,
-)
+from mbert_atlas.corpora.bad_rows import STRICT
+from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines, parallel_lines
 from mbert_atlas.errors import DataError
 
 _logger = logging.getLogger(__name__)
@@ -39,8 +36,7 @@ class GoldSentence:
     possible: set[Link] = field(default_factory=set)
 
 
-@dataclass(frozen=True)
-class _Link:
+class _Link(NamedTuple):
     """A link as written in a file: words counted from 0, and whether it is sure."""
 
     line: int
@@ -114,13 +110,12 @@ def _links(text: str, first: int, path: Path, number: int) -> list[_Link]:
 
 
 def _xlwa(path: Path) -> _Pairs:
-    for number, line in numbered_lines(path):
-        english, other, links = split_columns(line, 3, path, number)
+    for number, (english, other, links) in numbered_columns(path, least=3, most=3, bad=STRICT):
         yield GoldSentence(ascii_words(english), ascii_words(other)), _links(links, 0, path, number)
 
 
 def _awesome(texts: Path, links: Path) -> _Pairs:
-    for number, text, line in parallel_lines((texts, None), (links, None)):
+    for number, text, line in parallel_lines((texts, ""), (links, "")):
         sides = text.split("|||")
         if len(sides) != 2:
             problem = "not of the form source ||| target"

@@ -18,12 +18,7 @@ import pyarrow as pa
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    decoded_lines,
-    numbered_lines,
-    require_text,
-    split_columns,
-)
+from mbert_atlas.corpora.lines import decoded_lines, numbered_lines, require_text, split_columns
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -142,7 +137,7 @@ def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[t
         if path.suffix == ".tgz":
             yield from _of_release(path, upstream.language.ud_code, split)
         else:
-            yield str(path), numbered_lines(path, strict=False)
+            yield str(path), numbered_lines(path, bad=None)
 
 
 def _of_release(
@@ -162,7 +157,7 @@ def _of_release(
                 if content is not None and re.search(pattern, member.name):
                     is_found = True
                     place = f"{archive}:{member.name}"
-                    yield place, decoded_lines(content, place, strict=False)
+                    yield place, decoded_lines(content, place, bad=None)
         while stream.read(1 << 20):
             pass  # the checksum is at the very end
     if not is_found:
