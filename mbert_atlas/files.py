@@ -150,14 +150,17 @@ def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     except (pa.ArrowInvalid, OSError) as error:
         problem = f"not a readable Parquet file ({error})"
         raise DataError(path, "", problem, "make it again") from error
-    if schema is not None and not table.schema.equals(schema, check_metadata=False):
-        raise DataError(
-            path,
-            "columns",
-            f"{table.schema.names} instead of {schema.names} with the documented types",
-            "delete the file so that the workflow makes it again",
-        )
+    if schema is not None:
+        check_columns(table.schema, schema, path)
     return table
+
+
+def check_columns(found: pa.Schema, expected: pa.Schema, path: Path | str) -> None:
+    """Raise a DataError if the columns of a file differ from the expected ones."""
+    if not found.equals(expected, check_metadata=False):
+        problem = f"{found.names} instead of {expected.names} with the documented types"
+        fix = "delete the file so that the workflow makes it again"
+        raise DataError(path, "columns", problem, fix)
 
 
 def read_text(path: Path) -> str:
@@ -190,12 +193,10 @@ def read_json(path: Path | str) -> Any:
     """Read a JSON file.
 
     Raises:
-        DataError: if the file is missing or not JSON; names line and column.
+        DataError: if the file is missing, not UTF-8 or not JSON; names line and column.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise DataError(path, "", "no such file", "make it or correct the path") from error
+        return json.loads(read_text(Path(path)))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DataError(path, place, f"not JSON ({error.msg})", "correct it") from error
@@ -237,12 +238,8 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
         raise DataError(path, "", "the file is empty", AGAIN)
-    openers: dict[str, Callable[..., Any]] = {
-        ".gz": gzip.open,
-        ".tgz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-    }
+    openers: dict[str, Callable[..., Any]]
+    openers = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     opener = openers.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.
@@ -263,9 +260,6 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
         ):
             yield text
     except UnicodeDecodeError as error:
-        raise DataError(
-            path,
-            f"byte {error.start} of a block",
-            f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
-            f"convert it to UTF-8, or {AGAIN}",
-        ) from error
+        problem = f"not UTF-8 (byte 0x{error.object[error.start]:02x})"
+        fix = f"convert it to UTF-8, or {AGAIN}"
+        raise DataError(path, f"byte {error.start} of a block", problem, fix) from error

@@ -27,7 +27,7 @@ from mbert_atlas.corpora.jobs import DerivingJob, ReadingJob
 from mbert_atlas.corpora.lines import open_zip_member
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import check_columns, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
@@ -56,9 +56,8 @@ def read(job: ReadingJob) -> None:
     (archive,) = {path for upstream in job.upstreams for path in upstream.paths}
     name = "Wikipedia language identification, as released"
     card = Card(name, " ".join(sorted(languages)), bad=BadRows("examples"))
-    card.notes.append(
-        "the archive's layout is taken from the authors' code, not from a description"
-    )
+    note = "the archive's layout is taken from the authors' code, not from a description"
+    card.notes.append(note)
     rows: list[tuple[str, str, str, str]] = []
     is_marked = False
     for split in SPLITS:
@@ -93,11 +92,11 @@ def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, st
                 problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
                 raise DataError(archive, f"{name}, line 1", problem, fix)
             for row in reader:
-                if row["tokens"] is None or row["language"] is None:
+                if row["tokens"] is not None and row["language"] is not None:
+                    yield reader.line_num, row["tokens"], row["language"]
+                else:
                     place = f"{name}, line {reader.line_num}"
                     bad.drop(DataError(archive, place, "the line is cut short", fix))
-                    continue
-                yield reader.line_num, row["tokens"], row["language"]
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{name}, after line {reader.line_num}"
             raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
@@ -166,8 +165,7 @@ def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Itera
 def _with_splits(
     chosen: Sequence[tuple[str, str]], language: str, fractions: Sequence[float]
 ) -> pa.Table:
-    sizes = zip(SPLITS, _split_sizes(len(chosen), fractions), strict=True)
-    splits = [split for split, size in sizes for _ in range(size)]
+    splits = np.repeat(SPLITS, _split_sizes(len(chosen), fractions)).tolist()
     rows = zip(chosen, splits, strict=True)
     return table_of(((i, language, split, text) for (i, text), split in rows), LID_EXAMPLES)
 
@@ -215,10 +213,7 @@ class _Paragraphs:
         except (pa.ArrowInvalid, OSError) as error:
             problem = f"not a readable Parquet file ({error})"
             raise DataError(path, "", problem, "delete it, so that it is made again") from error
-        if not self._file.schema_arrow.equals(PARAGRAPHS, check_metadata=False):
-            problem = f"found {self._file.schema_arrow.names}, expected {PARAGRAPHS.names}"
-            fix = "delete the file so that the workflow makes it again"
-            raise DataError(path, "columns", problem, fix)
+        check_columns(self._file.schema_arrow, PARAGRAPHS, path)
         metadata = self._file.metadata
         sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
         self._starts = np.cumsum([0, *sizes])

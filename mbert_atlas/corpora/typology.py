@@ -80,13 +80,13 @@ def _codes_by_id(
             problem = f"there is no id {language.wals_code!r}"
             raise DataError(path, f"language {language.code}", problem, fix)
         number, row = by_id[language.wals_code]
-        ours = (language.iso639_3, language.name.lower(), language.genus)
-        theirs = (row["ISO639P3code"], row["Name"].lower(), row["Genus"])
-        if not any(one == other for one, other in zip(ours, theirs, strict=True)):
-            problem = (
-                f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not {language.name} "
-                f"({language.iso639_3}, {language.genus})"
-            )
+        if (
+            language.iso639_3 != row["ISO639P3code"]
+            and language.name.lower() != row["Name"].lower()
+            and language.genus != row["Genus"]
+        ):
+            problem = f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not "
+            problem += f"{language.name} ({language.iso639_3}, {language.genus})"
             raise DataError(path, f"line {number}", problem, fix)
         codes.setdefault(language.wals_code, []).append(language.code)
     return codes

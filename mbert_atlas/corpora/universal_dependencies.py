@@ -56,11 +56,6 @@ class Sentence:
     deprels: list[str] = field(default_factory=list)
 
     @property
-    def sentence_id(self) -> str:
-        """Its ``sent_id``, or nothing."""
-        return self.comments.get("sent_id", "")
-
-    @property
     def text(self) -> str:
         """Its text, or else its words."""
         return self.comments.get("text") or " ".join(self.forms)
@@ -115,7 +110,9 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
             if sentence.is_withheld:
                 card.dropped["text withheld from the release"] += 1
                 continue
-            identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
+            identifier = (
+                f"{treebank}-{sentence.comments.get('sent_id') or counts['sentences read']}"
+            )
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
                 fix = "give each treebank file once, with unique sent_id"
@@ -143,10 +140,7 @@ def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[t
 def _of_release(
     archive: Path, code: str, split: str
 ) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
-    """Yield all treebanks of a language and split in a release, as XTREME takes them.
-
-    A split in parts (``train-a``) counts as a whole.
-    """
+    """Yield all treebanks of a language and split, which may be in parts (``train-a``)."""
     pattern = rf"(?:^|/){re.escape(code)}_\w+-ud-{re.escape(split)}(?:-[a-z0-9-]+)?\.conllu$"
     is_found = False
     # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
@@ -169,12 +163,9 @@ def _of_release(
 def parse_conllu(
     lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
 ) -> Iterator[Sentence]:
-    """Parse CoNLL-U, https://universaldependencies.org/format.html, words only.
+    """Parse numbered lines of CoNLL-U, https://universaldependencies.org/format.html, words only.
 
-    Args:
-        lines: (number, line without its end).
-        path: for errors.
-        bad: collects sentences that cannot be used; without it the first raises an error.
+    ``bad`` collects sentences that cannot be used; without it the first raises an error.
 
     Raises:
         DataError: for a line without ten columns or with an empty form, ids that do not run from 1,
@@ -186,8 +177,7 @@ def parse_conllu(
     for number, line in lines:
         if line:
             rows.append((number, line))
-            continue
-        if rows:
+        elif rows:
             with bad:
                 yield _sentence(rows, path)
             rows = []
@@ -221,8 +211,13 @@ def _add_word(path: Path | str, number: int, sentence: Sentence, columns: Sequen
     form, tag, head, relation = columns[1], columns[3], columns[6], columns[7]
     if not form or not relation:
         raise _error(path, number, "an empty form or relation", "write _ where there is none")
+    if tag == "CONJ":
+        problem = "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2"
+        fix = "use the treebank of a release from 2.0 on, or leave it out"
+        raise _error(path, number, problem, fix)
     if tag not in UPOS and tag != _WITHHELD:
-        raise _unknown_tag(path, number, tag)
+        problem = f"{tag!r} is not one of the 17 UPOS tags"
+        raise _error(path, number, problem, "correct the line")
     if not (head.isascii() and head.isdigit()):
         raise _error(path, number, f"head {head!r} is not a number", "correct the line")
     sentence.forms.append(form)
@@ -271,14 +266,6 @@ def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: in
         return upto
     problem = f"id {word_id!r} where word {words + 1} was due"
     raise _error(path, number, problem, "number the words from 1 without gaps")
-
-
-def _unknown_tag(path: Path | str, number: int, tag: str) -> DataError:
-    if tag == "CONJ":
-        problem = "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2"
-        fix = "use the treebank of a release from 2.0 on, or leave it out"
-        return _error(path, number, problem, fix)
-    return _error(path, number, f"{tag!r} is not one of the 17 UPOS tags", "correct the line")
 
 
 def _error(path: Path | str, number: int, problem: str, fix: str) -> DataError:
