@@ -6,7 +6,7 @@ from typing import Literal
 
 from mbert_atlas.config.corpora.base import CORPUS, FORMAT, Corpus
 
-Format = Literal["xlwa", "naacl", "awesome"]
+Format = Literal["xlwa", "naacl"]
 """Described at :func:`mbert_atlas.corpora.gold_alignment.read_gold`."""
 
 
