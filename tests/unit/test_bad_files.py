@@ -292,7 +292,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "nli: json": (nli("{\n", "multinli"), "x.tsv, line 1", "not a MultiNLI record.*fetch the file"),
     "nli: key": (nli("{}\n", "multinli"), "x.tsv, line 1", "KeyError: 'pairID'.*fetch the file"),
     "nli: twice": (nli(record(1) * 2, "multinli"), "x.tsv, line 2", "'p1' was already.*remove one"),
-    "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks language.*check"),
+    "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks pairID.*check"),
     "nli: short": (nli(XNLI + "en\tneutral\ta\n", "xnli"), "x.tsv, line 2", f"3 tab.*{MUCH}.*corr"),
     "nli: absent": (nli(XNLI, "xnli"), "x.tsv, language en", "no pair left of 0; correct the lang"),
     "nli: unlabelled": (nli("a\tb\n", "xtreme"), "x.tsv, line 1", "missing.*name a parallel file"),
@@ -414,7 +414,7 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "mirror: bytes": (
         mirror(HEADER.encode() + b"\xe7\n"),
         "MANIFEST.tsv, line 2",
-        "not UTF-8; conv",
+        "not UTF-8; save",
     ),
     "mirror: twice": (
         mirror(f"path\tsha256\na\t{ZERO}\na\t{ZERO}\n"),

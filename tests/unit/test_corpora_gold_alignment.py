@@ -101,19 +101,12 @@ def test_bad_naacl_sentences(naacl: list[Path], english: str, message: str) -> N
     [
         ("a b\tu\t0-1", "line 1: link 0-1 lies outside its sentence of 2 and 1 words"),
         ("a b\tu\t2-0", "line 1: link 2-0 lies outside"),
-        ("a b\tu\t0:0", "line 1: '0:0' is not a link"),
         ("a b\tu", "line 1: 2 tab-separated columns where 3"),
     ],
 )
 def test_bad_xlwa(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_gold(write(tmp_path / "x.tsv", line + "\n"), "xlwa")
-
-
-def test_number_of_files_must_fit_the_format(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.tsv", "a\tb\t0-0\n")
-    with pytest.raises(DataError, match="format naacl: 1 files do not make"):
-        read_gold(path, "naacl")
 
 
 @needs_mirror

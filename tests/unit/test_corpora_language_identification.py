@@ -208,7 +208,7 @@ def test_bad_inputs_of_the_sample(
     with pytest.raises(DataError, match="not a readable Parquet file"):
         sample(tokenizer_dir, {"xx": tmp_path / "junk"})
     write_parquet(pa.table({"text": ["a"]}), tmp_path / "other.parquet")
-    with pytest.raises(DataError, match=r"columns: found \['text'\]"):
+    with pytest.raises(DataError, match=r"columns: \['text'\] instead"):
         sample(tokenizer_dir, {"xx": tmp_path / "other.parquet"})
 
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.lines import (
     decoded_lines,
-    header_columns,
     numbered_lines,
     parallel_lines,
     split_columns,
@@ -124,7 +123,7 @@ def test_parallel_files_must_have_equal_length(
 ) -> None:
     for name, length in (("left", left), ("right", right)):
         (tmp_path / name).write_text("x\n" * length)
-    pairs = parallel_lines((tmp_path / "left", None), (tmp_path / "right", None))
+    pairs = parallel_lines((tmp_path / "left", ""), (tmp_path / "right", ""))
     with pytest.raises(DataError, match=rf"{longer}, line 3: has no counterpart"):
         list(pairs)
 
@@ -132,7 +131,7 @@ def test_parallel_files_must_have_equal_length(
 def test_parallel_lines(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("uno\ndos\n")
-    pairs = parallel_lines((tmp_path / "a", None), (tmp_path / "b", None))
+    pairs = parallel_lines((tmp_path / "a", ""), (tmp_path / "b", ""))
     assert list(pairs) == [(1, "one", "uno"), (2, "two", "dos")]
 
 
@@ -143,12 +142,6 @@ def test_columns_are_all_or_nothing(line: str, width: int) -> None:
     else:
         with pytest.raises(DataError, match=r"x, line 7: \d+ tab-separated columns where"):
             split_columns(line, width, "x", 7)
-
-
-def test_header_must_hold_every_wanted_column() -> None:
-    assert header_columns("a\tb\tc", {"ours": "c"}, "x") == (3, {"ours": 2})
-    with pytest.raises(DataError, match="the header lacks d"):
-        header_columns("a\tb\tc", {"ours": "d"}, "x")
 
 
 def test_card_states_origin_and_leaves_out_empty_reasons(tmp_path: Path) -> None:

@@ -82,23 +82,6 @@ def test_multinli_zip(tmp_path: Path, split: str, expected: str) -> None:
     assert [row["id"] for row in rows] == [expected]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "line 2: not a MultiNLI record"),
-        ('["a"]', "line 2: not a MultiNLI record"),
-        ('{"pairID": "9"}', "line 2: not a MultiNLI record .*sentence1"),
-        (json.dumps(record(2, "maybe")), "line 2: 'maybe' is not one of entailment"),
-        (json.dumps(record(1)), "line 2: pair '1n' was already read"),
-    ],
-)
-def test_bad_multinli_names_the_line(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(json_lines([record(1)]) + line + "\n")
-    with pytest.raises(DataError, match=message):
-        read(path, "multinli")
-
-
 XNLI_HEADER = [
     *("language", "gold_label", "sentence1_binary_parse", "sentence2_binary_parse"),
     *("sentence1_parse", "sentence2_parse", "sentence1", "sentence2", "promptID", "pairID"),
@@ -130,13 +113,6 @@ def test_xnli_takes_the_rows_of_one_language(tmp_path: Path) -> None:
         read(path, "xnli", "vi", "test")
     with pytest.raises(DataError, match=r"xnli\.train\.tsv: found 0 such members"):
         read(path, "xnli", "es", "train")
-
-
-def test_xnli_with_another_header(tmp_path: Path) -> None:
-    path = tmp_path / "xnli.tsv"
-    path.write_text("language\tlabel\n")
-    with pytest.raises(DataError, match=r"line 1: the header lacks gold_label"):
-        read(path, "xnli", "es", "test")
 
 
 def test_taxinli(tmp_path: Path) -> None:
@@ -176,30 +152,17 @@ def test_labels_from_a_parallel_file(stripped: Path) -> None:
 
 def test_missing_labels(stripped: Path) -> None:
     with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
-        read(stripped, "xtreme", "es", "test")
-    with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
         read(stripped, "xtreme", "es", "test", partners=[stripped])
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ("a\tb\tneutral\n", r"test-de\.tsv: it ends before line 2"),
-        ("a\tb\tneutral\n" * 4, r"test-de\.tsv, line 4: has no counterpart"),
-        ("a\tb\tneutral\nc\td\tyes\ne\tf\tneutral\n", r"test-de\.tsv, line 2: 'yes' is not one of"),
-    ],
-)
-def test_labels_must_be_parallel(stripped: Path, labels: str, message: str) -> None:
-    german = stripped.with_name("test-de.tsv")
-    german.write_text(labels)
-    with pytest.raises(DataError, match=message):
-        read(stripped, "xtreme", "es", "test", partners=[german])
 
 
 def test_labels_that_disagree(stripped: Path) -> None:
     stripped.write_text("p\th\tneutral\nq\ti\tcontradiction\nr\tj\tneutral\n")
+    german = stripped.with_name("test-de.tsv")
     with pytest.raises(DataError, match="line 2: is labelled contradiction, but line 2"):
-        read(stripped, "xtreme", "es", "test", partners=[stripped.with_name("test-de.tsv")])
+        read(stripped, "xtreme", "es", "test", partners=[german])
+    german.write_text("a\tb\tneutral\nc\td\tyes\ne\tf\tneutral\n")
+    with pytest.raises(DataError, match=r"test-de\.tsv, line 2: 'yes' is not one of"):
+        read(stripped, "xtreme", "es", "test", partners=[german])
 
 
 def test_unknown_format(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_every_example_is_located_at_its_own_entry_with_a_filled_url(register):
     for item in register.files():
         for name in item.examples:
             source = register.locate(f"{item.folder}/{name}")
-            assert source.dataset == item.id
+            assert source.entry.id == item.id
             assert (source.url is None) == (item.access != "open")
             assert source.url is None or not re.search(r"[{}]", source.url)
 
@@ -114,7 +114,7 @@ def test_every_upstream_of_the_papers_is_there(register):
         "conll2003/conll2003.zip",
     ]
     assert all(register.locate(path).url is None for path in by_hand)
-    assert all(register.locate(path).steps for path in by_hand)
+    assert all(register.locate(path).entry.steps for path in by_hand)
 
 
 def test_urls_are_filled_from_the_pattern(register):
@@ -190,9 +190,9 @@ def test_the_longest_folder_wins_and_else_the_first(tmp_path):
         entry(id="late", pattern=".+", url="https://example.org/{path}"),
     )
     register = Register.read(path)
-    assert register.locate("things/deep/a").dataset == "deep"
-    assert register.locate("things/a").dataset == "wide"
-    assert register.locate("things/deeper/a").dataset == "wide"
+    assert register.locate("things/deep/a").entry.id == "deep"
+    assert register.locate("things/a").entry.id == "wide"
+    assert register.locate("things/deeper/a").entry.id == "wide"
 
 
 def test_hub_models_have_a_mirror_path(register):
@@ -280,7 +280,7 @@ def test_every_file_of_the_real_mirror_is_registered_with_the_address_it_came_fr
         repository, path = row["source"].removeprefix("github.com/").split(" : ")
         url = f"https://raw.githubusercontent.com/{repository}/{row['commit']}/{path}"
         if source.url != url:
-            elsewhere.add(source.dataset)
+            elsewhere.add(source.entry.id)
         else:
             assert not DIFFERS.search(row["note"]), row["path"]
     # These paths stand for upstream's own release, while a mirror may hold another revision.
@@ -293,11 +293,11 @@ def test_files_of_the_real_mirror_have_the_registered_checksums(register):
     for row in manifest_rows():
         path = row["path"].removesuffix(".xz")
         source = register.locate(path)
-        if source.sha256 is None or source.dataset in checked:
+        if source.sha256 is None or source.entry.id in checked:
             continue
-        if source.dataset == "ud-2.7-treebank":  # newer than 2.7, see the test above
+        if source.entry.id == "ud-2.7-treebank":  # newer than 2.7, see the test above
             continue
-        checked.add(source.dataset)
+        checked.add(source.entry.id)
         if row["path"].endswith(".xz"):
             content = lzma.decompress((mirror / row["path"]).read_bytes())
             assert hashlib.sha256(content).hexdigest() == source.sha256
