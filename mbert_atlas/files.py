@@ -1,7 +1,5 @@
 """Reading and writing files; every output is written under a temporary name and renamed."""
 
-from __future__ import annotations
-
 import bz2
 import glob
 import gzip

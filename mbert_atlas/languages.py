@@ -1,12 +1,10 @@
 """The table of languages: names, codes, genera, and which encoders cover them."""
 
-from __future__ import annotations
-
 import csv
 import difflib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -63,7 +61,7 @@ class Languages:
         self._by_code = {language.code: language for language in languages}
 
     @classmethod
-    def read(cls, path: Path | str) -> Languages:
+    def read(cls, path: Path | str) -> Self:
         """Read the table (``resources/languages.csv``).
 
         Raises:

@@ -1,7 +1,5 @@
 """A lock that is released when its holder ends, however it ends."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """Rows that cannot be used, in a file that otherwise can: counted, left out, up to a fraction."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter

@@ -6,8 +6,6 @@ their codes; ``moses``: a zip with one member that ends in ``.en`` and one that 
 files, English and its partner, line by line, where a line may be empty on one side.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The dataset card: what a Parquet file holds, where it came from and what was left out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

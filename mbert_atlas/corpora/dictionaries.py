@@ -1,7 +1,5 @@
 """Bilingual dictionaries in the format of MUSE: a word and its translation on each line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal

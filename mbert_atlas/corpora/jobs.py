@@ -1,7 +1,5 @@
 """Jobs that read or derive a dataset: what every reader takes, and the loop over languages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

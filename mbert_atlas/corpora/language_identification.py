@@ -7,8 +7,6 @@ committed that code drops the ``##`` of wordpieces, without which the text is lo
 no token has it raise an error.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter
@@ -126,16 +124,19 @@ def derive(job: DerivingJob) -> None:
     card = Card("Wikipedia language identification", " ".join(paragraphs))
     card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
     for language, path in track(list(paragraphs.items()), "languages sampled"):
-        reader, random = _Paragraphs(path), generator(seed, "language identification", language)
-        chosen, seen = _passing(reader, random, limit or len(reader), has_unknown)
+        table = _open_paragraphs(path)
+        order = generator(seed, "language identification", language).permutation(
+            table.metadata.num_rows
+        )
+        chosen, seen = _passing(table, order, limit or len(order), has_unknown)
         if len(chosen) < options["minimum_per_language"]:
-            problem = f"{len(chosen)} of {len(reader)} paragraphs pass"
+            problem = f"{len(chosen)} of {len(order)} paragraphs pass"
             problem += f", {options['minimum_per_language']} needed"
             fix = "take a larger dump, leave the language out, or lower minimum_per_language"
             raise DataError(path, f"language {language}", problem, fix)
         tables.append(_with_splits(chosen, language, options["fractions"]))
         counts = {
-            "paragraphs": len(reader),
+            "paragraphs": len(order),
             "paragraphs looked at": seen.total(),
             "examples": seen.pop("examples"),
             "shortfall": (limit or len(chosen)) - len(chosen),
@@ -171,20 +172,19 @@ def _with_splits(
 
 
 def _passing(
-    reader: _Paragraphs,
-    random: np.random.Generator,
+    paragraphs: pq.ParquetFile,
+    order: np.ndarray,
     wanted: int,
     has_unknown: Callable[[list[str]], Iterable[bool]],
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
-    """Return (id, text) of at most ``wanted`` random paragraphs that pass, and what was met."""
-    order = random.permutation(len(reader))
+    """Return (id, text) of the first ``wanted`` paragraphs in this order that pass, and counts."""
     chosen: list[tuple[str, str]] = []
     seen: set[str] = set()
     met = Counter[str]()
     while len(chosen) < wanted and met.total() < len(order):
         # A little more than is missing; at least twice as much as before, for few passes.
         look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
-        ids, texts = reader.rows(order[met.total() :][:look_at])
+        ids, texts = _rows(paragraphs, order[met.total() :][:look_at])
         repeated = []
         for text in texts:
             repeated.append(text in seen)
@@ -204,37 +204,31 @@ def _passing(
     return chosen, met
 
 
-class _Paragraphs:
-    """Rows of a Parquet file of paragraphs, read a row group at a time."""
+def _open_paragraphs(path: Path) -> pq.ParquetFile:
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        problem = f"not a readable Parquet file ({error})"
+        raise DataError(path, "", problem, "delete it, so that it is made again") from error
+    check_columns(file.schema_arrow, PARAGRAPHS, path)
+    return file
 
-    def __init__(self, path: Path) -> None:
-        try:
-            self._file = pq.ParquetFile(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            problem = f"not a readable Parquet file ({error})"
-            raise DataError(path, "", problem, "delete it, so that it is made again") from error
-        check_columns(self._file.schema_arrow, PARAGRAPHS, path)
-        metadata = self._file.metadata
-        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        self._starts = np.cumsum([0, *sizes])
 
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    def rows(self, indices: np.ndarray) -> tuple[list[str], list[str]]:
-        """Return the ids and texts of the rows ``indices`` (n, int64), in that order."""
-        ids: dict[int, str] = {}
-        texts: dict[int, str] = {}
-        ordered = np.sort(indices)
-        edges = np.searchsorted(ordered, self._starts)
-        for group in np.flatnonzero(np.diff(edges)):
-            selected = ordered[edges[group] : edges[group + 1]]
-            table = self._file.read_row_group(int(group), columns=["id", "text"]).take(
-                pa.array(selected - self._starts[group])
-            )
-            ids.update(zip(selected.tolist(), table["id"].to_pylist(), strict=True))
-            texts.update(zip(selected.tolist(), table["text"].to_pylist(), strict=True))
-        return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
+def _rows(file: pq.ParquetFile, wanted: np.ndarray) -> tuple[list[str], list[str]]:
+    """Return ids and texts of these rows in their order, with one row group in memory at a time."""
+    ids, texts, start = list[str](), list[str](), 0
+    ordered = np.sort(wanted)
+    for group in range(file.num_row_groups):
+        end = start + file.metadata.row_group(group).num_rows
+        first, last = np.searchsorted(ordered, [start, end])
+        if first < last:
+            rows = file.read_row_group(group, columns=["id", "text"])
+            rows = rows.take(pa.array(ordered[first:last] - start))
+            ids += rows["id"].to_pylist()
+            texts += rows["text"].to_pylist()
+        start = end
+    places = np.argsort(np.argsort(wanted)).tolist()
+    return [ids[place] for place in places], [texts[place] for place in places]
 
 
 def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:

@@ -8,8 +8,6 @@ of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each documen
 IOB2.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections import Counter

@@ -7,8 +7,6 @@ one language, test files without the label, which then come from a partner whose
 ``taxinli``: tab-separated with a header, English. Files may be compressed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -157,8 +155,8 @@ def _rows_with_header(
             continue
         with bad:
             columns = split_columns(line, len(names), path, number)
-            identifier, *texts, genre = (columns[place].strip() for place in places[:5])
-            yield _Pair(number, identifier, *texts, genre or None)
+            row = [columns[place].strip() for place in places]
+            yield _Pair(number, row[0], row[1], row[2], row[3], row[4] or None)
 
 
 def _xtreme(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:

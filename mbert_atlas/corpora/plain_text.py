@@ -1,7 +1,5 @@
 """Running text out of any corpus, for training tokenisers and encoders."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -12,8 +12,6 @@ whose ids begin with the language's name are taken. ``tydiqa-xtreme``: gold pass
 as XTREME prepares them, whose ids repeat, so that the number of the question is added.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

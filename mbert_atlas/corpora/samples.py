@@ -1,7 +1,5 @@
 """The part of a dataset that a config selects."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Whether texts are in the script of their language; a file in another one is an error."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable

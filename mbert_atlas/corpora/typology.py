@@ -1,7 +1,5 @@
 """Typological features of languages: the World Atlas of Language Structures as CLDF tables."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ There is a custom parser because the ``conllu`` library neither checks what is c
 names lines, and reads English EWT several times more slowly; tests compare it with that library.
 """
 
-from __future__ import annotations
-
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Wikipedia dumps to paragraphs of plain text, by WikiExtractor."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor

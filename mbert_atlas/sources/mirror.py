@@ -1,14 +1,12 @@
 """A mirror folder: upstream files under their paths, listed with checksums in MANIFEST.tsv."""
 
-from __future__ import annotations
-
 import hashlib
 import lzma
 import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_path, damage_in_one_sentence, read_text, sha256_of
@@ -32,7 +30,7 @@ class Mirror:
     """By path: the cells of its line in the manifest by column."""
 
     @classmethod
-    def read(cls, folder: Path | str) -> Mirror:
+    def read(cls, folder: Path | str) -> Self:
         """Read the manifest of a mirror folder.
 
         Raises:

@@ -4,14 +4,12 @@ A *path* here is always relative and the same everywhere: in a mirror folder, un
 folder and in a run's config, for example ``xnli/XNLI-1.0.zip``.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -67,7 +65,7 @@ class FileEntry(_Entry):
     steps: str = Field("", description="how to get it manually; needed unless access is open")
 
     @model_validator(mode="after")
-    def _agrees_with_itself(self) -> FileEntry:
+    def _agrees_with_itself(self) -> Self:
         try:
             compiled = re.compile(self.pattern)
         except re.error as error:
@@ -172,7 +170,7 @@ class Register:
     checksums: dict[str, str] = field(repr=False)
 
     @classmethod
-    def read(cls, path: Path | str) -> Register:
+    def read(cls, path: Path | str) -> Self:
         """Read and check a register (``resources/sources.yaml``) and its checksum file.
 
         Raises:

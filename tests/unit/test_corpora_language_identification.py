@@ -212,16 +212,6 @@ def test_bad_inputs_of_the_sample(
         sample(tokenizer_dir, {"xx": tmp_path / "other.parquet"})
 
 
-def test_rows_come_in_the_requested_order(tmp_path: Path) -> None:
-    reader = language_identification._Paragraphs(
-        paragraphs(tmp_path / "p.parquet", [str(n) for n in range(50)], group=8)
-    )
-    wanted = [49, 0, 7, 8, 31, 9]
-    ids, texts = reader.rows(pa.array(wanted).to_numpy())
-    assert texts == [str(n) for n in wanted]
-    assert ids == [f"xx-{n}" for n in wanted]
-
-
 shares = (
     st.lists(st.integers(0, 100), min_size=3, max_size=3)
     .map(sorted)
