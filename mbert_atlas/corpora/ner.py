@@ -189,7 +189,7 @@ def parse_tagged(
     Raises:
         DataError: see :func:`read`.
     """
-    known: Collection[str] = TAGS if format != "conll2003" else (*TAGS, *MORE_TAGS)
+    allowed: Collection[str] = TAGS if format != "conll2003" else (*TAGS, *MORE_TAGS)
     if format == "conll2003":  # the beginnings of documents count as blank lines
         lines = ((n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in lines)
     for is_blank, group in groupby(lines, key=lambda item: not item[1]):
@@ -201,8 +201,8 @@ def parse_tagged(
                 word, tag = _word_and_tag(line, path, number, format, language)
                 if not word.strip():  # XTREME's preparation strips words
                     raise DataError(path, f"line {number}", "an empty word", "remove the line")
-                if tag not in known:
-                    problem = f"{tag!r} is not one of {', '.join(known)}"
+                if tag not in allowed:
+                    problem = f"{tag!r} is not one of {', '.join(allowed)}"
                     raise DataError(path, f"line {number}", problem, "correct the tag")
                 sentence.forms.append(word.strip())
                 sentence.tags.append(tag)

@@ -48,7 +48,7 @@ def require_script(
     """Check that the first ``TEXTS`` texts are in the script of their language.
 
     ``scripts`` are those of the language (ISO 15924), blanks between; with none, or an unknown one,
-    nothing is checked. The error says what may be wrong with the file (``fix``).
+    nothing is checked. The error ends with ``fix``.
 
     Raises:
         DataError: if less than ``LEAST_SHARE`` of the letters are in the script; names the script

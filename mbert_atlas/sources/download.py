@@ -28,7 +28,7 @@ def download(url: str, destination: Path, *, sha256: str | None, name: str) -> N
     """Download ``url`` to ``destination``, whole and checked or not at all.
 
     Unfinished bytes stay in the hidden file ``.<name>.part`` next to it, and the next call requests
-    only the rest. The server's ETag or date is kept beside them and sent along (``If-Range``), so
+    only the rest. The server's ETag or date is kept as well and sent along (``If-Range``), so
     that parts of two versions are never joined. ``name`` is what messages call the file.
 
     Raises:

@@ -1,6 +1,6 @@
 """Getting files: from a mirror folder first, else from upstream, checked in either case.
 
-Where functions take them, ``register`` says where files come from, ``mirror`` is a mirror folder,
+Where functions take them, ``register`` has the addresses of files, ``mirror`` is a mirror folder,
 if there is one, and ``offline`` forbids the network.
 """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import lzma
@@ -197,21 +196,6 @@ def larger_tokenizer(folder: Path) -> None:
     content = json.loads(path.read_text())
     content["model"]["vocab"]["more"] = len(content["model"]["vocab"])
     path.write_text(json.dumps(content))
-
-
-def languages(change: Callable[[list[list[str]]], Any]) -> Run:
-    def run(folder: Path) -> None:
-        with open(LANGUAGES, encoding="utf-8", newline="") as stream:
-            rows = list(csv.reader(stream))[:6]
-        change(rows)
-        text = "".join(",".join(row) + "\n" for row in rows)
-        Languages.read(put(folder, "languages.csv", text.encode("latin-1")))
-
-    return run
-
-
-def cell(row: int, column: str, text: str) -> Run:
-    return languages(lambda rows: rows[row].__setitem__(rows[0].index(column), text))
 
 
 def reported(old: str, new: str) -> Run:
@@ -497,14 +481,6 @@ CASES: dict[str, tuple[Run, str, str]] = {
         "tokenizer.json",
         "not a tokenizer.*fetch or train the encoder again",
     ),
-    "languages: column": (cell(0, "script", "skript"), "line 2, column script", "or the header"),
-    "languages: cells": (
-        languages(lambda rows: rows[2].pop()),
-        "line 3, column in_xlmr",
-        "correct",
-    ),
-    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save it"),
-    "languages: none": (languages(lambda rows: rows.__delitem__(slice(1, None))), "csv", "restore"),
     "reported: language": (
         reported(",en,es,,", ",en,ess,,"),
         "csv, line 2",

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reading import mirrored, needs_mirror, read_table
 from seqeval.metrics.sequence_labeling import get_entities
@@ -193,28 +193,6 @@ def test_strays_are_what_seqeval_begins_without_b(tags: list[str]) -> None:
     (sentence,) = parse_tagged([(n, f"w\t{tag}") for n, tag in enumerate(tags, 1)], "x")
     begun = [start for _, start, _ in get_entities(tags) if tags[start].startswith("I-")]
     assert sentence.stray == begun
-
-
-cells = st.text(st.sampled_from("ab:\t "), max_size=4)
-
-
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(st.lists(st.tuples(cells, st.sampled_from([*TAGS, "", "X"])), min_size=1, max_size=6))
-def test_a_file_is_read_whole_or_not_at_all(tmp_path: Path, lines: list[tuple[str, str]]) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text("".join(f"{word}\t{tag}\n" for word, tag in lines))
-    if all(word.strip() and "\t" not in word and tag in TAGS for word, tag in lines):
-        rows, card = read(path, "panx")
-        assert [rows[0]["forms"], rows[0]["ner_tags"]] == [
-            [word.strip() for word, _ in lines],
-            [tag for _, tag in lines],
-        ]
-        assert card["counts"]["words"] == len(lines)
-    else:
-        with pytest.raises(DataError):
-            read(path, "panx")
 
 
 @needs_mirror

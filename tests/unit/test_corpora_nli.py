@@ -170,33 +170,6 @@ def test_unknown_format(tmp_path: Path) -> None:
         read(tmp_path / "x.tsv", "snli")
 
 
-cells = st.text(st.sampled_from('ab "\t'), max_size=6)
-
-
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(st.lists(st.tuples(cells, cells, st.sampled_from([*LABELS, "-", "", "no"])), min_size=1))
-def test_a_table_is_read_whole_or_not_at_all(
-    tmp_path: Path, lines: list[tuple[str, str, str]]
-) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text("".join("\t".join(line) + "\n" for line in lines))
-    good = all("\t" not in p + h and label in (*LABELS, "-") for p, h, label in lines)
-    kept = [
-        (p.strip(), h.strip(), label)
-        for p, h, label in lines
-        if label != "-" and p.strip() and h.strip()
-    ]
-    if good and kept:
-        rows, card = read(path, "xtreme")
-        assert [(row["premise"], row["hypothesis"], row["label"]) for row in rows] == kept
-        assert card["counts"]["pairs"] + sum(card["dropped"].values()) == len(lines)
-    else:
-        with pytest.raises(DataError):
-            read(path, "xtreme")
-
-
 def parallel(ids: list[str], languages: tuple[str, ...] = ("en", "es", "hi")) -> list[Any]:
     return [
         {

@@ -87,28 +87,6 @@ def test_round_trip(sentences: list[list[tuple[str, str, int, str]]]) -> None:
     assert read == sentences
 
 
-@settings(max_examples=80, deadline=None)
-@given(trees(), st.data())
-def test_a_broken_sentence_is_never_half_read(
-    tree: list[tuple[str, str, int, str]], data: st.DataObject
-) -> None:
-    """Cut or double one character of a tree: it fails, or reads as what it now says."""
-    text = written(tree)
-    place = data.draw(st.integers(0, len(text) - 1))
-    changed = data.draw(st.sampled_from([text[:place] + text[place + 1 :], text[:place]]))
-    try:
-        found = parse(changed)
-    except DataError as error:
-        assert error.where.startswith("line ")  # noqa: PT017
-        return
-    for sentence in found:
-        assert len(sentence.forms) in (len(tree), *range(len(tree)))
-        assert len({len(sentence.forms), len(sentence.upos), len(sentence.heads)}) == 1
-        assert sentence.heads.count(0) == 1
-        assert set(sentence.upos) <= UPOS | {"_"}
-        assert all(sentence.forms)
-
-
 GOOD = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\t_\n2\tb\t_\tVERB\t_\t_\t1\tdep\t_\t_\n\n"
 
 

@@ -89,6 +89,7 @@ def put(row, column, value):
         (lambda rows: rows[1].append("more"), r"line 2, column beyond the last: Extra inputs"),
         (lambda rows: rows[1].pop(), r"line 2, column in_xlmr: Input should be a valid boolean"),
         (put(0, "genus", "genera"), r"line 2, column genus: Field required; .*or the header"),
+        (lambda rows: rows.__delitem__(slice(1, None)), "the table has no rows; restore it"),
     ],
 )
 def test_a_wrong_table_names_line_and_column(tmp_path, change, message):
