@@ -55,8 +55,7 @@ def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling of ``path`` that replaces it on success, and is deleted on failure.
 
-    Raises:
-        TransientError: if the disk is full.
+    Raises TransientError if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,8 +72,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Like :func:`atomic_path` for a folder, which replaces an older one of that name.
 
-    Raises:
-        TransientError: if the disk is full.
+    Raises TransientError if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -140,8 +138,7 @@ def write_in_groups(
 def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     """Read a Parquet file and check it against ``schema``.
 
-    Raises:
-        DataError: if the file is not Parquet or its columns differ from ``schema``.
+    Raises DataError if the file is not Parquet or its columns differ from ``schema``.
     """
     try:
         table = pq.read_table(path)
@@ -164,8 +161,7 @@ def check_columns(found: pa.Schema, expected: pa.Schema, path: Path | str) -> No
 def read_text(path: Path) -> str:
     """Return the content of a UTF-8 file, without a byte order mark.
 
-    Raises:
-        DataError: if the file cannot be read or is not UTF-8; names the line.
+    Raises DataError if the file cannot be read or is not UTF-8; names the line.
     """
     try:
         content = path.read_bytes()
@@ -190,8 +186,7 @@ def write_json(value: Any, path: Path | str) -> None:
 def read_json(path: Path | str) -> Any:
     """Read a JSON file.
 
-    Raises:
-        DataError: if the file is missing, not UTF-8 or not JSON; names line and column.
+    Raises DataError if the file is missing, not UTF-8 or not JSON; names line and column.
     """
     try:
         return json.loads(read_text(Path(path)))
@@ -228,8 +223,7 @@ def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; ``.gz``, ``.tgz``, ``.bz2`` and ``.xz`` are decompressed.
 
-    Raises:
-        DataError: if the file is missing, empty, cut short or damaged.
+    Raises DataError if the file is missing, empty, cut short or damaged.
     """
     path = Path(path)
     if not path.is_file():
@@ -248,8 +242,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
 def open_text(path: Path | str) -> Iterator[TextIO]:
     """Open a text file, see :func:`open_bytes`, as strict UTF-8 with its line ends.
 
-    Raises:
-        DataError: if the file is missing, empty, cut short, damaged or not UTF-8.
+    Raises DataError if the file is missing, empty, cut short, damaged or not UTF-8.
     """
     try:
         with (

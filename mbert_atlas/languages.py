@@ -64,9 +64,8 @@ class Languages:
     def read(cls, path: Path | str) -> Self:
         """Read the table (``resources/languages.csv``).
 
-        Raises:
-            DataError: if it is missing, empty or not UTF-8, a column is missing or unknown, a cell
-                is wrong, or a code is there twice; names the line and the column.
+        Raises DataError if it is missing, empty or not UTF-8, a column is missing or unknown, a
+        cell is wrong, or a code is there twice; names the line and the column.
         """
         languages: dict[str, Language] = {}
         lines = read_text(Path(path)).splitlines()
@@ -91,8 +90,7 @@ class Languages:
     def __getitem__(self, code: str) -> Language:
         """Return the language with that code.
 
-        Raises:
-            DataError: if the table has none; suggests similar codes and names.
+        Raises DataError if the table has none; suggests similar codes and names.
         """
         if code in self._by_code:
             return self._by_code[code]

@@ -36,9 +36,8 @@ def take_lock(path: Path, what: str) -> None:
         path: the file, created if necessary; it names the holder of the lock, and stays.
         what: what only one process may use, for the message.
 
-    Raises:
-        AtlasError: if another process holds the lock; names it, and how to end it.
-        TransientError: if the file cannot be written.
+    Raises AtlasError if another process holds the lock; names it, and how to end it; TransientError
+    if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

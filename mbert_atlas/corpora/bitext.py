@@ -58,10 +58,9 @@ def read(job: ReadingJob) -> None:
     repetitions of a pair are dropped; so are bad lines (not UTF-8, a wrong number of columns, a
     margin that is not a number) while they are few, see :class:`BadRows`.
 
-    Raises:
-        DataError: for too many bad lines, files of unequal length, a missing member, an unknown
-            format, files without a pair, or a side in another script, as when the two are
-            exchanged; names file and line.
+    Raises DataError for too many bad lines, files of unequal length, a missing member, an unknown
+    format, files without a pair, or a side in another script, as when the two are exchanged; names
+    file and line.
     """
     (upstream,) = job.upstreams
     origins, limit = job.origins(upstream), job.options["limit"]

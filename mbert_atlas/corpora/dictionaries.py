@@ -25,9 +25,8 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
         The pairs in their order, and the lines left out since they do not have two words or are
         not UTF-8.
 
-    Raises:
-        DataError: if the file is missing or damaged, has no pair, or has too many bad lines, see
-            :class:`BadRows`; names the first.
+    Raises DataError if the file is missing or damaged, has no pair, or has too many bad lines, see
+    :class:`BadRows`; names the first.
     """
     pairs, bad = list[tuple[str, str]](), BadRows("lines")
     for number, line in numbered_lines(path, bad=bad):
@@ -47,8 +46,7 @@ def read(job: ReadingJob) -> None:
     The first word of a line is the English one. ``limit`` keeps the first pairs; those of MUSE are
     of the most frequent English words.
 
-    Raises:
-        DataError: see :func:`read_pairs`, or if a side is in another script.
+    Raises DataError, see :func:`read_pairs`, or if a side is in another script.
     """
     read_single(job, _read_language)
 

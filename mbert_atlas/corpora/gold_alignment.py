@@ -54,9 +54,8 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
     English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl`` such
     links are dropped with a warning while they are fewer than one in a hundred.
 
-    Raises:
-        DataError: for a link outside its sentence, a malformed line, or files that do not belong
-            together; names file and line.
+    Raises DataError for a link outside its sentence, a malformed line, or files that do not belong
+    together; names file and line.
     """
     paths = [paths] if isinstance(paths, Path) else paths
     if len(paths) != _FILES.get(format):

@@ -45,9 +45,8 @@ def read(job: ReadingJob) -> None:
     Wordpieces are joined again, so that any tokenizer can take the text; where words were split at
     punctuation there stay blanks, which mBERT's tokenizer splits alike.
 
-    Raises:
-        DataError: if a split is missing, a file lacks a column or is damaged, no wordpiece is
-            marked as continuing a word, or a language has no example.
+    Raises DataError if a split is missing, a file lacks a column or is damaged, no wordpiece is
+    marked as continuing a word, or a language has no example.
     """
     origins = job.origins(*job.upstreams)
     languages = [upstream.language.code for upstream in job.upstreams]
@@ -110,9 +109,8 @@ def derive(job: DerivingJob) -> None:
     tokenizer; exact repetitions within a language, which the paper's code keeps, are left out.
     Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
 
-    Raises:
-        DataError: if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of a
-            language pass (below 10, a split may lack the language).
+    Raises DataError if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of
+    a language pass (below 10, a split may lack the language).
     """
     options, seed, limit = job.options, job.options["seed"], job.options["limit"]
     tables: list[pa.Table] = []

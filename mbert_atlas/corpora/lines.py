@@ -25,8 +25,7 @@ def decoded_lines(
     collects lines that are not UTF-8; with None their bytes stay in the line as lone surrogates,
     which :func:`require_text` finds.
 
-    Raises:
-        DataError: if a line is not UTF-8 and nothing collects it; names the line.
+    Raises DataError if a line is not UTF-8 and nothing collects it; names the line.
     """
     for number, line in enumerate(stream, 1):
         if number == 1:
@@ -71,8 +70,7 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
     Yields:
         What to call it in errors, and a stream of its bytes.
 
-    Raises:
-        DataError: see :func:`open_zip_member` and :func:`open_tar_member`.
+    Raises DataError, see :func:`open_zip_member` and :func:`open_tar_member`.
     """
     name = Path(path).name
     if name.endswith(".zip"):
@@ -92,8 +90,7 @@ def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO
 
     Resource forks that macOS adds are ignored.
 
-    Raises:
-        DataError: if the archive is missing or damaged, or does not hold exactly one such member.
+    Raises DataError if the archive is missing or damaged, or does not hold exactly one such member.
     """
     with open_bytes(archive):
         pass  # the checks of every other file: it exists and is not empty
@@ -117,8 +114,7 @@ def open_tar_member(
     cut short for a shorter one; ``place`` is what to call it in errors. What follows the member is
     not read, so damage there goes unnoticed.
 
-    Raises:
-        DataError: if the archive is damaged or has no such file.
+    Raises DataError if the archive is damaged or has no such file.
     """
     names: list[str] = []
     with damage_in_one_sentence(place), tarfile.open(fileobj=archive, mode="r|") as opened:
@@ -150,8 +146,7 @@ def numbered_lines(
 
     See :func:`open_member` for files and members, :func:`decoded_lines` for ``bad``.
 
-    Raises:
-        DataError: for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
+    Raises DataError for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
     """
     with open_member(path, member) as (place, content):
         yield from decoded_lines(content, place, bad)
@@ -165,8 +160,7 @@ def parallel_lines(
     Files are given with the members of archives, see :func:`numbered_lines`. ``bad`` collects pairs
     of lines that are not UTF-8; without it the first raises an error.
 
-    Raises:
-        DataError: if one file has more lines than the other.
+    Raises DataError if one file has more lines than the other.
     """
     # closing: a half-read generator would keep its archive open until it is collected.
     with (
@@ -214,8 +208,7 @@ def numbered_columns(
     The first line decides how many columns there must be, within ``least`` and ``most``. ``bad``
     collects wrong lines.
 
-    Raises:
-        DataError: see :func:`numbered_lines`; also, if ``bad`` is strict, :func:`split_columns`.
+    Raises DataError, see :func:`numbered_lines`; also, if ``bad`` is strict, :func:`split_columns`.
     """
     width = 0
     with closing(numbered_lines(path, member, bad)) as lines:

@@ -75,9 +75,8 @@ def read(job: ReadingJob) -> None:
     out while they are few, see :class:`BadRows`. The card counts ``I-`` tags that continue nothing
     (about one in 500 words in Chinese and Japanese); seqeval begins an entity at each.
 
-    Raises:
-        DataError: for too many bad sentences, a missing member, or no sentence; names file and
-            line.
+    Raises DataError for too many bad sentences, a missing member, or no sentence; names file and
+    line.
     """
     read_languages(job, _read_language)
 
@@ -186,8 +185,7 @@ def parse_tagged(
 
     ``bad`` collects sentences that cannot be used; without it the first raises an error.
 
-    Raises:
-        DataError: see :func:`read`.
+    Raises DataError, see :func:`read`.
     """
     allowed: Collection[str] = TAGS if format != "conll2003" else (*TAGS, *MORE_TAGS)
     if format == "conll2003":  # the beginnings of documents count as blank lines

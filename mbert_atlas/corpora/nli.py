@@ -56,9 +56,8 @@ def read(job: ReadingJob) -> None:
     files. Bad rows (not UTF-8, a wrong number of columns, an unknown or missing label, a repeated
     id) are left out while they are few, see :class:`BadRows`.
 
-    Raises:
-        DataError: for too many bad rows, a partner of another length or with another label, or a
-            file without a pair; names file and line.
+    Raises DataError for too many bad rows, a partner of another length or with another label, or a
+    file without a pair; names file and line.
     """
     read_languages(job, _read_language)
 
@@ -207,9 +206,8 @@ def derive(job: DerivingJob) -> None:
     rows nor on the other pairs, and it is the same in all languages. Rows of one split and id are
     translations of each other, as in XNLI; ``language`` is that of the side that is not English.
 
-    Raises:
-        DataError: if English or one of the languages is missing, an English pair is repeated, a
-            pair has another label in English, or none has an English counterpart.
+    Raises DataError if English or one of the languages is missing, an English pair is repeated, a
+    pair has another label in English, or none has an English counterpart.
     """
     (path,), seed = job.tables, job.options["seed"]
     rows = read_parquet(path, NLI_PAIRS).to_pylist()

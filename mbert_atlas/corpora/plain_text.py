@@ -41,8 +41,7 @@ def iter_texts(
     ``language`` is the side of a bitext, for ``manythings`` ``en`` or any other. ``bad`` collects
     what cannot be used; without it the first bad line raises an error.
 
-    Raises:
-        DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
+    Raises DataError for a missing, empty, damaged or non-UTF-8 file, or one of another format.
     """
     path = Path(path)
     require_format(format, get_args(Format), path)
@@ -83,8 +82,7 @@ def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
     Row groups are shuffled, and the texts of each, so that no more than one is in memory. Seed and
     language decide the order.
 
-    Raises:
-        DataError: if it is not such a file.
+    Raises DataError if it is not such a file.
     """
     random = generator(seed, "texts", language)
     with _parquet(path) as file:
@@ -99,8 +97,7 @@ def read(job: ReadingJob) -> None:
     Files are read in turn, up to ``limit`` texts; the title is the file's name, the page its
     number.
 
-    Raises:
-        DataError: see :func:`iter_texts`; also if there is no text at all.
+    Raises DataError, see :func:`iter_texts`; also if there is no text at all.
     """
     read_single(job, _read_language)
 

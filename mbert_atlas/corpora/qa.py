@@ -78,9 +78,8 @@ def read(job: ReadingJob) -> None:
     questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
     at its place in the context) are left out while they are few, see :class:`BadRows`.
 
-    Raises:
-        DataError: for a file that is not in SQuAD's layout, too many bad questions, a missing
-            member, or no question; names the file and the question.
+    Raises DataError for a file that is not in SQuAD's layout, too many bad questions, a missing
+    member, or no question; names the file and the question.
     """
     read_languages(job, _read_language)
 
@@ -226,8 +225,7 @@ def derive(job: DerivingJob) -> None:
     parallel dataset with equal ids are joined, in the order of the contexts; context and answers
     come from one language, the question from the other. Other questions are left out.
 
-    Raises:
-        DataError: if the dataset lacks a language, repeats an id, or has no question in both.
+    Raises DataError if the dataset lacks a language, repeats an id, or has no question in both.
     """
     (path,) = job.tables
     tables, cards = [], {}

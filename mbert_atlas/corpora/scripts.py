@@ -50,9 +50,8 @@ def require_script(
     ``scripts`` are those of the language (ISO 15924), blanks between; with none, or an unknown one,
     nothing is checked. The error ends with ``fix``.
 
-    Raises:
-        DataError: if less than ``LEAST_SHARE`` of the letters are in the script; names the script
-            that most are in.
+    Raises DataError if less than ``LEAST_SHARE`` of the letters are in the script; names the script
+    that most are in.
     """
     if not scripts or not _NAMES.keys() >= set(scripts.split()):
         return

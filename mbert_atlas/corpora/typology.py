@@ -30,9 +30,8 @@ def read(job: ReadingJob) -> None:
     languages, and its ISO code, its genus or its name must agree, so that a wrong id is noticed; a
     language without an id is left out.
 
-    Raises:
-        DataError: if a column is missing, an id is unknown or is another language's, or no
-            language has a feature, or too many values have no code; names the file and the line.
+    Raises DataError if a column is missing, an id is unknown or is another language's, or no
+    language has a feature, or too many values have no code; names the file and the line.
     """
     origins = job.origins(*job.upstreams)
     tables = {path.name.partition(".")[0]: path for item in job.upstreams for path in item.paths}

@@ -74,9 +74,8 @@ def read(job: ReadingJob) -> None:
     v2 CoNLL-U or repeat an id, while they are few, see :class:`BadRows`. Ids are
     ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
 
-    Raises:
-        DataError: for too many bad sentences (names file and line of the first), or files that are
-            cut short or without a sentence that can be used.
+    Raises DataError for too many bad sentences (names file and line of the first), or files that
+    are cut short or without a sentence that can be used.
     """
     read_languages(job, _read_language)
 
@@ -165,11 +164,10 @@ def parse_conllu(
 
     ``bad`` collects sentences that cannot be used; without it the first raises an error.
 
-    Raises:
-        DataError: for a line without ten columns or with an empty form, ids that do not run from 1,
-            a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that
-            is not a tree with one root, or a sentence without words; names file and line. With or
-            without ``bad``: if the file ends inside a sentence, so that more of it may be missing.
+    Raises DataError for a line without ten columns or with an empty form, ids that do not run from
+    1, a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that is
+    not a tree with one root, or a sentence without words; names file and line. With or without
+    ``bad``: if the file ends inside a sentence, so that more of it may be missing.
     """
     rows: list[tuple[int, str]] = []
     for number, line in lines:

@@ -44,10 +44,8 @@ def read(job: ReadingJob) -> None:
     version effectively dropped them, and it saves a pass over the dump. The table has the columns
     of ``schemas.PARAGRAPHS``.
 
-    Raises:
-        DataError: if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
-            holds no paragraph of that length.
-        TransientError: if a worker process dies.
+    Raises DataError if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
+    holds no paragraph of that length; TransientError if a worker process dies.
     """
     (upstream,), minimum = job.upstreams, job.options["minimum_characters"]
     (file,), code = upstream.files, upstream.language.code
@@ -96,9 +94,7 @@ def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Itera
 
     Dump and pages are as in :func:`articles`; the latter are complete at the end.
 
-    Raises:
-        DataError: as in :func:`articles`.
-        TransientError: if a worker process dies.
+    Raises DataError as in :func:`articles`; TransientError if a worker process dies.
     """
     passing = track(articles(dump, pages), f"articles of {dump.name}")
     running: deque[Future[list[Article]]] = deque()
@@ -139,8 +135,7 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
     The dump is ``pages-articles.xml``, plain or compressed, in any encoding of XML. ``pages``
     counts ``articles``, ``redirects``, ``other namespaces`` and ``empty`` as they pass.
 
-    Raises:
-        DataError: if the dump is damaged, not well-formed, or not a MediaWiki export.
+    Raises DataError if the dump is damaged, not well-formed, or not a MediaWiki export.
     """
     try:
         with open_bytes(dump) as stream:

@@ -31,10 +31,8 @@ def download(url: str, destination: Path, *, sha256: str | None, name: str) -> N
     only the rest. The server's ETag or date is kept as well and sent along (``If-Range``), so
     that parts of two versions are never joined. ``name`` is what messages call the file.
 
-    Raises:
-        DataError: if the server returns an error, the transfer breaks off, a web page came instead
-            of a file, or the checksum is wrong (names both).
-        TransientError: if the disk is full.
+    Raises DataError if the server returns an error, the transfer breaks off, a web page came
+    instead of a file, or the checksum is wrong (names both); TransientError if the disk is full.
     """
     destination.parent.mkdir(parents=True, exist_ok=True)
     part = destination.with_name(f".{destination.name}.part")

@@ -45,11 +45,9 @@ def fetch(
     already at ``destination`` stays if its checksum is the registered one or none is known.
     Otherwise it is downloaded.
 
-    Raises:
-        DataError: if neither has the path, a checksum is wrong, the mirror's manifest does not
-            list the file, it must be downloaded manually, the download fails, or it would need the
-            network although ``offline``.
-        TransientError: if the disk is full.
+    Raises DataError if neither has the path, a checksum is wrong, the mirror's manifest does not
+    list the file, it must be downloaded manually, the download fails, or it would need the network
+    although ``offline``; TransientError if the disk is full.
     """
     destination = Path(destination)
     copies = Mirror.read(mirror) if mirror else None
@@ -92,8 +90,7 @@ def fetch_all(
     Files come one source after the other. Existing snapshots, given as repository and revision,
     stay. A failure does not keep other files from being fetched.
 
-    Raises:
-        AtlasError: if some cannot be fetched; names each with its reason.
+    Raises AtlasError if some cannot be fetched; names each with its reason.
     """
     by_source: dict[str, list[str]] = {}
     for path in paths:
@@ -129,9 +126,8 @@ def origin_of(
     Returns:
         ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read.
 
-    Raises:
-        DataError: if neither register nor mirror has a file of its checksum although the register
-            states one, as of a file that was copied there manually; also see :class:`Mirror`.
+    Raises DataError if neither register nor mirror has a file of its checksum although the register
+    states one, as of a file that was copied there manually; also see :class:`Mirror`.
     """
     file, copies = Path(file), Mirror.read(mirror) if mirror else None
     held = copies.origin(path, file) if copies else None
@@ -174,9 +170,8 @@ def require_available(
     With ``offline`` these are all missing files, else those that must be downloaded manually.
     Paths may be those of hub snapshots (``hf/...``, see :func:`snapshot_path`).
 
-    Raises:
-        DataError: if there are any; names each and how to get it. Also if a path is unknown, or the
-            mirror's manifest is missing, wrong or incomplete.
+    Raises DataError if there are any; names each and how to get it. Also if a path is unknown, or
+    the mirror's manifest is missing, wrong or incomplete.
     """
     copies = Mirror.read(mirror) if mirror else None
     hints = []
@@ -219,11 +214,9 @@ def fetch_snapshot(
     download resumes at the next call. Of the repository only the files that match
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
-    Raises:
-        DataError: if the revision is no full commit hash, the snapshot is incomplete, a checksum of
-            the mirror is wrong, the hub returns an error, or it would need the network although
-            ``offline``.
-        TransientError: if the disk is full.
+    Raises DataError if the revision is no full commit hash, the snapshot is incomplete, a checksum
+    of the mirror is wrong, the hub returns an error, or it would need the network although
+    ``offline``; TransientError if the disk is full.
     """
     path, destination = snapshot_path(repository, revision), Path(destination)
     copies = Mirror.read(mirror) if mirror else None

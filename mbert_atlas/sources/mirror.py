@@ -33,9 +33,8 @@ class Mirror:
     def read(cls, folder: Path | str) -> Self:
         """Read the manifest of a mirror folder.
 
-        Raises:
-            DataError: if the folder or its manifest is missing, or a line of the manifest is
-                wrong; names the line.
+        Raises DataError if the folder or its manifest is missing, or a line of the manifest is
+        wrong; names the line.
         """
         folder = Path(folder)
         path = folder / MANIFEST
@@ -68,8 +67,7 @@ class Mirror:
     def holder(self, path: str) -> str | None:
         """Return the name under which the mirror holds ``path``: itself, with ``.xz``, or None.
 
-        Raises:
-            DataError: if the file is there but the manifest does not list it.
+        Raises DataError if the file is there but the manifest does not list it.
         """
         for name in (checked_path(path), path + ".xz"):
             if (self.folder / name).is_file():
@@ -85,8 +83,7 @@ class Mirror:
 
         None if the mirror does not hold ``path`` or the ``file`` is another.
 
-        Raises:
-            DataError: see :meth:`holder`; also if the mirror's own copy is damaged.
+        Raises DataError, see :meth:`holder`; also if the mirror's own copy is damaged.
         """
         name = self.holder(path)
         if name is None:
@@ -111,8 +108,7 @@ class Mirror:
         Hidden files are ignored, as in :func:`write_manifest`: Snakemake writes one into every
         folder that is an output.
 
-        Raises:
-            DataError: if one of them is not in the manifest.
+        Raises DataError if one of them is not in the manifest.
         """
         names = [f"{path}/{name}" for name in _visible_files(self.folder / checked_path(path))]
         for name in names:
@@ -122,9 +118,8 @@ class Mirror:
     def copy(self, path: str, destination: Path) -> None:
         """Copy ``path``, which it holds, to ``destination`` whole, decompressed if held as ``.xz``.
 
-        Raises:
-            DataError: if the checksum of the file as it lies in the mirror is not the manifest's,
-                or it is damaged although its checksum agrees.
+        Raises DataError if the checksum of the file as it lies in the mirror is not the manifest's,
+        or it is damaged although its checksum agrees.
         """
         name = self.holder(path) or path
         file, listed = self.folder / name, self.rows[name]["sha256"]
@@ -177,9 +172,7 @@ def write_manifest(folder: Path | str, register: Register) -> int:
     Returns:
         Number of files listed.
 
-    Raises:
-        DataError: if there is a manifest with a wrong line.
-        AtlasError: if there is no file.
+    Raises DataError if there is a manifest with a wrong line; AtlasError if there is no file.
     """
     folder = Path(folder)
     before = Mirror.read(folder) if (folder / MANIFEST).is_file() else None

@@ -125,8 +125,7 @@ class SourceFile:
 def checked_path(path: str) -> str:
     """Return ``path`` if it is relative, plain and stays inside its folder.
 
-    Raises:
-        DataError: if it is empty or absolute, or has ``..``, ``.`` or a backslash in it.
+    Raises DataError if it is empty or absolute, or has ``..``, ``.`` or a backslash in it.
     """
     parts = path.split("/")
     if not path or "\\" in path or any(part in {"", ".", ".."} for part in parts):
@@ -138,8 +137,7 @@ def checked_path(path: str) -> str:
 def snapshot_path(repository: str, revision: str) -> str:
     """Return the path of a hub snapshot in a mirror folder, ``hf/<organisation>--<name>@<hash>``.
 
-    Raises:
-        DataError: if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
+    Raises DataError if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
     """
     if re.fullmatch(r"[\w.-]+/[\w.-]+", repository) is None:
         raise DataError(repository, "", "not the name of a hub repository", "write it as org/name")
@@ -173,9 +171,8 @@ class Register:
     def read(cls, path: Path | str) -> Self:
         """Read and check a register (``resources/sources.yaml``) and its checksum file.
 
-        Raises:
-            DataError: if it is missing, not YAML, breaks the schema, or repeats an id; names the
-                entry and the key.
+        Raises DataError if it is missing, not YAML, breaks the schema, or repeats an id; names the
+        entry and the key.
         """
         path = Path(path)
         raw = strict_yaml.read(path)
@@ -200,8 +197,7 @@ class Register:
     def locate(self, path: str) -> SourceFile:
         """Return where ``path`` comes from; see :meth:`find`.
 
-        Raises:
-            DataError: if no entry fits; names the nearest paths of the register.
+        Raises DataError if no entry fits; names the nearest paths of the register.
         """
         if source := self.find(path):
             return source
@@ -221,8 +217,7 @@ class Register:
         Of the entries whose folder starts the path and whose pattern matches the rest, the one
         with the longest folder is taken, and of several such the first.
 
-        Raises:
-            DataError: if it is no path of a file in a mirror folder.
+        Raises DataError if it is no path of a file in a mirror folder.
         """
         checked_path(path)
         matches = [
