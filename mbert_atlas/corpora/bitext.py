@@ -15,18 +15,13 @@ from hashlib import blake2b
 from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from mbert_atlas.config.corpora.bitext import Format
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
-from mbert_atlas.corpora.lines import (
-    manythings,
-    numbered_columns,
-    parallel_lines,
-    require_format,
-)
+from mbert_atlas.corpora.lines import manythings, numbered_columns, parallel_lines, require_format
 from mbert_atlas.corpora.samples import shortfall
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
@@ -156,7 +151,7 @@ def _different(pairs: Iterable[_Pair], seen: set[bytes], card: Card) -> Iterator
 
 def _raw_pairs(file: CorpusFile, language: str, card: Card) -> Generator[_Pair, None, None]:
     path, bad = file.path, card.bad
-    require_format(file.format, get_args(Format), path)
+    require_format(file.format, Format, path)
     if file.format == "wikimatrix":
         yield from _wikimatrix(path, language, bad)
     elif file.format == "moses":

@@ -9,7 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast, get_args
 
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.errors import DataError
@@ -133,10 +133,10 @@ def _no_member(place: Path | str, pattern: str, found: str, names: list[str]) ->
     return DataError(place, f"member {member}", problem, fix)
 
 
-def require_format(format: str, known: Sequence[str], path: Path) -> None:
-    """Raise a DataError if the format of a source is not a known one."""
-    if format not in known:
-        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(known)}")
+def require_format(format: str, known: Any, path: Path) -> None:
+    """Raise a DataError if the format of a source is not one of a literal type."""
+    if format not in get_args(known):
+        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(get_args(known))}")
 
 
 def numbered_lines(

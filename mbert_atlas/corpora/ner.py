@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import IO, cast, get_args
+from typing import IO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,7 +35,7 @@ from mbert_atlas.corpora.lines import (
     require_text,
     split_columns,
 )
-from mbert_atlas.corpora.samples import limited, sample_note, table_of
+from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN
@@ -93,14 +93,12 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         (str(number), code, split, sentence.forms, sentence.tags)
         for number, sentence in enumerate(sentences, 1)
     ]
-    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, "ner", code, split)
+    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, card.notes, "ner", code, split)
     tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
     sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
     card.counts.update(sizes)
     for name in sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)}):
         card.counts[f"{name}: entities begun"] = tags[f"B-{name}"]
-    if kept.num_rows < len(sentences):
-        card.notes.append(sample_note(limit, seed))
     if strays := sum(len(sentences[int(number) - 1].stray) for number in kept["id"].to_pylist()):
         card.counts["I- tags that continue no entity"] = strays
         note = "I- tags that continue no entity are kept; seqeval begins an entity there"
@@ -111,7 +109,7 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
 def _sentences(
     path: Path, format: str, language: str, split: str, bad: BadRows
 ) -> list[TaggedSentence]:
-    require_format(format, get_args(Format), path)
+    require_format(format, Format, path)
     member = {"rahimi": split, "conll2003": {"dev": "valid"}.get(split, split) + ".txt"}
     with _open(path, format, language, re.escape(member.get(format, ""))) as (place, content):
         lines = decoded_lines(content, place, bad=None)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import pyarrow as pa
 
@@ -64,7 +64,7 @@ def read(job: ReadingJob) -> None:
 
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     (file,), code, split = upstream.files, upstream.language.code, options["split"]
-    require_format(file.format, get_args(Format), file.path)
+    require_format(file.format, Format, file.path)
     card = Card(file.format, code, bad=BadRows("pairs"))
     pairs = _READERS[file.format](file.path, code, split, card.bad)
     for labels in file.partners:

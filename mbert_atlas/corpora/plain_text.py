@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,7 +43,7 @@ def iter_texts(
     Raises DataError for a missing, empty, damaged or non-UTF-8 file, or one of another format.
     """
     path = Path(path)
-    require_format(format, get_args(Format), path)
+    require_format(format, Format, path)
     return (text for text in map(str.strip, _texts(path, format, language, bad)) if text)
 
 

@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,7 +27,7 @@ from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import open_member, require_format
-from mbert_atlas.corpora.samples import limited, sample_note, table_of
+from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_json, write_parquet
@@ -104,10 +104,9 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     ]
     require_script((str(row[4]) for row in rows), script, place, language)
     require_script((str(row[5]) for row in rows), question_script, place, asked_in)
-    table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
     card.notes += _notes(language, asked_in)
-    if table.num_rows < len(rows):
-        card.notes.append(sample_note(limit, seed))
+    table, names = table_of(rows, QA_EXAMPLES), ("qa", language, asked_in, split)
+    table = limited(table, limit, seed, card.notes, *names)
     card.counts |= _sizes(table)
     return table, card
 
@@ -178,7 +177,7 @@ def _tydiqa_prefix(place: str, language: str) -> str:
 
 def _member(path: Path, format: str, language: str, asked_in: str, split: str) -> str:
     """Return the pattern of the file in an archive; other languages than the file's are errors."""
-    require_format(format, get_args(Format), path)
+    require_format(format, Format, path)
     if asked_in != language and format != "mlqa":
         problem = f"files of format {format} are in one language"
         fix = "use mlqa, or derive the dataset from XQuAD by `made_from`"

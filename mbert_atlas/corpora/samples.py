@@ -19,22 +19,22 @@ def table_of(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     return pa.table([list(column) for column in zip(*rows, strict=True)], schema=schema)
 
 
-def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -> pa.Table:
+def limited(
+    table: pa.Table, limit: int | None, seed: int | None, notes: list[str], *names: str
+) -> pa.Table:
     """Return at most ``limit`` rows, in the order of ``table``: the first, or a random sample.
 
     A ``seed`` makes it random; ``names``, such as the language and the split, name its stream.
+    ``notes`` are those of a card.
     """
     if limit is None or limit >= table.num_rows:
         return table
     if seed is None:
+        notes.append(f"the first {limit}")
         return table.slice(0, limit)
+    notes.append(f"a random {limit}, seed {seed}")
     drawn = generator(seed, "sample", *names).permutation(table.num_rows)[:limit]
     return table.take(pa.array(sorted(drawn.tolist())))
-
-
-def sample_note(limit: int | None, seed: int | None) -> str:
-    """Return the note of a card on a table that :func:`limited` has shortened."""
-    return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
 
 
 def shortfall(requested: int | None, found: int, what: str) -> list[str]:

@@ -17,10 +17,7 @@ _logger = logging.getLogger(__name__)
 _MEBIBYTE = 1 << 20
 _TIMEOUT_SECONDS = (30, 120)  # to connect, and between two blocks
 _RETRY = urllib3.Retry(
-    5,
-    backoff_factor=2,
-    status_forcelist=[408, 425, 429, 500, 502, 503, 504],
-    raise_on_status=False,
+    5, backoff_factor=2, status_forcelist=[408, 425, 429, 500, 502, 503, 504], raise_on_status=False
 )
 
 

@@ -20,12 +20,7 @@ from mbert_atlas.files import (
 from mbert_atlas.progress import track
 from mbert_atlas.sources.download import download
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
-from mbert_atlas.sources.register import (
-    SNAPSHOT_FOLDER,
-    SNAPSHOT_PATTERNS,
-    Register,
-    snapshot_path,
-)
+from mbert_atlas.sources.register import SNAPSHOT_FOLDER, SNAPSHOT_PATTERNS, Register, snapshot_path
 
 _logger = logging.getLogger(__name__)
 
@@ -87,24 +82,18 @@ def fetch_all(
 ) -> None:
     """Put files, each under its path, and hub snapshots into the downloads folder.
 
-    Files come one source after the other. Existing snapshots, given as repository and revision,
-    stay. A failure does not keep other files from being fetched.
+    Existing snapshots, given as repository and revision, stay. A failure does not keep other files
+    from being fetched.
 
     Raises AtlasError if some cannot be fetched; names each with its reason.
     """
-    by_source: dict[str, list[str]] = {}
-    for path in paths:
-        source = register.find(path)
-        by_source.setdefault(source.entry.id if source else "own files", []).append(path)
     failures = []
-    for name, members in by_source.items():
-        _logger.info("%s: %d files", name, len(members))
-        for path in track(members, name):
-            target = Path(downloads) / path
-            try:
-                fetch(path, target, register=register, mirror=mirror, offline=offline)
-            except AtlasError as error:
-                failures.append(str(error))
+    for path in track(list(paths), "files"):
+        target = Path(downloads) / path
+        try:
+            fetch(path, target, register=register, mirror=mirror, offline=offline)
+        except AtlasError as error:
+            failures.append(str(error))
     for repository, revision in snapshots:
         target = Path(downloads) / snapshot_path(repository, revision)
         try:
@@ -131,14 +120,11 @@ def origin_of(
     """
     file, copies = Path(file), Mirror.read(mirror) if mirror else None
     held = copies.origin(path, file) if copies else None
-    source = register.find(path)
-    if source is None:  # the user's file: its line in the manifest states everything
-        if copies is None or held is None:
-            source = register.locate(path)
-        else:
-            line = copies.rows[copies.holder(path) or path]
-            stated = {column: line.get(column, "") for column in ("dataset", "licence")}
-            return stated | {"citation": held, "read_from": f"{path}: {held}"}
+    if copies and held and register.find(path) is None:  # the user's: the manifest states all
+        line = copies.rows[copies.holder(path) or path]
+        stated = {column: line.get(column, "") for column in ("dataset", "licence")}
+        return stated | {"citation": held, "read_from": f"{path}: {held}"}
+    source = register.locate(path)
     if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
         problem = f"its sha256 is {found}, in the register it is {source.sha256} for {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")

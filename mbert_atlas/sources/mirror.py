@@ -88,8 +88,7 @@ class Mirror:
         name = self.holder(path)
         if name is None:
             return None
-        row = self.rows[name]
-        held = row["sha256"]
+        row, held = self.rows[name], self.rows[name]["sha256"]
         if name != path:
             with (
                 damage_in_one_sentence(self.folder / name),

@@ -643,14 +643,7 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
     ]
     out = tmp_path / "store"
     tokenizer = make_tokenizer(tmp_path)
-    encode(
-        "nli",
-        pa.Table.from_pylist(rows),
-        tokenizer,
-        out,
-        labels=["neutral"],
-        drop_unknown=True,
-    )
+    encode("nli", pa.Table.from_pylist(rows), tokenizer, out, labels=["neutral"], drop_unknown=True)
     counts = read_json(out / "meta.json")["examples"]
     assert counts == {"en": {"read": 120, "left": 120}, "is": {"read": 100, "left": 1}}
     assert "fewer than 100 examples: {'is': 1}" in caplog.text

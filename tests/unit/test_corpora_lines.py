@@ -12,12 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mbert_atlas.corpora.cards import Card
-from mbert_atlas.corpora.lines import (
-    decoded_lines,
-    numbered_lines,
-    parallel_lines,
-    split_columns,
-)
+from mbert_atlas.corpora.lines import decoded_lines, numbered_lines, parallel_lines, split_columns
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 

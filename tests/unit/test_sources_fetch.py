@@ -222,8 +222,7 @@ def test_a_part_is_completed_or_thrown_away(tmp_path, upstream, part, version, a
 
 
 @pytest.mark.parametrize(
-    ("server", "asked"),
-    [({"ranges": False}, f"bytes={2 << 20}-"), ({"etag": 'W/"weak"'}, None)],
+    ("server", "asked"), [({"ranges": False}, f"bytes={2 << 20}-"), ({"etag": 'W/"weak"'}, None)]
 )
 def test_a_server_that_cannot_resume_makes_it_start_over(tmp_path, upstream, server, asked):
     upstream.files["/file.bin"] = CONTENT
