@@ -94,15 +94,11 @@ class Languages:
         """
         if code in self._by_code:
             return self._by_code[code]
-        names = {language.name.lower(): language.code for language in self}
-        near = [
-            *difflib.get_close_matches(code, self._by_code, n=3, cutoff=0.5),
-            *(names[name] for name in difflib.get_close_matches(code.lower(), names, n=2)),
-            *(language.code for language in self if language.iso639_3 == code),
-        ]
-        problem = "no such language"
-        if near:
-            problem += f"; similar: {', '.join(dict.fromkeys(near))}"
+        known = {
+            name: one.code for one in self for name in (one.iso639_3, one.name.lower(), one.code)
+        }
+        near = dict.fromkeys(codes[name] for name in difflib.get_close_matches(code.lower(), codes))
+        problem = "no such language" + (f"; similar: {', '.join(near)}" if near else "")
         raise DataError(self.path, f"code {code}", problem, "use a code of that table or add a row")
 
     def __iter__(self) -> Iterator[Language]:

@@ -243,11 +243,11 @@ def test_pairs_that_cannot_be_mixed(tmp_path: Path) -> None:
     _, card = mixed(tmp_path, rows[1:])
     assert card["dropped"] == {"no English counterpart": 2}
     for bad, more, message in (
-        (rows[2:], {}, "language en: no pair in it"),
-        (rows, {"languages": ["vi"]}, "language vi: no pair in it"),
-        (rows[:2], {}, "it holds English only"),
+        (rows[2:], {}, "languages es hi: no pair has an English one of its id"),
+        (rows, {"languages": ["vi"]}, "languages vi: no pair has"),
+        (rows[:2], {}, "no pair has an English one"),
         ([*rows, rows[0]], {}, "pair 1: is repeated"),
-        ([rows[0], rows[3]], {}, "language es: no pair has an English one of its id"),
+        ([rows[0], rows[3]], {}, "languages es: no pair has an English one of its id"),
         ([rows[0], {**rows[2], "label": "entailment"}], {}, "pair 1: is labelled entailment in"),
     ):
         with pytest.raises(DataError, match=message):
