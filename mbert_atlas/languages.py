@@ -94,9 +94,7 @@ class Languages:
         """
         if code in self._by_code:
             return self._by_code[code]
-        known = {
-            name: one.code for one in self for name in (one.iso639_3, one.name.lower(), one.code)
-        }
+        codes = {n: one.code for one in self for n in (one.iso639_3, one.name.lower(), one.code)}
         near = dict.fromkeys(codes[name] for name in difflib.get_close_matches(code.lower(), codes))
         problem = "no such language" + (f"; similar: {', '.join(near)}" if near else "")
         raise DataError(self.path, f"code {code}", problem, "use a code of that table or add a row")

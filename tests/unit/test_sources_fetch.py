@@ -7,7 +7,6 @@ import re
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from unittest.mock import Mock
 
 import huggingface_hub
@@ -15,7 +14,6 @@ import pytest
 import yaml
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import sha256_of
 from mbert_atlas.sources import (
     Mirror,
     Register,
@@ -30,7 +28,6 @@ from mbert_atlas.sources import (
 from mbert_atlas.sources import download as download_module
 from mbert_atlas.sources.download import download
 
-RESOURCES = Path(__file__).parents[2] / "resources"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 CONTENT = bytes(range(256)) * 20_000  # 5 MB, so that it comes in several blocks
 
@@ -343,31 +340,28 @@ def test_a_damaged_file_in_the_mirror_is_named(tmp_path, register):
         assert left_in(tmp_path) == ["mirror", "sources.yaml"]
 
 
-def test_a_folder_becomes_a_mirror_by_write_manifest(tmp_path, register):
-    folder = tmp_path / "downloads"
-    (folder / "data").mkdir(parents=True)
-    (folder / "private").mkdir()
-    (folder / "data/known.bin").write_bytes(CONTENT)
-    (folder / "data/text.txt.xz").write_bytes(lzma.compress(b"text"))
-    (folder / "private/corpus.zip").write_bytes(b"corpus")
-    (folder / "data/.known.bin.part").write_bytes(b"half")
-    (folder / "README.md").write_text("mine")
-    path = folder / snapshot_path("org/name", REVISION)
-    path.mkdir(parents=True)
-    (path / "config.json").write_text("{}")
-    assert write_manifest(folder, register) == 4
-    mirror = Mirror.read(folder)
-    assert set(mirror.rows) == {
-        "data/known.bin",
-        "data/text.txt.xz",
-        "private/corpus.zip",
-        f"hf/org--name@{REVISION}/config.json",
-    }
+def test_a_downloads_folder_becomes_a_mirror_by_write_manifest(tmp_path, register):
+    folder, path = tmp_path / "downloads", snapshot_path("org/name", REVISION)
+    files = {f"{path}/{name}": content for name, content in SNAPSHOT.items()}
+    files |= {"data/text.txt.xz": lzma.compress(b"text"), "private/corpus.zip": b"corpus"}
+    # the last is Snakemake's, in every folder that is an output
+    ignored = ["README.md", "data/.known.bin.part", f"{path}/.snakemake_timestamp"]
+    for name, content in (files | dict.fromkeys(ignored, b"ignored")).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    assert write_manifest(folder, register) == len(files)
+    assert set(Mirror.read(folder).rows) == set(files)
     fetch("private/corpus.zip", tmp_path / "c.zip", register=register, mirror=folder)
     assert (tmp_path / "c.zip").read_bytes() == b"corpus"
-    (tmp_path / "empty").mkdir()
+    made = fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=folder, offline=True)
+    assert {file.name: file.read_bytes() for file in made.iterdir()} == SNAPSHOT
+    for name in SNAPSHOT:
+        (folder / path / name).unlink()
+    write_manifest(folder, register)
+    with pytest.raises(DataError, match=r"the mirror .* lacks it"):
+        fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=folder, offline=True)
     with pytest.raises(AtlasError, match="no files to list"):
-        write_manifest(tmp_path / "empty", register)
+        write_manifest(folder / path, register)
 
 
 def test_a_users_file_needs_only_a_line_in_the_manifest(tmp_path, register):
@@ -512,24 +506,6 @@ def test_a_snapshot_comes_from_the_mirror(tmp_path):
     assert not (tmp_path / "n").exists()
 
 
-def test_a_downloads_folder_of_snakemake_becomes_a_mirror(tmp_path, register):
-    path = snapshot_path("org/name", REVISION)
-    folder = tmp_path / "downloads" / path
-    folder.mkdir(parents=True)
-    (folder / ".snakemake_timestamp").touch()  # Snakemake's, in every folder that is an output
-    (tmp_path / "downloads" / "data").mkdir()
-    (tmp_path / "downloads/data/a").write_bytes(b"a")
-    write_manifest(tmp_path / "downloads", register)
-    assert Mirror.read(tmp_path / "downloads").files_under(path) == []
-    for name, content in SNAPSHOT.items():
-        (folder / name).write_bytes(content)
-    write_manifest(tmp_path / "downloads", register)
-    made = fetch_snapshot(
-        "org/name", REVISION, tmp_path / "m", mirror=tmp_path / "downloads", offline=True
-    )
-    assert {file.name: file.read_bytes() for file in made.iterdir()} == SNAPSHOT
-
-
 def test_a_snapshot_needs_a_pinned_revision_and_a_network(tmp_path):
     with pytest.raises(DataError, match="'main': not a full commit hash"):
         fetch_snapshot("org/name", "main", tmp_path / "m")
@@ -550,32 +526,3 @@ def test_snapshots_are_checked(tmp_path, missing, message):
     mirror = make_mirror(tmp_path / "mirror", files)
     with pytest.raises(DataError, match=message):
         fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=mirror)
-
-
-# ------------------------------------------------------------------ the real mirror
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "xquad/xquad.es.json",
-        "gold-alignments/XL-WA/data/es/test.tsv",
-        "xnli/xtreme/test-es.tsv",
-        "wals/cldf/languages.csv",
-        "universal-dependencies/UD_English-EWT/en_ewt-ud-dev.conllu",
-        "mediawiki/dbpedia-minidumps/es/wiki.xml.bz2",
-    ],
-)
-def test_files_of_the_real_mirror_are_fetched_whole(tmp_path, path):
-    mirror = os.environ.get("MBERT_ATLAS_MIRROR")
-    if not mirror:
-        pytest.skip("MBERT_ATLAS_MIRROR is not set")
-    register = Register.read(RESOURCES / "sources.yaml")
-    target = fetch(path, tmp_path / "file", register=register, mirror=mirror, offline=True)
-    plain = Path(mirror) / path
-    if plain.exists():
-        assert target.read_bytes() == plain.read_bytes()
-    else:
-        assert target.read_bytes() == lzma.decompress((Path(mirror) / f"{path}.xz").read_bytes())
-    if not path.startswith("universal-dependencies"):  # newer than the registered release
-        assert sha256_of(target) == register.locate(path).sha256
