@@ -107,9 +107,8 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
             if sentence.is_withheld:
                 card.dropped["text withheld from the release"] += 1
                 continue
-            identifier = (
-                f"{treebank}-{sentence.comments.get('sent_id') or counts['sentences read']}"
-            )
+            number = sentence.comments.get("sent_id") or counts["sentences read"]
+            identifier = f"{treebank}-{number}"
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
                 fix = "give each treebank file once, with unique sent_id"
@@ -238,18 +237,12 @@ def _check(path: Path | str, sentence: Sentence, end: int, upto: int) -> None:
 
 
 def _is_tree(heads: Sequence[int]) -> bool:
-    """Whether every word reaches the root (word 0); each word is walked over once."""
-    reaches = [True] + [False] * len(heads)
-    for word in range(1, len(heads) + 1):
-        path = list[int]()
-        while not reaches[word]:
-            if len(path) > len(heads):
-                return False
-            path.append(word)
-            word = heads[word - 1]
-        for passed in path:
-            reaches[passed] = True
-    return True
+    """Whether every word reaches the root (word 0)."""
+    reaching, before = {0}, set[int]()
+    while reaching != before:
+        before = reaching
+        reaching = {0, *(word for word, head in enumerate(heads, 1) if head in before)}
+    return len(reaching) == len(heads) + 1
 
 
 def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: int) -> int:
