@@ -122,10 +122,8 @@ def derive(job: DerivingJob) -> None:
     card = Card("Wikipedia language identification", " ".join(paragraphs))
     card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
     for language, path in track(list(paragraphs.items()), "languages sampled"):
-        table = _open_paragraphs(path)
-        order = generator(seed, "language identification", language).permutation(
-            table.metadata.num_rows
-        )
+        table, random = _open_paragraphs(path), generator(seed, "language identification", language)
+        order = random.permutation(table.metadata.num_rows)
         chosen, seen = _passing(table, order, limit or len(order), has_unknown)
         if len(chosen) < options["minimum_per_language"]:
             problem = f"{len(chosen)} of {len(order)} paragraphs pass"
