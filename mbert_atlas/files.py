@@ -1,7 +1,5 @@
 """Reading and writing files; every output is written under a temporary name and renamed."""
 
-from __future__ import annotations
-
 import bz2
 import glob
 import gzip
@@ -57,8 +55,7 @@ def full_disk_in_one_sentence(path: Path) -> Iterator[None]:
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary sibling of ``path`` that replaces it on success, and is deleted on failure.
 
-    Raises:
-        TransientError: if the disk is full.
+    Raises TransientError if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,8 +72,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Like :func:`atomic_path` for a folder, which replaces an older one of that name.
 
-    Raises:
-        TransientError: if the disk is full.
+    Raises TransientError if the disk is full.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,29 +138,30 @@ def write_in_groups(
 def read_parquet(path: Path | str, schema: pa.Schema | None = None) -> pa.Table:
     """Read a Parquet file and check it against ``schema``.
 
-    Raises:
-        DataError: if the file is not Parquet or its columns differ from ``schema``.
+    Raises DataError if the file is not Parquet or its columns differ from ``schema``.
     """
     try:
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         problem = f"not a readable Parquet file ({error})"
         raise DataError(path, "", problem, "make it again") from error
-    if schema is not None and not table.schema.equals(schema, check_metadata=False):
-        raise DataError(
-            path,
-            "columns",
-            f"{table.schema.names} instead of {schema.names} with the documented types",
-            "delete the file so that the workflow makes it again",
-        )
+    if schema is not None:
+        check_columns(table.schema, schema, path)
     return table
+
+
+def check_columns(found: pa.Schema, expected: pa.Schema, path: Path | str) -> None:
+    """Raise a DataError if the columns of a file differ from the expected ones."""
+    if not found.equals(expected, check_metadata=False):
+        problem = f"{found.names} instead of {expected.names} with the documented types"
+        fix = "delete the file so that the workflow makes it again"
+        raise DataError(path, "columns", problem, fix)
 
 
 def read_text(path: Path) -> str:
     """Return the content of a UTF-8 file, without a byte order mark.
 
-    Raises:
-        DataError: if the file cannot be read or is not UTF-8; names the line.
+    Raises DataError if the file cannot be read or is not UTF-8; names the line.
     """
     try:
         content = path.read_bytes()
@@ -189,13 +186,10 @@ def write_json(value: Any, path: Path | str) -> None:
 def read_json(path: Path | str) -> Any:
     """Read a JSON file.
 
-    Raises:
-        DataError: if the file is missing or not JSON; names line and column.
+    Raises DataError if the file is missing, not UTF-8 or not JSON; names line and column.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise DataError(path, "", "no such file", "make it or correct the path") from error
+        return json.loads(read_text(Path(path)))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DataError(path, place, f"not JSON ({error.msg})", "correct it") from error
@@ -229,20 +223,15 @@ def damage_in_one_sentence(place: Path | str) -> Iterator[None]:
 def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; ``.gz``, ``.tgz``, ``.bz2`` and ``.xz`` are decompressed.
 
-    Raises:
-        DataError: if the file is missing, empty, cut short or damaged.
+    Raises DataError if the file is missing, empty, cut short or damaged.
     """
     path = Path(path)
     if not path.is_file():
         raise DataError(path, "", "no such file", "fetch it or correct the path")
     if path.stat().st_size == 0:
         raise DataError(path, "", "the file is empty", AGAIN)
-    openers: dict[str, Callable[..., Any]] = {
-        ".gz": gzip.open,
-        ".tgz": gzip.open,
-        ".bz2": bz2.open,
-        ".xz": lzma.open,
-    }
+    openers: dict[str, Callable[..., Any]]
+    openers = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     opener = openers.get(path.suffix, open)
     with damage_in_one_sentence(path), opener(path, "rb") as stream:
         # The archive classes split lines in Python; a buffer does so in C, several times faster.
@@ -253,8 +242,7 @@ def open_bytes(path: Path | str) -> Iterator[BinaryIO]:
 def open_text(path: Path | str) -> Iterator[TextIO]:
     """Open a text file, see :func:`open_bytes`, as strict UTF-8 with its line ends.
 
-    Raises:
-        DataError: if the file is missing, empty, cut short, damaged or not UTF-8.
+    Raises DataError if the file is missing, empty, cut short, damaged or not UTF-8.
     """
     try:
         with (
@@ -263,9 +251,6 @@ def open_text(path: Path | str) -> Iterator[TextIO]:
         ):
             yield text
     except UnicodeDecodeError as error:
-        raise DataError(
-            path,
-            f"byte {error.start} of a block",
-            f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
-            f"convert it to UTF-8, or {AGAIN}",
-        ) from error
+        problem = f"not UTF-8 (byte 0x{error.object[error.start]:02x})"
+        fix = f"convert it to UTF-8, or {AGAIN}"
+        raise DataError(path, f"byte {error.start} of a block", problem, fix) from error

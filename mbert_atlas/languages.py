@@ -1,12 +1,10 @@
 """The table of languages: names, codes, genera, and which encoders cover them."""
 
-from __future__ import annotations
-
 import csv
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -63,27 +61,24 @@ class Languages:
         self._by_code = {language.code: language for language in languages}
 
     @classmethod
-    def read(cls, path: Path | str) -> Languages:
+    def read(cls, path: Path | str) -> Self:
         """Read the table (``resources/languages.csv``).
 
-        Raises:
-            DataError: if it is missing, empty or not UTF-8, a column is missing, unknown or there
-                twice, a cell is wrong, or a code is there twice; names the line and the column.
+        Raises DataError if it is missing, empty or not UTF-8, a column is missing or unknown, a
+        cell is wrong, or a code is there twice; names the line and the column.
         """
         languages: dict[str, Language] = {}
-        reader = csv.DictReader(read_text(Path(path)).splitlines())
-        _check_columns(path, reader.fieldnames or ())
+        lines = read_text(Path(path)).splitlines()
+        reader = csv.DictReader(lines, restkey="beyond the last")
         for row in reader:
             place = f"line {reader.line_num}"
-            if None in row or None in row.values():
-                problem = f"the number of its cells is not {len(Language.model_fields)}"
-                raise DataError(path, place, problem, "correct the line")
             try:
                 language = Language.model_validate(row)
             except ValidationError as error:
                 first = error.errors()[0]
                 place += f", column {first['loc'][0]}"
-                raise DataError(path, place, first["msg"], "correct the cell") from error
+                fix = "correct the cell or the header"
+                raise DataError(path, place, first["msg"], fix) from error
             if language.code in languages:
                 problem = f"{language.code} is there twice"
                 raise DataError(path, place, problem, "delete one of the lines")
@@ -95,32 +90,14 @@ class Languages:
     def __getitem__(self, code: str) -> Language:
         """Return the language with that code.
 
-        Raises:
-            DataError: if the table has none; suggests similar codes and names.
+        Raises DataError if the table has none; suggests similar codes and names.
         """
         if code in self._by_code:
             return self._by_code[code]
-        names = {language.name.lower(): language.code for language in self}
-        near = [
-            *difflib.get_close_matches(code, self._by_code, n=3, cutoff=0.5),
-            *(names[name] for name in difflib.get_close_matches(code.lower(), names, n=2)),
-            *(language.code for language in self if language.iso639_3 == code),
-        ]
-        problem = "no such language"
-        if near:
-            problem += f"; similar: {', '.join(dict.fromkeys(near))}"
+        codes = {n: one.code for one in self for n in (one.iso639_3, one.name.lower(), one.code)}
+        near = dict.fromkeys(codes[name] for name in difflib.get_close_matches(code.lower(), codes))
+        problem = "no such language" + (f"; similar: {', '.join(near)}" if near else "")
         raise DataError(self.path, f"code {code}", problem, "use a code of that table or add a row")
 
     def __iter__(self) -> Iterator[Language]:
         return iter(self._by_code.values())
-
-
-def _check_columns(path: Path | str, header: Sequence[str]) -> None:
-    columns = set(Language.model_fields)
-    wrong = [
-        *(f"{name} is missing" for name in sorted(columns - set(header))),
-        *(f"{name} is unknown" for name in sorted(set(header) - columns)),
-        *(f"{name} is there twice" for name in sorted(set(header)) if header.count(name) > 1),
-    ]
-    if wrong:
-        raise DataError(path, "line 1", f"wrong columns: {', '.join(wrong)}", "correct them")

@@ -1,7 +1,5 @@
 """A lock that is released when its holder ends, however it ends."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json
@@ -10,7 +8,6 @@ import os
 import socket
 import time
 from pathlib import Path
-from typing import Any
 
 from mbert_atlas.errors import AtlasError, TransientError
 
@@ -18,29 +15,15 @@ _logger = logging.getLogger(__name__)
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
-def this_process() -> dict[str, Any]:
-    """Return what identifies this process: host, pid, SLURM job (or none), Unix time."""
-    return {
-        "host": socket.gethostname(),
-        "pid": os.getpid(),
-        "slurm_job": os.environ.get("SLURM_JOB_ID"),
-        "since": time.time(),
-    }
-
-
 def take_lock(path: Path, what: str) -> None:
     """Lock a file until this process ends; processes forked from it don't hold the lock.
 
     It is an advisory lock (flock), which NFS 4 extends to other hosts. On a file system without
-    locks, a warning is logged and nothing is locked.
+    locks, a warning is logged and nothing is locked. The file, created if necessary, names the
+    holder of the lock, and stays; ``what`` is what only one process may use, for the message.
 
-    Args:
-        path: the file, created if necessary; it names the holder of the lock, and stays.
-        what: what only one process may use, for the message.
-
-    Raises:
-        AtlasError: if another process holds the lock; names it, and how to end it.
-        TransientError: if the file cannot be written.
+    Raises AtlasError if another process holds the lock; names it, and how to end it; TransientError
+    if the file cannot be written.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,17 +34,19 @@ def take_lock(path: Path, what: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = _holder(descriptor)
+        other = _holder(descriptor)
         os.close(descriptor)
-        raise AtlasError(f"{what} is in use by {holder}, then start again.") from None
+        raise AtlasError(f"{what} is in use by {other}, then start again.") from None
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
         _logger.warning("%s: this file system has no locks (%s)", path, error.strerror)
     # A forked child would keep the lock when its parent is killed.
     os.register_at_fork(after_in_child=lambda: os.close(descriptor))
+    holder = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.time()}
+    holder["slurm_job"] = os.environ.get("SLURM_JOB_ID")
     os.ftruncate(descriptor, 0)
-    os.write(descriptor, json.dumps(this_process()).encode())
+    os.write(descriptor, json.dumps(holder).encode())
     os.fsync(descriptor)
 
 

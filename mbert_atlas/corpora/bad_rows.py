@@ -1,7 +1,5 @@
 """Rows that cannot be used, in a file that otherwise can: counted, left out, up to a fraction."""
 
-from __future__ import annotations
-
 import logging
 import re
 from collections import Counter
@@ -23,16 +21,10 @@ _PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|(?<![\w-])\d+")
 
 
 class BadRows:
-    """Collects the bad rows of one corpus.
+    """Collects the bad rows of one corpus, where ``unit`` is what rows are called.
 
-    ``with bad:`` drops a row for the :class:`DataError` that reading it raises.
-
-    Args:
-        unit: what a row is called, in the plural.
-
-    Attributes:
-        reasons: number of rows by reason, which is the problem without what is particular to a row.
-        first: the first few, each with its place.
+    ``with bad:`` drops a row for the :class:`DataError` that reading it raises. ``reasons`` counts
+    rows by problem without what is particular to a row; ``first`` lists a few with their places.
     """
 
     def __init__(self, unit: str) -> None:
@@ -64,14 +56,7 @@ class BadRows:
             self.first.append(f"{error.path}, {error.where}: {error.problem}")
 
     def require_few(self, usable: int) -> None:
-        """Raise an error if more than ``MOST_BAD`` of a corpus has been left out.
-
-        Args:
-            usable: how many rows were not.
-
-        Raises:
-            DataError: the first error, with the number of bad rows.
-        """
+        """Raise the first DataError if ``usable`` rows are too few, see ``MOST_BAD``."""
         if (error := self._error) is None:
             return
         bad = self.reasons.total()

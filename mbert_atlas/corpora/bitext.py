@@ -6,8 +6,6 @@ their codes; ``moses``: a zip with one member that ends in ``.en`` and one that 
 files, English and its partner, line by line, where a line may be empty on one side.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -17,18 +15,13 @@ from hashlib import blake2b
 from importlib.metadata import version
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from mbert_atlas.config.corpora.kinds import BitextFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import CorpusFile, ReadingJob, Upstream
-from mbert_atlas.corpora.lines import (
-    manythings,
-    numbered_columns,
-    parallel_lines,
-    require_format,
-)
+from mbert_atlas.corpora.lines import manythings, numbered_columns, parallel_lines, require_format
 from mbert_atlas.corpora.samples import shortfall
 from mbert_atlas.corpora.scripts import TEXTS, require_script
 from mbert_atlas.corpora.words import WordTokenizer
@@ -60,10 +53,9 @@ def read(job: ReadingJob) -> None:
     repetitions of a pair are dropped; so are bad lines (not UTF-8, a wrong number of columns, a
     margin that is not a number) while they are few, see :class:`BadRows`.
 
-    Raises:
-        DataError: for too many bad lines, files of unequal length, a missing member, an unknown
-            format, files without a pair, or a side in another script, as when the two are
-            exchanged; names file and line.
+    Raises DataError for too many bad lines, files of unequal length, a missing member, an unknown
+    format, files without a pair, or a side in another script, as when the two are exchanged; names
+    file and line.
     """
     (upstream,) = job.upstreams
     origins, limit = job.origins(upstream), job.options["limit"]
@@ -159,7 +151,7 @@ def _different(pairs: Iterable[_Pair], seen: set[bytes], card: Card) -> Iterator
 
 def _raw_pairs(file: CorpusFile, language: str, card: Card) -> Generator[_Pair, None, None]:
     path, bad = file.path, card.bad
-    require_format(file.format, get_args(BitextFormat), path)
+    require_format(file.format, BitextFormat, path)
     if file.format == "wikimatrix":
         yield from _wikimatrix(path, language, bad)
     elif file.format == "moses":
@@ -185,26 +177,20 @@ def _wikimatrix(path: Path, language: str, bad: BadRows) -> Iterator[_Pair]:
     english, other = codes.index(ENGLISH) + 1, codes.index(language) + 1
     for number, columns in numbered_columns(path, least=3, bad=bad):
         with bad:
-            margin = _margin(columns[0], path, number)
+            try:
+                margin = float(columns[0])
+            except ValueError:
+                margin = math.nan
+            if not math.isfinite(margin):
+                problem = f"margin {columns[0]!r} is not a number"
+                fix = "check that the file is in the format wikimatrix"
+                raise DataError(path, f"line {number}", problem, fix)
             yield _Pair(number, columns[english], columns[other], margin)
-
-
-def _margin(text: str, path: Path, number: int) -> float:
-    try:
-        margin = float(text)
-    except ValueError:
-        margin = math.nan
-    if not math.isfinite(margin):
-        problem = f"margin {text!r} is not a number"
-        fix = "check that the file is in the format wikimatrix"
-        raise DataError(path, f"line {number}", problem, fix)
-    return margin
 
 
 def _lines(english_path: Path, other_path: Path, card: Card) -> Iterator[_Pair]:
     held: _Pair | None = None
-    paths = (english_path, None), (other_path, None)
-    for number, english, other in parallel_lines(*paths, card.bad):
+    for number, english, other in parallel_lines((english_path, ""), (other_path, ""), card.bad):
         if _RANGE in (english.strip(), other.strip()):
             # One side has this verse in an earlier line, which is then no translation either.
             card.dropped["verses told together on one side"] += 1 + (held is not None)

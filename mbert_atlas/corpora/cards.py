@@ -1,7 +1,5 @@
 """The dataset card: what a Parquet file holds, where it came from and what was left out."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,11 +17,9 @@ class Card:
 
     Attributes:
         dataset: name of the dataset where its origins state none.
-        language: language code(s).
         counts: items by kind.
         dropped: items left out, by reason; reasons with nothing left out are not written.
         bad: rows left out because they cannot be used; the first few are listed.
-        notes: choices that a reader should know.
         tool: a program that did the work besides this package, with its version.
     """
 
@@ -38,12 +34,10 @@ class Card:
     def content(
         self, files: Iterable[Path | str], origins: Iterable[Mapping[str, str]] = ()
     ) -> dict[str, Any]:
-        """Return the card as JSON.
+        """Return the card as JSON, with the checksums of the ``files`` that were read.
 
-        Args:
-            files: files that were read; their checksums are taken here.
-            origins: of each upstream file what the register of sources states (``dataset``,
-                ``licence``, ``citation``) and what was really read (``read_from``).
+        ``origins`` are of each upstream file what the register of sources states (``dataset``,
+        ``licence``, ``citation``) and what was really read (``read_from``).
         """
         stated = list(origins)
 
@@ -54,9 +48,7 @@ class Card:
         return {
             "dataset": joined("dataset", self.dataset),
             "language": self.language,
-            "read_from": list(
-                dict.fromkeys(one["read_from"] for one in stated if "read_from" in one)
-            ),
+            "read_from": list(dict.fromkeys(o["read_from"] for o in stated if "read_from" in o)),
             "source_files": [
                 {"path": path, "sha256": sha256_of(path)} for path in dict.fromkeys(map(str, files))
             ],
@@ -80,11 +72,7 @@ class Card:
 
 
 def corpora_read(folder: Path | str) -> dict[str, str]:
-    """Return what the datasets of a run were read from, by name of the dataset.
-
-    Args:
-        folder: the run's ``data``, with cards of datasets and, below, of single languages.
-    """
+    """Return what datasets were read from, by name, from the cards in a run's folder ``data``."""
     corpora: dict[str, dict[str, None]] = {}
     for path in sorted(Path(folder).rglob("*.card.json")):
         content = read_json(path)

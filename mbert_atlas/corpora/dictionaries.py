@@ -1,7 +1,5 @@
 """Bilingual dictionaries in the format of MUSE: a word and its translation on each line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -12,7 +10,7 @@ import pyarrow.compute as pc
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
-from mbert_atlas.corpora.lines import ascii_words, numbered_lines, require_text
+from mbert_atlas.corpora.lines import ascii_words, numbered_lines
 from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -27,20 +25,17 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
         The pairs in their order, and the lines left out since they do not have two words or are
         not UTF-8.
 
-    Raises:
-        DataError: if the file is missing or damaged, has no pair, or has too many bad lines, see
-            :class:`BadRows`; names the first.
+    Raises DataError if the file is missing or damaged, has no pair, or has too many bad lines, see
+    :class:`BadRows`; names the first.
     """
     pairs, bad = list[tuple[str, str]](), BadRows("lines")
-    for number, line in numbered_lines(path, strict=False):
-        with bad:
-            require_text(line, path, number)
-            words = ascii_words(line)
-            if len(words) != 2:
-                problem = f"{len(words)} words, not two"
-                fix = "check that the file is a dictionary of MUSE"
-                raise DataError(path, f"line {number}", problem, fix)
+    for number, line in numbered_lines(path, bad=bad):
+        words = ascii_words(line)
+        if len(words) == 2:
             pairs.append((words[0], words[1]))
+        else:
+            fix = "check that the file is a dictionary of MUSE"
+            bad.drop(DataError(path, f"line {number}", f"{len(words)} words, not two", fix))
     bad.require_few(len(pairs))
     return pairs, bad
 
@@ -51,8 +46,7 @@ def read(job: ReadingJob) -> None:
     The first word of a line is the English one. ``limit`` keeps the first pairs; those of MUSE are
     of the most frequent English words.
 
-    Raises:
-        DataError: see :func:`read_pairs`, or if a side is in another script.
+    Raises DataError, see :func:`read_pairs`, or if a side is in another script.
     """
     read_single(job, _read_language)
 

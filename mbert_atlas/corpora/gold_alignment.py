@@ -1,27 +1,21 @@
 """Gold word alignments, for alignment error rates."""
 
-from __future__ import annotations
-
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from mbert_atlas.corpora.lines import (
-    ascii_words,
-    numbered_lines,
-    parallel_lines,
-    split_columns,
-)
+from mbert_atlas.corpora.bad_rows import STRICT
+from mbert_atlas.corpora.lines import ascii_words, numbered_columns, numbered_lines
 from mbert_atlas.errors import DataError
 
 _logger = logging.getLogger(__name__)
 
 Link = tuple[int, int]
-_FILES = {"xlwa": 1, "naacl": 3, "awesome": 2}
+_FILES = {"xlwa": 1, "naacl": 3}
 """How many files a format has."""
-_LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NUMBERED = re.compile(r"\s*<s snum=\"?([0-9]+)\"?>(.*?)</s>\s*")
 
 
@@ -39,8 +33,7 @@ class GoldSentence:
     possible: set[Link] = field(default_factory=set)
 
 
-@dataclass(frozen=True)
-class _Link:
+class _Link(NamedTuple):
     """A link as written in a file: words counted from 0, and whether it is sure."""
 
     line: int
@@ -55,30 +48,22 @@ _Pairs = Iterator[tuple[GoldSentence, list[_Link]]]
 def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
     """Read gold alignments.
 
-    The English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl``
-    such links are dropped with a warning while they are fewer than one in a hundred.
+    ``xlwa`` is one file: English words, other words and Pharaoh links from 0 in three tab-separated
+    columns. ``naacl`` is three: source sentences and target sentences as ``<s snum=1> ... </s>``,
+    then links ``snum source target [S|P]`` from 1, where 0 is the empty word and is ignored. The
+    English-Hindi test set of WPT-05 has one link past the end of its sentence, so in ``naacl`` such
+    links are dropped with a warning while they are fewer than one in a hundred.
 
-    Args:
-        paths: the file, or the files in the order given here.
-        format: ``xlwa``: one file, English words, other words and Pharaoh links from 0 in three
-            tab-separated columns; ``naacl``: source sentences and target sentences as
-            ``<s snum=1> ... </s>``, then links ``snum source target [S|P]`` from 1, where 0 is the
-            empty word and is ignored; ``awesome``: ``source ||| target``, then links from 1,
-            possible ones with ``p`` for the dash.
-
-    Raises:
-        DataError: for a link outside its sentence, a malformed line, or files of unequal length;
-            names file and line.
+    Raises DataError for a link outside its sentence, a malformed line, or files that do not belong
+    together; names file and line.
     """
     paths = [paths] if isinstance(paths, Path) else paths
-    if format not in _FILES or len(paths) != _FILES[format]:
+    if len(paths) != _FILES.get(format):
         problem = f"{len(paths)} files do not make a gold alignment of this format"
         fix = "give " + ", ".join(f"{number} for {name}" for name, number in _FILES.items())
         raise DataError(", ".join(map(str, paths)), f"format {format}", problem, fix)
-    readers: dict[str, Callable[..., _Pairs]]
-    readers = {"xlwa": _xlwa, "naacl": _naacl, "awesome": _awesome}
     sentences, outside, links = [], list[DataError](), 0
-    for sentence, found in readers[format](*paths):
+    for sentence, found in _xlwa(*paths) if format == "xlwa" else _naacl(*paths):
         sizes = len(sentence.source_tokens), len(sentence.target_tokens)
         for link in found:
             links += 1
@@ -101,32 +86,16 @@ def read_gold(paths: Path | Sequence[Path], format: str) -> list[GoldSentence]:
     return sentences
 
 
-def _links(text: str, first: int, path: Path, number: int) -> list[_Link]:
-    links = []
-    for item in ascii_words(text):
-        match = _LINK.fullmatch(item)
-        if match is None:
-            problem = f"{item!r} is not a link"
-            raise DataError(path, f"line {number}", problem, "write links as 3-4 or 3p4")
-        words = int(match[1]) - first, int(match[3]) - first
-        links.append(_Link(number, item, words, match[2] == "-"))
-    return links
-
-
 def _xlwa(path: Path) -> _Pairs:
-    for number, line in numbered_lines(path):
-        english, other, links = split_columns(line, 3, path, number)
-        yield GoldSentence(ascii_words(english), ascii_words(other)), _links(links, 0, path, number)
-
-
-def _awesome(texts: Path, links: Path) -> _Pairs:
-    for number, text, line in parallel_lines((texts, None), (links, None)):
-        sides = text.split("|||")
-        if len(sides) != 2:
-            problem = "not of the form source ||| target"
-            raise DataError(texts, f"line {number}", problem, "correct the line")
-        source, target = map(ascii_words, sides)
-        yield GoldSentence(source, target), _links(line, 1, links, number)
+    for number, (english, other, text) in numbered_columns(path, least=3, most=3, bad=STRICT):
+        links = []
+        for item in ascii_words(text):
+            if re.fullmatch("[0-9]+-[0-9]+", item) is None:
+                problem = f"{item!r} is not a link"
+                raise DataError(path, f"line {number}", problem, "write links as 3-4")
+            first, second = map(int, item.split("-"))
+            links.append(_Link(number, item, (first, second), True))
+        yield GoldSentence(ascii_words(english), ascii_words(other)), links
 
 
 def _naacl(source: Path, target: Path, links: Path) -> _Pairs:

@@ -1,7 +1,5 @@
 """Jobs that read or derive a dataset: what every reader takes, and the loop over languages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,29 +44,19 @@ class Upstream:
         return [path for file in self.files for path in file.paths]
 
 
-def _unknown_origin(path: Path) -> Mapping[str, str]:
-    return {}
-
-
 @dataclass(frozen=True)
 class ReadingJob:
     """A dataset, or one language of it, that is read from upstream files.
 
-    Attributes:
-        upstreams: the files of each language.
-        options: the dataset's section of the config.
-        output: Parquet file to write.
-        card: JSON file for the dataset card.
-        origin: what cards state of an upstream file, see :meth:`Card.content`; raises an error for
-            a file that is not the registered one.
-        threads: CPU threads or processes to use.
+    ``options`` is the dataset's section of the config. ``origin`` returns what cards state of an
+    upstream file, see :meth:`Card.content`; it raises an error for one that is not the registered.
     """
 
     upstreams: Sequence[Upstream]
     options: Options
     output: Path
     card: Path
-    origin: Callable[[Path], Mapping[str, str]] = _unknown_origin
+    origin: Callable[[Path], Mapping[str, str]] = lambda path: {}
     threads: int = 1
 
     def origins(self, *upstreams: Upstream) -> list[Mapping[str, str]]:
@@ -81,12 +69,8 @@ class ReadingJob:
 class DerivingJob:
     """A dataset, or one language of it, that is derived from the tables of another one.
 
-    Attributes:
-        tables: Parquet files of the other dataset: one, or one for each language, named by it.
-        tokenizer: folder of the tokenizer that is needed, if any.
-        options: the dataset's section of the config.
-        output: Parquet file to write.
-        card: JSON file for the dataset card, where the dataset has one.
+    The other dataset has one table, or one for each language, named by it. ``tokenizer`` is the
+    folder of the tokenizer that is needed, if any; not every derived dataset has a ``card``.
     """
 
     tables: Sequence[Path]

@@ -7,8 +7,6 @@ committed that code drops the ``##`` of wordpieces, without which the text is lo
 no token has it raise an error.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter
@@ -27,7 +25,7 @@ from mbert_atlas.corpora.jobs import DerivingJob, ReadingJob
 from mbert_atlas.corpora.lines import open_zip_member
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.errors import DataError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import check_columns, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import LID_EXAMPLES, PARAGRAPHS
@@ -47,18 +45,16 @@ def read(job: ReadingJob) -> None:
     Wordpieces are joined again, so that any tokenizer can take the text; where words were split at
     punctuation there stay blanks, which mBERT's tokenizer splits alike.
 
-    Raises:
-        DataError: if a split is missing, a file lacks a column or is damaged, no wordpiece is
-            marked as continuing a word, or a language has no example.
+    Raises DataError if a split is missing, a file lacks a column or is damaged, no wordpiece is
+    marked as continuing a word, or a language has no example.
     """
     origins = job.origins(*job.upstreams)
     languages = [upstream.language.code for upstream in job.upstreams]
     (archive,) = {path for upstream in job.upstreams for path in upstream.paths}
     name = "Wikipedia language identification, as released"
     card = Card(name, " ".join(sorted(languages)), bad=BadRows("examples"))
-    card.notes.append(
-        "the archive's layout is taken from the authors' code, not from a description"
-    )
+    note = "the archive's layout is taken from the authors' code, not from a description"
+    card.notes.append(note)
     rows: list[tuple[str, str, str, str]] = []
     is_marked = False
     for split in SPLITS:
@@ -93,11 +89,11 @@ def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, st
                 problem = f"there is no column {missing[0]!r} (found {reader.fieldnames})"
                 raise DataError(archive, f"{name}, line 1", problem, fix)
             for row in reader:
-                if row["tokens"] is None or row["language"] is None:
+                if row["tokens"] is not None and row["language"] is not None:
+                    yield reader.line_num, row["tokens"], row["language"]
+                else:
                     place = f"{name}, line {reader.line_num}"
                     bad.drop(DataError(archive, place, "the line is cut short", fix))
-                    continue
-                yield reader.line_num, row["tokens"], row["language"]
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{name}, after line {reader.line_num}"
             raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
@@ -113,9 +109,8 @@ def derive(job: DerivingJob) -> None:
     tokenizer; exact repetitions within a language, which the paper's code keeps, are left out.
     Each language is split separately. The table has the columns of ``schemas.LID_EXAMPLES``.
 
-    Raises:
-        DataError: if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of a
-            language pass (below 10, a split may lack the language).
+    Raises DataError if a file cannot be used, or fewer than ``minimum_per_language`` paragraphs of
+    a language pass (below 10, a split may lack the language).
     """
     options, seed, limit = job.options, job.options["seed"], job.options["limit"]
     tables: list[pa.Table] = []
@@ -127,16 +122,17 @@ def derive(job: DerivingJob) -> None:
     card = Card("Wikipedia language identification", " ".join(paragraphs))
     card.notes += [f"seed {seed}", "drops are counted among the paragraphs looked at"]
     for language, path in track(list(paragraphs.items()), "languages sampled"):
-        reader, random = _Paragraphs(path), generator(seed, "language identification", language)
-        chosen, seen = _passing(reader, random, limit or len(reader), has_unknown)
+        table, random = _open_paragraphs(path), generator(seed, "language identification", language)
+        order = random.permutation(table.metadata.num_rows)
+        chosen, seen = _passing(table, order, limit or len(order), has_unknown)
         if len(chosen) < options["minimum_per_language"]:
-            problem = f"{len(chosen)} of {len(reader)} paragraphs pass"
+            problem = f"{len(chosen)} of {len(order)} paragraphs pass"
             problem += f", {options['minimum_per_language']} needed"
             fix = "take a larger dump, leave the language out, or lower minimum_per_language"
             raise DataError(path, f"language {language}", problem, fix)
         tables.append(_with_splits(chosen, language, options["fractions"]))
         counts = {
-            "paragraphs": len(reader),
+            "paragraphs": len(order),
             "paragraphs looked at": seen.total(),
             "examples": seen.pop("examples"),
             "shortfall": (limit or len(chosen)) - len(chosen),
@@ -166,27 +162,25 @@ def _unknown_to(tokenizer_dir: Path | str | None) -> Callable[[list[str]], Itera
 def _with_splits(
     chosen: Sequence[tuple[str, str]], language: str, fractions: Sequence[float]
 ) -> pa.Table:
-    sizes = zip(SPLITS, _split_sizes(len(chosen), fractions), strict=True)
-    splits = [split for split, size in sizes for _ in range(size)]
+    splits = np.repeat(SPLITS, _split_sizes(len(chosen), fractions)).tolist()
     rows = zip(chosen, splits, strict=True)
     return table_of(((i, language, split, text) for (i, text), split in rows), LID_EXAMPLES)
 
 
 def _passing(
-    reader: _Paragraphs,
-    random: np.random.Generator,
+    paragraphs: pq.ParquetFile,
+    order: np.ndarray,
     wanted: int,
     has_unknown: Callable[[list[str]], Iterable[bool]],
 ) -> tuple[list[tuple[str, str]], Counter[str]]:
-    """Return (id, text) of at most ``wanted`` random paragraphs that pass, and what was met."""
-    order = random.permutation(len(reader))
+    """Return (id, text) of the first ``wanted`` paragraphs in this order that pass, and counts."""
     chosen: list[tuple[str, str]] = []
     seen: set[str] = set()
     met = Counter[str]()
     while len(chosen) < wanted and met.total() < len(order):
         # A little more than is missing; at least twice as much as before, for few passes.
         look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
-        ids, texts = reader.rows(order[met.total() :][:look_at])
+        ids, texts = _rows(paragraphs, order[met.total() :][:look_at])
         repeated = []
         for text in texts:
             repeated.append(text in seen)
@@ -206,40 +200,31 @@ def _passing(
     return chosen, met
 
 
-class _Paragraphs:
-    """Rows of a Parquet file of paragraphs, read a row group at a time."""
+def _open_paragraphs(path: Path) -> pq.ParquetFile:
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        problem = f"not a readable Parquet file ({error})"
+        raise DataError(path, "", problem, "delete it, so that it is made again") from error
+    check_columns(file.schema_arrow, PARAGRAPHS, path)
+    return file
 
-    def __init__(self, path: Path) -> None:
-        try:
-            self._file = pq.ParquetFile(path)
-        except (pa.ArrowInvalid, OSError) as error:
-            problem = f"not a readable Parquet file ({error})"
-            raise DataError(path, "", problem, "delete it, so that it is made again") from error
-        if not self._file.schema_arrow.equals(PARAGRAPHS, check_metadata=False):
-            problem = f"found {self._file.schema_arrow.names}, expected {PARAGRAPHS.names}"
-            fix = "delete the file so that the workflow makes it again"
-            raise DataError(path, "columns", problem, fix)
-        metadata = self._file.metadata
-        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-        self._starts = np.cumsum([0, *sizes])
 
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    def rows(self, indices: np.ndarray) -> tuple[list[str], list[str]]:
-        """Return the ids and texts of the rows ``indices`` (n, int64), in that order."""
-        ids: dict[int, str] = {}
-        texts: dict[int, str] = {}
-        ordered = np.sort(indices)
-        edges = np.searchsorted(ordered, self._starts)
-        for group in np.flatnonzero(np.diff(edges)):
-            selected = ordered[edges[group] : edges[group + 1]]
-            table = self._file.read_row_group(int(group), columns=["id", "text"]).take(
-                pa.array(selected - self._starts[group])
-            )
-            ids.update(zip(selected.tolist(), table["id"].to_pylist(), strict=True))
-            texts.update(zip(selected.tolist(), table["text"].to_pylist(), strict=True))
-        return [ids[row] for row in indices.tolist()], [texts[row] for row in indices.tolist()]
+def _rows(file: pq.ParquetFile, wanted: np.ndarray) -> tuple[list[str], list[str]]:
+    """Return ids and texts of these rows in their order, with one row group in memory at a time."""
+    ids, texts, start = list[str](), list[str](), 0
+    ordered = np.sort(wanted)
+    for group in range(file.num_row_groups):
+        end = start + file.metadata.row_group(group).num_rows
+        first, last = np.searchsorted(ordered, [start, end])
+        if first < last:
+            rows = file.read_row_group(group, columns=["id", "text"])
+            rows = rows.take(pa.array(ordered[first:last] - start))
+            ids += rows["id"].to_pylist()
+            texts += rows["text"].to_pylist()
+        start = end
+    places = np.argsort(np.argsort(wanted)).tolist()
+    return [ids[place] for place in places], [texts[place] for place in places]
 
 
 def _split_sizes(items: int, fractions: Sequence[float]) -> list[int]:

@@ -1,52 +1,46 @@
 """Lines of text from plain, compressed and zipped files, each with its number."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys
 import tarfile
 import zipfile
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast, get_args
 
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN, damage_in_one_sentence, open_bytes
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
 
 def decoded_lines(
-    stream: Iterable[bytes], path: Path | str, *, strict: bool = True
+    stream: Iterable[bytes], path: Path | str, bad: BadRows | None = STRICT
 ) -> Iterator[tuple[int, str]]:
     r"""Yield (line number from 1, line without its ``\n`` or ``\r\n``) of a UTF-8 stream.
 
-    Only ``\n`` ends a line: corpora hold U+2028, form feeds and the like inside sentences.
+    Only ``\n`` ends a line: corpora hold U+2028, form feeds and the like inside sentences. ``bad``
+    collects lines that are not UTF-8; with None their bytes stay in the line as lone surrogates,
+    which :func:`require_text` finds.
 
-    Unless it is ``strict``, bytes that are not UTF-8 stay in the line as lone surrogates, which
-    :func:`require_text` finds.
-
-    Raises:
-        DataError: if a line is not UTF-8; names the line.
+    Raises DataError if a line is not UTF-8 and nothing collects it; names the line.
     """
     for number, line in enumerate(stream, 1):
         if number == 1:
-            line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.removeprefix(b"\xef\xbb\xbf")
         text = line.decode("utf-8", "surrogateescape").removesuffix("\n").removesuffix("\r")
-        if strict:
-            require_text(text, path, number)
-        yield number, text
+        if bad is None:
+            yield number, text
+        else:
+            with bad:
+                require_text(text, path, number)
+                yield number, text
 
 
 def require_text(line: str, path: Path | str, number: int) -> None:
-    """Check that a line of :func:`decoded_lines` is UTF-8.
-
-    Raises:
-        DataError: names the line.
-    """
+    """Raise a DataError that names the line if a line of :func:`decoded_lines` is not UTF-8."""
     if line.isascii():
         return
     try:
@@ -68,19 +62,15 @@ def ascii_words(text: str) -> list[str]:
 
 @contextmanager
 def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]]]:
-    """Open a file, or the member of a zip or of a gzipped tar whose path matches ``pattern``.
+    """Open a file, or the member of a zip or gzipped tar whose path matches a regular expression.
 
-    Args:
-        path: the file; ``.zip``, ``.tar.gz`` and ``.tgz`` are archives, for others see
-            :func:`open_bytes`.
-        pattern: regular expression for the end of the member's path (matched from a ``/`` or from
-            the start).
+    ``.zip``, ``.tar.gz`` and ``.tgz`` are archives; for other files see :func:`open_bytes`. The
+    ``pattern`` is matched with the end of the member's path, from a ``/`` or from the start.
 
     Yields:
         What to call it in errors, and a stream of its bytes.
 
-    Raises:
-        DataError: see :func:`open_zip_member` and :func:`open_tar_member`.
+    Raises DataError, see :func:`open_zip_member` and :func:`open_tar_member`.
     """
     name = Path(path).name
     if name.endswith(".zip"):
@@ -100,17 +90,12 @@ def open_zip_member(archive: Path | str, pattern: str) -> Iterator[tuple[str, IO
 
     Resource forks that macOS adds are ignored.
 
-    Raises:
-        DataError: if the archive is missing or damaged, or does not hold exactly one such member.
+    Raises DataError if the archive is missing or damaged, or does not hold exactly one such member.
     """
     with open_bytes(archive):
         pass  # the checks of every other file: it exists and is not empty
     with damage_in_one_sentence(archive), zipfile.ZipFile(archive) as opened:
-        names = [
-            name
-            for name in opened.namelist()
-            if not name.endswith("/") and not name.startswith("__MACOSX/")
-        ]
+        names = [name for name in opened.namelist() if not name.startswith("__MACOSX/")]
         members = [name for name in names if re.search(rf"(?:^|/){pattern}$", name)]
         if len(members) != 1:
             raise _no_member(archive, pattern, f"{len(members)} such members", names)
@@ -125,15 +110,11 @@ def open_tar_member(
 ) -> Iterator[tuple[str, IO[bytes]]]:
     """Open the first file of a tar whose path matches ``pattern``; see :func:`open_member`.
 
-    Args:
-        archive: the tar, already decompressed: the tarfile module takes a compressed archive that
-            is cut short for a shorter one.
-        place: what to call the archive in errors.
-        pattern: see :func:`open_member`. What follows the member in the archive is not read, so
-            damage there goes unnoticed.
+    The ``archive`` is already decompressed, since the tarfile module takes a compressed one that is
+    cut short for a shorter one; ``place`` is what to call it in errors. What follows the member is
+    not read, so damage there goes unnoticed.
 
-    Raises:
-        DataError: if the archive is damaged or has no such file.
+    Raises DataError if the archive is damaged or has no such file.
     """
     names: list[str] = []
     with damage_in_one_sentence(place), tarfile.open(fileobj=archive, mode="r|") as opened:
@@ -147,73 +128,61 @@ def open_tar_member(
 
 
 def _no_member(place: Path | str, pattern: str, found: str, names: list[str]) -> DataError:
-    member, problem = pattern.replace("\\", ""), f"found {found} among {_short_list(names)}"
+    member, problem = pattern.replace("\\", ""), f"found {found} among {short_list(names)}"
     fix = "fetch the archive again or correct the source's format and language"
     return DataError(place, f"member {member}", problem, fix)
 
 
-def require_format(format: str, known: Sequence[str], path: Path) -> None:
-    """Check the name of a source's format.
-
-    Raises:
-        DataError: if it is not a known one.
-    """
-    if format not in known:
-        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(known)}")
+def require_format(format: str, known: Any, path: Path) -> None:
+    """Raise a DataError if the format of a source is not one of a literal type."""
+    if format not in get_args(known):
+        raise DataError(path, f"format {format}", "unknown", f"use {', '.join(get_args(known))}")
 
 
 def numbered_lines(
-    path: Path | str, member: str | None = None, *, strict: bool = True
+    path: Path | str, member: str = "", bad: BadRows | None = STRICT
 ) -> Generator[tuple[int, str], None, None]:
-    """Yield (line number, line) of a text file or of one member of a zip.
+    """Yield (line number, line) of a text file or of the ``member`` of an archive.
 
-    Args:
-        path: a text file, plain or ``.gz``, ``.bz2``, ``.xz``; or a zip if ``member`` is given.
-        member: regular expression, see :func:`open_zip_member`.
-        strict: see :func:`decoded_lines`.
+    See :func:`open_member` for files and members, :func:`decoded_lines` for ``bad``.
 
-    Raises:
-        DataError: for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
+    Raises DataError for a missing, empty, damaged or non-UTF-8 file; names the line where it can.
     """
-    if member is None:
-        with open_bytes(path) as stream:
-            yield from decoded_lines(stream, path, strict=strict)
-    else:
-        with open_zip_member(path, member) as (place, content):
-            yield from decoded_lines(content, place, strict=strict)
+    with open_member(path, member) as (place, content):
+        yield from decoded_lines(content, place, bad)
 
 
 def parallel_lines(
-    first: tuple[Path | str, str | None],
-    second: tuple[Path | str, str | None],
-    bad: BadRows = STRICT,
+    first: tuple[Path, str], second: tuple[Path, str], bad: BadRows = STRICT
 ) -> Iterator[tuple[int, str, str]]:
     """Yield (line number, line of the first file, line of the second) of line-parallel files.
 
-    Args:
-        first: path and, in a zip, pattern of the member; see :func:`numbered_lines`.
-        second: the same of the other file.
-        bad: collects pairs of lines that are not UTF-8; without it the first raises an error.
+    Files are given with the members of archives, see :func:`numbered_lines`. ``bad`` collects pairs
+    of lines that are not UTF-8; without it the first raises an error.
 
-    Raises:
-        DataError: if one file has more lines than the other.
+    Raises DataError if one file has more lines than the other.
     """
     # closing: a half-read generator would keep its archive open until it is collected.
     with (
-        closing(numbered_lines(*first, strict=False)) as left,
-        closing(numbered_lines(*second, strict=False)) as right,
+        closing(numbered_lines(*first, bad=None)) as left,
+        closing(numbered_lines(*second, bad=None)) as right,
     ):
-        for number, text in left:
-            other = next(right, None)
-            if other is None:
-                raise _unequal(first, second, number)
+        for one, other in zip_longest(left, right):
+            if one is None or other is None:
+                longer, shorter = (first, second) if other is None else (second, first)
+                number, _ = one or other
+                problem = f"has no counterpart: {_name(*shorter)} ends at line {number - 1}"
+                fix = "fetch both files again; line-parallel files must have equally many lines"
+                raise DataError(_name(*longer), f"line {number}", problem, fix)
+            number, text = one
             with bad:
                 require_text(text, first[0], number)
                 require_text(other[1], second[0], number)
                 yield number, text, other[1]
-        surplus = next(right, None)
-        if surplus is not None:
-            raise _unequal(second, first, surplus[0])
+
+
+def _name(path: Path, member: str) -> str:
+    return f"{path}:{member}" if member else str(path)
 
 
 def split_columns(line: str, width: int, path: Path | str, number: int) -> list[str]:
@@ -232,75 +201,32 @@ def split_columns(line: str, width: int, path: Path | str, number: int) -> list[
 
 
 def numbered_columns(
-    path: Path | str,
-    member: str | None = None,
-    *,
-    least: int,
-    most: int | None = None,
-    bad: BadRows = STRICT,
+    path: Path | str, member: str = "", *, least: int, most: int = sys.maxsize, bad: BadRows
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, columns) of a tab-separated file; its first line gives their number.
+    """Yield (line number, columns) of a tab-separated file, see :func:`numbered_lines`.
 
-    Args:
-        path: see :func:`numbered_lines`.
-        member: see :func:`numbered_lines`.
-        least: columns that every line must have.
-        most: columns beyond which a line is wrong; none: any number.
-        bad: collects wrong lines; without it the first raises an error.
+    The first line decides how many columns there must be, within ``least`` and ``most``. ``bad``
+    collects wrong lines.
 
-    Raises:
-        DataError: see :func:`numbered_lines` and :func:`split_columns`.
+    Raises DataError, see :func:`numbered_lines`; also, if ``bad`` is strict, :func:`split_columns`.
     """
     width = 0
-    with closing(numbered_lines(path, member, strict=False)) as lines:
+    with closing(numbered_lines(path, member, bad)) as lines:
         for number, line in lines:
-            width = width or min(max(line.count("\t") + 1, least), most or sys.maxsize)
+            width = width or min(max(line.count("\t") + 1, least), most)
             with bad:
                 yield number, split_columns(line, width, path, number)
 
 
-def manythings(path: Path, bad: BadRows = STRICT) -> Iterator[tuple[int, list[str]]]:
+def manythings(path: Path, bad: BadRows) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, columns) of a Tatoeba pair of manythings.org, alone or in a zip.
 
     The columns are English, the other language and, in newer files, an attribution.
     """
-    member = r"(?!_about)[^/]+\.txt" if path.suffix == ".zip" else None
-    return numbered_columns(path, member, least=2, most=3, bad=bad)
+    return numbered_columns(path, r"(?!_about)[^/]+\.txt", least=2, most=3, bad=bad)
 
 
-def header_columns(
-    line: str, columns: Mapping[str, str], path: Path | str
-) -> tuple[int, dict[str, int]]:
-    """Return the width of a table and the index of each requested column from its header line.
-
-    Args:
-        line: the header line, tab-separated.
-        columns: our name of a column -> its name in the header.
-        path: for the error.
-
-    Raises:
-        DataError: if a column is missing.
-    """
-    names = line.split("\t")
-    missing = [name for name in columns.values() if name not in names]
-    if missing:
-        problem = f"the header lacks {', '.join(missing)} (it has {_short_list(names)})"
-        fix = "check that the file is in the format that the config names"
-        raise DataError(path, "line 1", problem, fix)
-    return len(names), {ours: names.index(theirs) for ours, theirs in columns.items()}
-
-
-def _unequal(
-    longer: tuple[Path | str, str | None], shorter: tuple[Path | str, str | None], number: int
-) -> DataError:
-    long_name, short_name = (
-        f"{path}:{member}" if member else str(path) for path, member in (longer, shorter)
-    )
-    problem = f"has no counterpart: {short_name} ends at line {number - 1}"
-    fix = "fetch both files again; line-parallel files must have equally many lines"
-    return DataError(long_name, f"line {number}", problem, fix)
-
-
-def _short_list(names: list[str], most: int = 8) -> str:
+def short_list(names: Sequence[str], most: int = 8) -> str:
+    """Return the first few of some names, for an error."""
     listed = ", ".join(names[:most])
     return f"{listed}, ... ({len(names)} in all)" if len(names) > most else listed or "nothing"

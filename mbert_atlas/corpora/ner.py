@@ -8,17 +8,15 @@ of speech, chunk and tag with spaces between, ``-DOCSTART-`` before each documen
 IOB2.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import IO, cast, get_args
+from typing import IO, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +28,6 @@ from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languag
 from mbert_atlas.corpora.lines import (
     ascii_words,
     decoded_lines,
-    numbered_lines,
     open_member,
     open_tar_member,
     open_zip_member,
@@ -38,7 +35,7 @@ from mbert_atlas.corpora.lines import (
     require_text,
     split_columns,
 )
-from mbert_atlas.corpora.samples import limited, sample_note, table_of
+from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import AGAIN
@@ -53,20 +50,20 @@ MORE_TAGS = ("B-MISC", "I-MISC")
 
 @dataclass
 class TaggedSentence:
-    """A sentence with a tag for each word; ``line`` is where it begins in the file."""
+    """A sentence with a tag for each word."""
 
-    line: int
     forms: list[str] = field(default_factory=list)
     tags: list[str] = field(default_factory=list)
 
     @property
-    def stray(self) -> int:
-        """How many ``I-`` tags continue no entity of their type, against IOB2."""
-        before = (OUTSIDE, *self.tags)
-        return sum(
-            tag.startswith("I-") and last[2:] != tag[2:]
-            for last, tag in zip(before, self.tags, strict=False)
-        )
+    def stray(self) -> list[int]:
+        """The places of ``I-`` tags that continue no entity of their type, against IOB2."""
+        pairs = zip((OUTSIDE, *self.tags), self.tags, strict=False)
+        return [
+            place
+            for place, (before, tag) in enumerate(pairs)
+            if tag.startswith("I-") and before[2:] != tag[2:]
+        ]
 
 
 def read(job: ReadingJob) -> None:
@@ -78,9 +75,8 @@ def read(job: ReadingJob) -> None:
     out while they are few, see :class:`BadRows`. The card counts ``I-`` tags that continue nothing
     (about one in 500 words in Chinese and Japanese); seqeval begins an entity at each.
 
-    Raises:
-        DataError: for too many bad sentences, a missing member, or no sentence; names file and
-            line.
+    Raises DataError for too many bad sentences, a missing member, or no sentence; names file and
+    line.
     """
     read_languages(job, _read_language)
 
@@ -97,15 +93,13 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
         (str(number), code, split, sentence.forms, sentence.tags)
         for number, sentence in enumerate(sentences, 1)
     ]
-    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, "ner", code, split)
+    kept = limited(table_of(rows, TAGGED_SENTENCES), limit, seed, card.notes, "ner", code, split)
     tags = Counter(tag for row in kept["ner_tags"].to_pylist() for tag in row)
     sizes = {"sentences read": len(sentences), "sentences": kept.num_rows, "words": tags.total()}
     card.counts.update(sizes)
     for name in sorted({*TYPES, *(tag[2:] for tag in tags if tag != OUTSIDE)}):
         card.counts[f"{name}: entities begun"] = tags[f"B-{name}"]
-    if kept.num_rows < len(sentences):
-        card.notes.append(sample_note(limit, seed))
-    if strays := sum(sentences[int(number) - 1].stray for number in kept["id"].to_pylist()):
+    if strays := sum(len(sentences[int(number) - 1].stray) for number in kept["id"].to_pylist()):
         card.counts["I- tags that continue no entity"] = strays
         note = "I- tags that continue no entity are kept; seqeval begins an entity there"
         card.notes.append(note)
@@ -115,21 +109,17 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
 def _sentences(
     path: Path, format: str, language: str, split: str, bad: BadRows
 ) -> list[TaggedSentence]:
-    require_format(format, get_args(NerFormat), path)
-    if format == "rahimi":
-        lines, place = _rahimi_lines(path, language, split)
-        columns = partial(_after_prefix, language)
-        sentences = list(parse_tagged(lines, place, columns, bad=bad))
-    elif format == "conll2003":
-        member = {"dev": "valid"}.get(split, split) + r"\.txt"
-        with open_member(path, member) as (place, content):
-            lines = _without_documents(decoded_lines(content, place, strict=False))
-            tags = (*TAGS, *MORE_TAGS)
-            sentences = list(parse_tagged(lines, place, _of_four, tags=tags, bad=bad))
+    require_format(format, NerFormat, path)
+    member = {"rahimi": split, "conll2003": {"dev": "valid"}.get(split, split) + ".txt"}
+    with _open(path, format, language, re.escape(member.get(format, ""))) as (place, content):
+        lines = decoded_lines(content, place, bad=None)
+        sentences = list(parse_tagged(lines, place, format, language, bad))
+    if format == "conll2003":
+        # In IOB1 B- stands only where an entity follows another of its type, so that I- after
+        # anything else begins one: I-PER I-PER B-PER O I-LOC is B-PER I-PER B-PER O B-LOC.
         for sentence in sentences:
-            _begin_entities(sentence)
-    else:
-        sentences = list(parse_tagged(numbered_lines(path, strict=False), path, bad=bad))
+            for word in sentence.stray:
+                sentence.tags[word] = f"B-{sentence.tags[word][2:]}"
     bad.require_few(len(sentences))
     if not sentences:
         fix = f"correct the format, or {AGAIN}"
@@ -137,37 +127,19 @@ def _sentences(
     return sentences
 
 
-def _rahimi_lines(path: Path, language: str, split: str) -> tuple[Iterable[tuple[int, str]], str]:
-    """Return the numbered lines of the split, read whole, and what to call their file."""
-    member = re.escape(split)
-    if path.suffix != ".zip":
-        with open_member(path, member) as (place, content):
-            return list(decoded_lines(content, place, strict=False)), place
+@contextmanager
+def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """Open a file or the member of an archive, which may be in a zip of the archives."""
+    if format != "rahimi" or path.suffix != ".zip":
+        with open_member(path, member) as opened:
+            yield opened
+        return
     with (
         open_zip_member(path, rf"{re.escape(language)}\.tar\.gz") as (archive, packed),
         gzip.open(packed) as unpacked,
-        open_tar_member(cast(IO[bytes], unpacked), archive, member) as (place, content),
+        open_tar_member(cast(IO[bytes], unpacked), archive, member) as opened,
     ):
-        return list(decoded_lines(content, place, strict=False)), place
-
-
-def _without_documents(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield lines of CoNLL-2003, the beginnings of documents as blank ones."""
-    for number, line in lines:
-        yield number, "" if line.startswith("-DOCSTART-") else line.strip()
-
-
-def _begin_entities(sentence: TaggedSentence) -> None:
-    """Turn IOB1 into IOB2.
-
-    In IOB1 ``B-`` stands only where an entity follows another of its type, so that ``I-`` after
-    anything else begins one: ``I-PER I-PER B-PER O I-LOC`` is ``B-PER I-PER B-PER O B-LOC``.
-    """
-    before = OUTSIDE
-    for place, tag in enumerate(sentence.tags):
-        if tag.startswith("I-") and before[2:] != tag[2:]:
-            sentence.tags[place] = f"B-{tag[2:]}"
-        before = tag
+        yield opened
 
 
 def entity_tags(table: pa.Table) -> tuple[str, ...]:
@@ -180,66 +152,53 @@ def entity_tags(table: pa.Table) -> tuple[str, ...]:
     return (*TAGS, *MORE_TAGS) if present.intersection(MORE_TAGS) else TAGS
 
 
-Columns = Callable[[str, Path | str, int], tuple[str, str]]
-"""Returns the word and the tag of a line, given with file and number for the error."""
-
-
-def _of_two(line: str, path: Path | str, number: int) -> tuple[str, str]:
+def _word_and_tag(
+    line: str, path: Path | str, number: int, format: str, language: str
+) -> tuple[str, str]:
+    if format == "conll2003":
+        require_text(line, path, number)
+        columns = ascii_words(line)
+        if len(columns) != 4:
+            problem = f"{len(columns)} columns where word, POS, chunk and tag belong"
+            raise DataError(path, f"line {number}", problem, "correct it or get the file again")
+        return columns[0], columns[3]
     word, tag = split_columns(line, 2, path, number)
-    return word, tag
-
-
-def _of_four(line: str, path: Path | str, number: int) -> tuple[str, str]:
-    require_text(line, path, number)
-    columns = ascii_words(line)
-    if len(columns) != 4:
-        problem = f"{len(columns)} columns where word, POS, chunk and tag belong"
-        raise DataError(path, f"line {number}", problem, "correct it or get the file again")
-    return columns[0], columns[3]
-
-
-def _after_prefix(language: str, line: str, path: Path | str, number: int) -> tuple[str, str]:
-    word, tag = _of_two(line, path, number)
-    prefix, colon, word = word.partition(":")
-    if not colon or prefix != language:
-        problem = f"{line!r} does not begin with {language}:"
-        fix = "correct the source's format or language"
-        raise DataError(path, f"line {number}", problem, fix)
+    if format == "rahimi":
+        prefix, colon, word = word.partition(":")
+        if not colon or prefix != language:
+            problem = f"{line!r} does not begin with {language}:"
+            fix = "correct the source's format or language"
+            raise DataError(path, f"line {number}", problem, fix)
     return word, tag
 
 
 def parse_tagged(
     lines: Iterable[tuple[int, str]],
     path: Path | str,
-    columns: Columns = _of_two,
-    *,
-    tags: Collection[str] = TAGS,
+    format: str = "panx",
+    language: str = "",
     bad: BadRows = STRICT,
 ) -> Iterator[TaggedSentence]:
-    """Parse lines of a word and its tag with blank lines between sentences.
+    """Parse numbered lines of words with their tags, with blank lines between sentences.
 
-    Args:
-        lines: (number, line without its end).
-        path: for errors.
-        columns: reads a line; ``word<TAB>tag`` by default.
-        tags: those that may occur.
-        bad: collects sentences that cannot be used; without it the first raises an error.
+    ``bad`` collects sentences that cannot be used; without it the first raises an error.
 
-    Raises:
-        DataError: see :func:`read`.
+    Raises DataError, see :func:`read`.
     """
+    allowed: Collection[str] = TAGS if format != "conll2003" else (*TAGS, *MORE_TAGS)
+    if format == "conll2003":  # the beginnings of documents count as blank lines
+        lines = ((n, "" if line.startswith("-DOCSTART-") else line.strip()) for n, line in lines)
     for is_blank, group in groupby(lines, key=lambda item: not item[1]):
         if is_blank:
             continue
-        rows = list(group)
         with bad:
-            sentence = TaggedSentence(rows[0][0])
-            for number, line in rows:
-                word, tag = columns(line, path, number)
+            sentence = TaggedSentence()
+            for number, line in group:
+                word, tag = _word_and_tag(line, path, number, format, language)
                 if not word.strip():  # XTREME's preparation strips words
                     raise DataError(path, f"line {number}", "an empty word", "remove the line")
-                if tag not in tags:
-                    problem = f"{tag!r} is not one of {', '.join(tags)}"
+                if tag not in allowed:
+                    problem = f"{tag!r} is not one of {', '.join(allowed)}"
                     raise DataError(path, f"line {number}", problem, "correct the tag")
                 sentence.forms.append(word.strip())
                 sentence.tags.append(tag)

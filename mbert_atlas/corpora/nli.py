@@ -7,13 +7,11 @@ one language, test files without the label, which then come from a partner whose
 ``taxinli``: tab-separated with a header, English. Files may be compressed.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import pyarrow as pa
 
@@ -22,11 +20,10 @@ from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import (
-    header_columns,
     numbered_columns,
     numbered_lines,
     require_format,
-    require_text,
+    short_list,
     split_columns,
 )
 from mbert_atlas.corpora.samples import table_of
@@ -59,16 +56,15 @@ def read(job: ReadingJob) -> None:
     files. Bad rows (not UTF-8, a wrong number of columns, an unknown or missing label, a repeated
     id) are left out while they are few, see :class:`BadRows`.
 
-    Raises:
-        DataError: for too many bad rows, a partner of another length or with another label, or a
-            file without a pair; names file and line.
+    Raises DataError for too many bad rows, a partner of another length or with another label, or a
+    file without a pair; names file and line.
     """
     read_languages(job, _read_language)
 
 
 def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card]:
     (file,), code, split = upstream.files, upstream.language.code, options["split"]
-    require_format(file.format, get_args(NliFormat), file.path)
+    require_format(file.format, NliFormat, file.path)
     card = Card(file.format, code, bad=BadRows("pairs"))
     pairs = _READERS[file.format](file.path, code, split, card.bad)
     for labels in file.partners:
@@ -96,20 +92,18 @@ def _labelled(pairs: Iterator[_Pair], path: Path, card: Card) -> Iterator[_Pair]
         card.counts["pairs read"] += 1
         if pair.label == NO_CONSENSUS:
             card.dropped["no label that most annotators chose"] += 1
-            continue
-        if pair.label not in LABELS:
+        elif pair.label not in LABELS:
             card.bad.drop(_bad_label(path, pair))
-            continue
-        if pair.id in seen:
+        elif pair.id in seen:
             problem = f"pair {pair.id!r} was already read"
             card.bad.drop(DataError(path, f"line {pair.line}", problem, "remove one of them"))
-            continue
-        seen.add(pair.id)
-        if not pair.premise or not pair.hypothesis:
-            card.dropped["empty premise or hypothesis"] += 1
-            continue
-        card.counts[pair.label] += 1
-        yield pair
+        else:
+            seen.add(pair.id)
+            if pair.premise and pair.hypothesis:
+                card.counts[pair.label] += 1
+                yield pair
+            else:
+                card.dropped["empty premise or hypothesis"] += 1
 
 
 def _bad_label(path: Path, pair: _Pair) -> DataError:
@@ -123,64 +117,45 @@ def _bad_label(path: Path, pair: _Pair) -> DataError:
 
 def _multinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
     part = "dev_matched" if split == "dev" else split
-    member = rf"multinli_1\.0_{part}\.jsonl" if path.suffix == ".zip" else None
-    for number, line in numbered_lines(path, member, strict=False):
-        with bad:
-            require_text(line, path, number)
-            yield _record(path, number, line)
-
-
-def _record(path: Path, number: int, line: str) -> _Pair:
-    try:
-        value = json.loads(line)
-        identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
-        return _Pair(number, identifier, premise.strip(), hypothesis.strip(), label, genre)
-    except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        problem = f"not a MultiNLI record ({type(error).__name__}: {error})"
-        raise DataError(path, f"line {number}", problem, "fetch the file again") from error
+    for number, line in numbered_lines(path, rf"multinli_1\.0_{part}\.jsonl", bad):
+        try:
+            value = json.loads(line)
+            identifier, premise, hypothesis, label, genre = (value[key] for key in _MULTINLI_KEYS)
+            yield _Pair(number, identifier, premise.strip(), hypothesis.strip(), label, genre)
+        except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+            problem = f"not a MultiNLI record ({type(error).__name__}: {error})"
+            bad.drop(DataError(path, f"line {number}", problem, "fetch the file again"))
 
 
 def _xnli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
-    member = rf"xnli\.{split}\.tsv" if path.suffix == ".zip" else None
-    columns = {
-        "language": "language",
-        "label": "gold_label",
-        "premise": "sentence1",
-        "hypothesis": "sentence2",
-        "id": "pairID",
-        "genre": "genre",
-    }
-    return _rows_with_header(path, member, columns, bad, language)
+    columns = ("pairID", "sentence1", "sentence2", "gold_label", "genre", "language")
+    return _rows_with_header(path, columns, rf"xnli\.{split}\.tsv", bad, language)
 
 
 def _taxinli(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
-    columns = {
-        "premise": "prem",
-        "hypothesis": "hyp",
-        "label": "label",
-        "id": "pairID",
-        "genre": "genre",
-    }
-    for pair in _rows_with_header(path, None, columns, bad):
+    for pair in _rows_with_header(path, ("pairID", "prem", "hyp", "label", "genre"), "", bad):
         # It mixes MultiNLI's training and development pairs, which share some numbers.
         yield replace(pair, id=f"{pair.id}-{pair.line}")
 
 
 def _rows_with_header(
-    path: Path, member: str | None, wanted: dict[str, str], bad: BadRows, language: str = ""
+    path: Path, wanted: Sequence[str], member: str, bad: BadRows, language: str = ""
 ) -> Iterator[_Pair]:
-    """Yield the pairs of a table, of one language if one is given."""
-    lines = numbered_lines(path, member, strict=False)
-    _, header = next(lines, (0, ""))
-    width, index = header_columns(header, wanted, path)
+    """Yield the pairs of a table; with a language, those whose last wanted column names it."""
+    lines = numbered_lines(path, member, bad=None)
+    names = next(lines, (0, ""))[1].split("\t")
+    if missing := [name for name in wanted if name not in names]:
+        problem = f"the header lacks {', '.join(missing)} (it has {short_list(names)})"
+        fix = "check that the file is in the format that the config names"
+        raise DataError(path, "line 1", problem, fix)
+    places = [names.index(name) for name in wanted]
     for number, line in lines:
-        if language and line.split("\t")[index["language"] :][:1] != [language]:
+        if language and line.split("\t")[places[-1] :][:1] != [language]:
             continue
         with bad:
-            columns = split_columns(line, width, path, number)
-            row = {name: columns[place].strip() for name, place in index.items()}
-            texts = (row["id"], row["premise"], row["hypothesis"], row["label"])
-            yield _Pair(number, *texts, row["genre"] or None)
+            columns = split_columns(line, len(names), path, number)
+            row = [columns[place].strip() for place in places]
+            yield _Pair(number, row[0], row[1], row[2], row[3], row[4] or None)
 
 
 def _xtreme(path: Path, language: str, split: str, bad: BadRows) -> Iterator[_Pair]:
@@ -200,8 +175,7 @@ _READERS: dict[str, Callable[[Path, str, str, BadRows], Iterator[_Pair]]] = {
 def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows) -> Iterator[_Pair]:
     bad_labels = BadRows("labels")
     others = {other.line: other for other in _xtreme(labels, "", "", bad_labels)}
-    last = max(others, default=0)
-    read = 0
+    last, read = max(others, default=0), 0
     for pair in pairs:
         read = pair.line
         other = others.get(pair.line)
@@ -214,9 +188,7 @@ def _with_labels(pairs: Iterator[_Pair], path: Path, labels: Path, bad: BadRows)
             bad.drop(_bad_label(labels, other))
             continue
         if pair.label and pair.label != other.label:
-            problem = (
-                f"is labelled {pair.label}, but line {other.line} of {labels} is {other.label}"
-            )
+            problem = f"is labelled {pair.label}, but line {pair.line} of {labels} is {other.label}"
             fix = "use a file whose rows are parallel"
             raise DataError(path, f"line {pair.line}", problem, fix)
         yield replace(pair, label=other.label)
@@ -234,27 +206,20 @@ def derive(job: DerivingJob) -> None:
     rows nor on the other pairs, and it is the same in all languages. Rows of one split and id are
     translations of each other, as in XNLI; ``language`` is that of the side that is not English.
 
-    Raises:
-        DataError: if English or one of the languages is missing, an English pair is repeated, a
-            pair has another label in English, or none has an English counterpart.
+    Raises DataError if an English pair is repeated, a pair has another label in English, or no pair
+    of a language has an English counterpart.
     """
     (path,), seed = job.tables, job.options["seed"]
     rows = read_parquet(path, NLI_PAIRS).to_pylist()
-    present = {row["language"] for row in rows}
     languages = [code for code in job.options["languages"] if code != ENGLISH]
-    for code in (ENGLISH, *languages):
-        if code not in present:
-            fix = "add it to the dataset's languages"
-            raise DataError(path, f"language {code}", "no pair in it", fix)
-    if not languages:
-        raise DataError(path, "", "it holds English only", "add a language to mix it with")
     card = Card("mixed-language XNLI", " ".join(languages))
     card.notes.append(f"premise or hypothesis replaced by the English one, p = 0.5, seed {seed}")
     mixed = list(_mixed(rows, languages, seed, path, card))
-    for code in languages:
-        if not any(row["language"] == code for row in mixed):
-            problem, fix = "no pair has an English one of its id", "drop it from the languages"
-            raise DataError(path, f"language {code}", problem, fix)
+    missing = set(languages) - {row["language"] for row in mixed}
+    if missing or not mixed:
+        problem = "no pair has an English one of its id"
+        fix = "add English to the dataset's languages, or drop these"
+        raise DataError(path, f"languages {' '.join(sorted(missing))}".strip(), problem, fix)
     card.counts["pairs"] = len(mixed)
     write_parquet(pa.Table.from_pylist(mixed, NLI_PAIRS), job.output)
     card.write(job.card, [path])

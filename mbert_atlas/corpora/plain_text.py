@@ -1,13 +1,10 @@
 """Running text out of any corpus, for training tokenisers and encoders."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import get_args
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,7 +13,7 @@ from mbert_atlas.config.corpora.kinds import PlainTextFormat
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_single
-from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format, require_text
+from mbert_atlas.corpora.lines import manythings, numbered_lines, require_format
 from mbert_atlas.corpora.samples import shortfall, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.corpora.universal_dependencies import parse_conllu
@@ -33,47 +30,39 @@ def iter_texts(
 ) -> Iterator[str]:
     """Yield the texts of a corpus file one by one, stripped, without empty ones.
 
-    Args:
-        path: the file; text files may be ``.gz``, ``.bz2`` or ``.xz``.
-        format: ``paragraphs``: Parquet with a column ``text`` (paragraphs, language identification
-            examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank,
-            without those whose words the release withholds; ``vline``: a verse a line, where
-            ``<range>`` means that it is part of the line before; ``manythings``: English and
-            another language, tab-separated, alone or zipped; ``moses``: a zip whose members end in
-            language codes.
-        language: ``moses``: the code of the side; ``manythings``: ``en`` or any other.
-        bad: collects what cannot be used; without it the first bad line raises an error.
+    Formats: ``paragraphs``: Parquet with a column ``text`` (paragraphs, language identification
+    examples, sentences); ``lines``: a text a line; ``conllu``: the sentences of a treebank, without
+    those whose words the release withholds; ``vline``: a verse a line, where ``<range>`` means that
+    it is part of the line before; ``manythings``: English and another language, tab-separated,
+    alone or zipped; ``moses``: a zip whose members end in language codes. Text files may be
+    ``.gz``, ``.bz2`` or ``.xz``.
 
-    Raises:
-        DataError: for a missing, empty, damaged or non-UTF-8 file, or one of another format.
+    ``language`` is the side of a bitext, for ``manythings`` ``en`` or any other. ``bad`` collects
+    what cannot be used; without it the first bad line raises an error.
+
+    Raises DataError for a missing, empty, damaged or non-UTF-8 file, or one of another format.
     """
     path = Path(path)
-    require_format(format, get_args(PlainTextFormat), path)
-    texts = _paragraphs(path) if format == "paragraphs" else _texts(path, format, language, bad)
-    return (text for text in map(str.strip, texts) if text)
+    require_format(format, PlainTextFormat, path)
+    return (text for text in map(str.strip, _texts(path, format, language, bad)) if text)
 
 
 def _texts(path: Path, format: str, language: str, bad: BadRows) -> Iterator[str]:
-    if format == "conllu":
-        for sentence in parse_conllu(numbered_lines(path, strict=False), path, bad):
+    if format == "paragraphs":
+        with _parquet(path) as file:
+            for batch in file.iter_batches(columns=["text"]):
+                yield from batch.column("text").to_pylist()
+    elif format == "conllu":
+        for sentence in parse_conllu(numbered_lines(path, bad=None), path, bad):
             if not sentence.is_withheld:
                 yield sentence.text
     elif format == "manythings":
         for _, columns in manythings(path, bad):
             yield columns[int(language != "en")]
     else:
-        member = rf"[^/]+\.{re.escape(language)}" if format == "moses" else None
-        for number, line in numbered_lines(path, member, strict=False):
-            with bad:
-                require_text(line, path, number)
-                if format != "vline" or line.strip() != _RANGE:
-                    yield line
-
-
-def _paragraphs(path: Path) -> Iterator[str]:
-    with _parquet(path) as file:
-        for batch in file.iter_batches(columns=["text"]):
-            yield from batch.column("text").to_pylist()
+        for _, line in numbered_lines(path, rf"[^/]+\.{re.escape(language)}", bad):
+            if format != "vline" or line.strip() != _RANGE:
+                yield line
 
 
 @contextmanager
@@ -82,23 +71,17 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
         with pq.ParquetFile(path) as file:
             yield file
     except (pa.ArrowException, KeyError, OSError) as error:
-        raise DataError(
-            path, "column text", f"not a readable Parquet file with it ({error})", "remake the file"
-        ) from error
+        problem = f"not a readable Parquet file with it ({error})"
+        raise DataError(path, "column text", problem, "remake the file") from error
 
 
 def shuffled_texts(path: Path, seed: int, language: str) -> Iterator[str]:
-    """Yield the texts of a Parquet file in random order, a row group at a time.
+    """Yield the column ``text`` of a Parquet file in random order, a row group at a time.
 
-    Row groups are shuffled, and the texts of each, so that no more than one is in memory.
+    Row groups are shuffled, and the texts of each, so that no more than one is in memory. Seed and
+    language decide the order.
 
-    Args:
-        path: Parquet file with a column ``text``.
-        seed: decides the order.
-        language: name of the stream of randomness.
-
-    Raises:
-        DataError: if it is not such a file.
+    Raises DataError if it is not such a file.
     """
     random = generator(seed, "texts", language)
     with _parquet(path) as file:
@@ -113,8 +96,7 @@ def read(job: ReadingJob) -> None:
     Files are read in turn, up to ``limit`` texts; the title is the file's name, the page its
     number.
 
-    Raises:
-        DataError: see :func:`iter_texts`; also if there is no text at all.
+    Raises DataError, see :func:`iter_texts`; also if there is no text at all.
     """
     read_single(job, _read_language)
 

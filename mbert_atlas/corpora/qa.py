@@ -12,13 +12,11 @@ whose ids begin with the language's name are taken. ``tydiqa-xtreme``: gold pass
 as XTREME prepares them, whose ids repeat, so that the number of the question is added.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,34 +25,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mbert_atlas.config.corpora.kinds import QaFormat
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.corpora.cards import Card
-from mbert_atlas.corpora.jobs import (
-    CorpusFile,
-    DerivingJob,
-    Options,
-    ReadingJob,
-    Upstream,
-    read_languages,
-)
+from mbert_atlas.corpora.jobs import DerivingJob, Options, ReadingJob, Upstream, read_languages
 from mbert_atlas.corpora.lines import open_member, require_format
-from mbert_atlas.corpora.samples import limited, sample_note, table_of
+from mbert_atlas.corpora.samples import limited, table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet, write_json, write_parquet
 from mbert_atlas.schemas import QA_EXAMPLES
 
 TYDIQA_LANGUAGES = {
-    "ar": "arabic",
-    "bn": "bengali",
-    "en": "english",
-    "fi": "finnish",
-    "id": "indonesian",
-    "ko": "korean",
-    "ru": "russian",
-    "sw": "swahili",
-    "te": "telugu",
+    **{"ar": "arabic", "bn": "bengali", "en": "english", "fi": "finnish", "id": "indonesian"},
+    **{"ko": "korean", "ru": "russian", "sw": "swahili", "te": "telugu"},
 }
 """Our code -> the word with which the ids of TyDi QA begin."""
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ENGLISH = ("en", "Latn")
 
 
@@ -95,9 +78,8 @@ def read(job: ReadingJob) -> None:
     questions (not in SQuAD's layout, a repeated id, without answers, an answer that is empty or not
     at its place in the context) are left out while they are few, see :class:`BadRows`.
 
-    Raises:
-        DataError: for a file that is not in SQuAD's layout, too many bad questions, a missing
-            member, or no question; names the file and the question.
+    Raises DataError for a file that is not in SQuAD's layout, too many bad questions, a missing
+    member, or no question; names the file and the question.
     """
     read_languages(job, _read_language)
 
@@ -112,8 +94,9 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     }[options["questions"]]
     codes = language if asked_in == language else f"{language} {asked_in}"
     card = Card(file.format, codes, bad=BadRows("questions"))
-    with open_member(file.path, _member(file, language, asked_in, split)) as (place, stream):
-        questions = _questions(stream.read().removeprefix(_BYTE_ORDER_MARK), place, card.bad)
+    member = _member(file.path, file.format, language, asked_in, split)
+    with open_member(file.path, member) as (place, stream):
+        questions = _questions(stream.read().removeprefix(b"\xef\xbb\xbf"), place, card.bad)
     usable = _usable(questions, file.format, language, place, card)
     rows = [
         (identifier, language, asked_in, split, context, question, *answers)
@@ -121,10 +104,9 @@ def _read_language(upstream: Upstream, options: Options) -> tuple[pa.Table, Card
     ]
     require_script((str(row[4]) for row in rows), script, place, language)
     require_script((str(row[5]) for row in rows), question_script, place, asked_in)
-    table = limited(table_of(rows, QA_EXAMPLES), limit, seed, "qa", language, asked_in, split)
     card.notes += _notes(language, asked_in)
-    if table.num_rows < len(rows):
-        card.notes.append(sample_note(limit, seed))
+    table, names = table_of(rows, QA_EXAMPLES), ("qa", language, asked_in, split)
+    table = limited(table, limit, seed, card.notes, *names)
     card.counts |= _sizes(table)
     return table, card
 
@@ -161,7 +143,8 @@ def _usable(
         seen.add(identifier)
         if len(answers) < len(one.answers):
             card.dropped["answers not at their place, of questions with others"] += 1
-        yield context, identifier, question, *_columns(answers)
+        texts, starts = [a.text for a in answers], [a.answer_start for a in answers]
+        yield context, identifier, question, texts, starts
     card.bad.require_few(len(seen) + card.dropped["empty question"])
     if not seen:
         left_out = f" ({dict(card.dropped)})" if card.dropped else ""
@@ -170,22 +153,14 @@ def _usable(
         raise DataError(place, f"language {language}", problem, fix)
 
 
-def _columns(answers: Sequence[_Answer]) -> tuple[list[str], list[int]]:
-    return [answer.text for answer in answers], [answer.answer_start for answer in answers]
-
-
 def _notes(language: str, asked_in: str) -> list[str]:
     return [f"contexts in {language}, questions in {asked_in}"] if asked_in != language else []
 
 
 def _sizes(table: pa.Table) -> Counter[str]:
-    return Counter(
-        {
-            "questions": table.num_rows,
-            "contexts": len(set(table["context"].to_pylist())),
-            "answers": sum(map(len, table["answer_text"].to_pylist())),
-        }
-    )
+    answers, contexts = table["answer_text"].to_pylist(), set(table["context"].to_pylist())
+    sizes = {"questions": table.num_rows, "contexts": len(contexts)}
+    return Counter(sizes | {"answers": sum(map(len, answers))})
 
 
 def _stands(answer: _Answer, context: str) -> bool:
@@ -200,20 +175,17 @@ def _tydiqa_prefix(place: str, language: str) -> str:
     return TYDIQA_LANGUAGES[language] + "-"
 
 
-def _member(file: CorpusFile, language: str, asked_in: str, split: str) -> str:
+def _member(path: Path, format: str, language: str, asked_in: str, split: str) -> str:
     """Return the pattern of the file in an archive; other languages than the file's are errors."""
-    path, format = file.path, file.format
-    require_format(format, get_args(QaFormat), path)
+    require_format(format, QaFormat, path)
     if asked_in != language and format != "mlqa":
         problem = f"files of format {format} are in one language"
         fix = "use mlqa, or derive the dataset from XQuAD by `made_from`"
         raise DataError(path, f"questions in {asked_in}", problem, fix)
     in_name = re.search(r"-context-([\w-]+?)-question-([a-z]+)\.json", path.name)
     if format == "mlqa" and in_name and in_name.groups() != (language, asked_in):
-        problem = (
-            f"holds contexts in {in_name[1]} and questions in {in_name[2]}, "
-            f"not in {language} and {asked_in}"
-        )
+        problem = f"holds contexts in {in_name[1]} and questions in {in_name[2]}, "
+        problem += f"not in {language} and {asked_in}"
         raise DataError(path, "file name", problem, "correct the source's path or languages")
     names = {
         "mlqa": rf"{split}-context-{language}-question-{asked_in}\.json",
@@ -232,11 +204,9 @@ def _questions(content: bytes, place: str, bad: BadRows) -> Iterator[tuple[str, 
         for j, paragraph in enumerate(article.paragraphs):
             for k, value in enumerate(paragraph.qas):
                 try:
-                    question = _Question.model_validate(value)
+                    yield paragraph.context, _Question.model_validate(value)
                 except ValidationError as error:
                     bad.drop(_other_layout(error, place, "data", i, "paragraphs", j, "qas", k))
-                else:
-                    yield paragraph.context, question
 
 
 def _other_layout(error: ValidationError, place: str, *keys: str | int) -> DataError:
@@ -252,11 +222,9 @@ def derive(job: DerivingJob) -> None:
 
     The cross-lingual directions of XQuAD in Efimov et al. (2022, section 4.2, Table 4): rows of a
     parallel dataset with equal ids are joined, in the order of the contexts; context and answers
-    come from one language, the question from the other. Questions that only one of them has are
-    left out.
+    come from one language, the question from the other. Other questions are left out.
 
-    Raises:
-        DataError: if the dataset lacks a language, repeats an id, or has no question in both.
+    Raises DataError if the dataset lacks a language, repeats an id, or has no question in both.
     """
     (path,) = job.tables
     tables, cards = [], {}

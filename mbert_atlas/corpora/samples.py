@@ -1,7 +1,5 @@
 """The part of a dataset that a config selects."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable
 from fractions import Fraction
@@ -21,26 +19,22 @@ def table_of(rows: Iterable[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
     return pa.table([list(column) for column in zip(*rows, strict=True)], schema=schema)
 
 
-def limited(table: pa.Table, limit: int | None, seed: int | None, *names: str) -> pa.Table:
-    """Return at most ``limit`` rows, in the order of ``table``.
+def limited(
+    table: pa.Table, limit: int | None, seed: int | None, notes: list[str], *names: str
+) -> pa.Table:
+    """Return at most ``limit`` rows, in the order of ``table``: the first, or a random sample.
 
-    Args:
-        table: any table.
-        limit: most rows to return; all if none.
-        seed: seed of a random sample; without one, the first rows are taken.
-        names: name of the stream of randomness, such as the language and the split.
+    A ``seed`` makes it random; ``names``, such as the language and the split, name its stream.
+    ``notes`` are those of a card.
     """
     if limit is None or limit >= table.num_rows:
         return table
     if seed is None:
+        notes.append(f"the first {limit}")
         return table.slice(0, limit)
+    notes.append(f"a random {limit}, seed {seed}")
     drawn = generator(seed, "sample", *names).permutation(table.num_rows)[:limit]
     return table.take(pa.array(sorted(drawn.tolist())))
-
-
-def sample_note(limit: int | None, seed: int | None) -> str:
-    """Return the note of a card on a table that :func:`limited` has shortened."""
-    return f"the first {limit}" if seed is None else f"a random {limit}, seed {seed}"
 
 
 def shortfall(requested: int | None, found: int, what: str) -> list[str]:
@@ -59,15 +53,9 @@ def held_out(strata: npt.NDArray[np.str_], fraction: float, seed: int) -> npt.ND
     """Mark a random fraction of the rows, the same in every stratum.
 
     Each stratum is split separately, its part rounded down (Tanti et al. 2021, appendix A). Which
-    of its rows are drawn depends on the seed and on their number, not on other strata.
-
-    Args:
-        strata: stratum of each row, such as its language, shape ``(n,)``.
-        fraction: fraction of the rows to mark, 0 to 1.
-        seed: seed of the split.
-
-    Returns:
-        True for the rows that are held out, shape ``(n,)``.
+    of its rows are drawn depends on the seed and on their number, not on other strata. ``strata``,
+    shape ``(n,)``, names that of each row, such as its language; the result, of the same shape, is
+    True for rows that are held out. ``fraction`` is 0 to 1.
     """
     share = Fraction(str(fraction))  # str: 0.1 means 1/10
     marks = np.zeros(len(strata), dtype=np.bool_)

@@ -1,12 +1,10 @@
 """Whether texts are in the script of their language; a file in another one is an error."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from mbert_atlas.errors import DataError
@@ -21,32 +19,12 @@ Generous: of WikiANN, Tatoeba, MUSE and Universal Dependencies in 34 languages t
 """
 _FEWEST_LETTERS = 100  # fewer are no evidence
 _NAMES = {
-    "Arab": {"ARABIC"},
-    "Armn": {"ARMENIAN"},
-    "Beng": {"BENGALI"},
-    "Cyrl": {"CYRILLIC"},
-    "Deva": {"DEVANAGARI"},
-    "Ethi": {"ETHIOPIC"},
-    "Geor": {"GEORGIAN"},
-    "Grek": {"GREEK"},
-    "Gujr": {"GUJARATI"},
-    "Guru": {"GURMUKHI"},
-    "Hans": {"CJK"},
-    "Hant": {"CJK"},
-    "Hebr": {"HEBREW"},
-    "Jpan": {"CJK", "HIRAGANA", "KATAKANA"},
-    "Khmr": {"KHMER"},
-    "Knda": {"KANNADA"},
-    "Kore": {"HANGUL", "CJK"},
-    "Laoo": {"LAO"},
-    "Latn": {"LATIN"},
-    "Mlym": {"MALAYALAM"},
-    "Mymr": {"MYANMAR"},
-    "Orya": {"ORIYA"},
-    "Sinh": {"SINHALA"},
-    "Taml": {"TAMIL"},
-    "Telu": {"TELUGU"},
-    "Thai": {"THAI"},
+    **{"Arab": "ARABIC", "Armn": "ARMENIAN", "Beng": "BENGALI", "Cyrl": "CYRILLIC"},
+    **{"Deva": "DEVANAGARI", "Ethi": "ETHIOPIC", "Geor": "GEORGIAN", "Grek": "GREEK"},
+    **{"Gujr": "GUJARATI", "Guru": "GURMUKHI", "Hans": "CJK", "Hant": "CJK", "Hebr": "HEBREW"},
+    **{"Jpan": "CJK HIRAGANA KATAKANA", "Khmr": "KHMER", "Knda": "KANNADA", "Kore": "HANGUL CJK"},
+    **{"Laoo": "LAO", "Latn": "LATIN", "Mlym": "MALAYALAM", "Mymr": "MYANMAR", "Orya": "ORIYA"},
+    **{"Sinh": "SINHALA", "Taml": "TAMIL", "Telu": "TELUGU", "Thai": "THAI"},
 }
 """Script (ISO 15924) -> what the Unicode names of its letters begin with."""
 
@@ -67,35 +45,24 @@ def require_script(
     language: str,
     fix: str = "correct the source's path or language",
 ) -> None:
-    """Check that texts are in the script of their language.
+    """Check that the first ``TEXTS`` texts are in the script of their language.
 
-    Args:
-        texts: the first ``TEXTS`` of them are examined.
-        scripts: those that the language is written in (ISO 15924), blanks between; with none, or
-            an unknown one, nothing is checked.
-        path: the file that they come from, for the error.
-        language: what they should be in, for the error.
-        fix: what may be wrong.
+    ``scripts`` are those of the language (ISO 15924), blanks between; with none, or an unknown one,
+    nothing is checked. The error ends with ``fix``.
 
-    Raises:
-        DataError: if less than ``LEAST_SHARE`` of the letters are in the script; names the script
-            that most are in.
+    Raises DataError if less than ``LEAST_SHARE`` of the letters are in the script; names the script
+    that most are in.
     """
     if not scripts or not _NAMES.keys() >= set(scripts.split()):
         return
-    expected = {name for script in scripts.split() for name in _NAMES[script]}
-    letters = Counter[str]()
-    for text in islice(texts, TEXTS):
-        letters.update(text)
-    counts = Counter[str]()
+    expected = {name for script in scripts.split() for name in _NAMES[script].split()}
+    letters, counts = Counter(chain.from_iterable(islice(texts, TEXTS))), Counter[str]()
     for character, number in letters.items():
         if script := _script_of(character):
             counts[script] += number
     share = sum(counts[script] for script in expected) / max(counts.total(), 1)
     if counts.total() >= _FEWEST_LETTERS and share < LEAST_SHARE:
         other, _ = counts.most_common(1)[0]
-        problem = (
-            f"{share:.1%} of the letters are in the script of the language ({scripts}), "
-            f"{counts[other] / counts.total():.0%} are {other.lower()}"
-        )
+        problem = f"{share:.1%} of the letters are in the script of the language ({scripts}), "
+        problem += f"{counts[other] / counts.total():.0%} are {other.lower()}"
         raise DataError(path, f"language {language}", problem, fix)

@@ -1,7 +1,5 @@
 """Typological features of languages: the World Atlas of Language Structures as CLDF tables."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -32,9 +30,8 @@ def read(job: ReadingJob) -> None:
     languages, and its ISO code, its genus or its name must agree, so that a wrong id is noticed; a
     language without an id is left out.
 
-    Raises:
-        DataError: if a column is missing, an id is unknown or is another language's, or no
-            language has a feature, or too many values have no code; names the file and the line.
+    Raises DataError if a column is missing, an id is unknown or is another language's, or no
+    language has a feature, or too many values have no code; names the file and the line.
     """
     origins = job.origins(*job.upstreams)
     tables = {path.name.partition(".")[0]: path for item in job.upstreams for path in item.paths}
@@ -80,13 +77,13 @@ def _codes_by_id(
             problem = f"there is no id {language.wals_code!r}"
             raise DataError(path, f"language {language.code}", problem, fix)
         number, row = by_id[language.wals_code]
-        ours = (language.iso639_3, language.name.lower(), language.genus)
-        theirs = (row["ISO639P3code"], row["Name"].lower(), row["Genus"])
-        if not any(one == other for one, other in zip(ours, theirs, strict=True)):
-            problem = (
-                f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not {language.name} "
-                f"({language.iso639_3}, {language.genus})"
-            )
+        if (
+            language.iso639_3 != row["ISO639P3code"]
+            and language.name.lower() != row["Name"].lower()
+            and language.genus != row["Genus"]
+        ):
+            problem = f"{row['Name']} ({row['ISO639P3code']}, {row['Genus']}) is not "
+            problem += f"{language.name} ({language.iso639_3}, {language.genus})"
             raise DataError(path, f"line {number}", problem, fix)
         codes.setdefault(language.wals_code, []).append(language.code)
     return codes

@@ -4,8 +4,6 @@ There is a custom parser because the ``conllu`` library neither checks what is c
 names lines, and reads English EWT several times more slowly; tests compare it with that library.
 """
 
-from __future__ import annotations
-
 import re
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,12 +16,7 @@ import pyarrow as pa
 from mbert_atlas.corpora.bad_rows import STRICT, BadRows
 from mbert_atlas.corpora.cards import Card
 from mbert_atlas.corpora.jobs import Options, ReadingJob, Upstream, read_languages
-from mbert_atlas.corpora.lines import (
-    decoded_lines,
-    numbered_lines,
-    require_text,
-    split_columns,
-)
+from mbert_atlas.corpora.lines import decoded_lines, numbered_lines, require_text, split_columns
 from mbert_atlas.corpora.samples import table_of
 from mbert_atlas.corpora.scripts import require_script
 from mbert_atlas.errors import DataError
@@ -61,11 +54,6 @@ class Sentence:
     deprels: list[str] = field(default_factory=list)
 
     @property
-    def sentence_id(self) -> str:
-        """Its ``sent_id``, or nothing."""
-        return self.comments.get("sent_id", "")
-
-    @property
     def text(self) -> str:
         """Its text, or else its words."""
         return self.comments.get("text") or " ".join(self.forms)
@@ -86,9 +74,8 @@ def read(job: ReadingJob) -> None:
     v2 CoNLL-U or repeat an id, while they are few, see :class:`BadRows`. Ids are
     ``<treebank>-<sent_id>``, so the parallel treebanks (PUD) share what follows the dash.
 
-    Raises:
-        DataError: for too many bad sentences (names file and line of the first), or files that are
-            cut short or without a sentence that can be used.
+    Raises DataError for too many bad sentences (names file and line of the first), or files that
+    are cut short or without a sentence that can be used.
     """
     read_languages(job, _read_language)
 
@@ -120,7 +107,8 @@ def _rows(upstream: Upstream, split: str, card: Card) -> Iterator[tuple[Any, ...
             if sentence.is_withheld:
                 card.dropped["text withheld from the release"] += 1
                 continue
-            identifier = f"{treebank}-{sentence.sentence_id or counts['sentences read']}"
+            number = sentence.comments.get("sent_id") or counts["sentences read"]
+            identifier = f"{treebank}-{number}"
             if identifier in seen:
                 problem = f"sentence {identifier!r} was already read"
                 fix = "give each treebank file once, with unique sent_id"
@@ -142,16 +130,13 @@ def _treebanks(upstream: Upstream, split: str) -> Iterator[tuple[str, Iterable[t
         if path.suffix == ".tgz":
             yield from _of_release(path, upstream.language.ud_code, split)
         else:
-            yield str(path), numbered_lines(path, strict=False)
+            yield str(path), numbered_lines(path, bad=None)
 
 
 def _of_release(
     archive: Path, code: str, split: str
 ) -> Iterator[tuple[str, Iterable[tuple[int, str]]]]:
-    """Yield all treebanks of a language and split in a release, as XTREME takes them.
-
-    A split in parts (``train-a``) counts as a whole.
-    """
+    """Yield all treebanks of a language and split, which may be in parts (``train-a``)."""
     pattern = rf"(?:^|/){re.escape(code)}_\w+-ud-{re.escape(split)}(?:-[a-z0-9-]+)?\.conllu$"
     is_found = False
     # Decompressed here: tarfile takes a compressed archive that is cut short for a shorter one.
@@ -162,7 +147,7 @@ def _of_release(
                 if content is not None and re.search(pattern, member.name):
                     is_found = True
                     place = f"{archive}:{member.name}"
-                    yield place, decoded_lines(content, place, strict=False)
+                    yield place, decoded_lines(content, place, bad=None)
         while stream.read(1 << 20):
             pass  # the checksum is at the very end
     if not is_found:
@@ -174,25 +159,20 @@ def _of_release(
 def parse_conllu(
     lines: Iterable[tuple[int, str]], path: Path | str, bad: BadRows = STRICT
 ) -> Iterator[Sentence]:
-    """Parse CoNLL-U, https://universaldependencies.org/format.html, words only.
+    """Parse numbered lines of CoNLL-U, https://universaldependencies.org/format.html, words only.
 
-    Args:
-        lines: (number, line without its end).
-        path: for errors.
-        bad: collects sentences that cannot be used; without it the first raises an error.
+    ``bad`` collects sentences that cannot be used; without it the first raises an error.
 
-    Raises:
-        DataError: for a line without ten columns or with an empty form, ids that do not run from 1,
-            a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that
-            is not a tree with one root, or a sentence without words; names file and line. With or
-            without ``bad``: if the file ends inside a sentence, so that more of it may be missing.
+    Raises DataError for a line without ten columns or with an empty form, ids that do not run from
+    1, a tag that is not one of the 17 (or ``_``), a head outside the sentence, a sentence that is
+    not a tree with one root, or a sentence without words; names file and line. With or without
+    ``bad``: if the file ends inside a sentence, so that more of it may be missing.
     """
     rows: list[tuple[int, str]] = []
     for number, line in lines:
         if line:
             rows.append((number, line))
-            continue
-        if rows:
+        elif rows:
             with bad:
                 yield _sentence(rows, path)
             rows = []
@@ -226,8 +206,13 @@ def _add_word(path: Path | str, number: int, sentence: Sentence, columns: Sequen
     form, tag, head, relation = columns[1], columns[3], columns[6], columns[7]
     if not form or not relation:
         raise _error(path, number, "an empty form or relation", "write _ where there is none")
+    if tag == "CONJ":
+        problem = "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2"
+        fix = "use the treebank of a release from 2.0 on, or leave it out"
+        raise _error(path, number, problem, fix)
     if tag not in UPOS and tag != _WITHHELD:
-        raise _unknown_tag(path, number, tag)
+        problem = f"{tag!r} is not one of the 17 UPOS tags"
+        raise _error(path, number, problem, "correct the line")
     if not (head.isascii() and head.isdigit()):
         raise _error(path, number, f"head {head!r} is not a number", "correct the line")
     sentence.forms.append(form)
@@ -252,18 +237,12 @@ def _check(path: Path | str, sentence: Sentence, end: int, upto: int) -> None:
 
 
 def _is_tree(heads: Sequence[int]) -> bool:
-    """Whether every word reaches the root (word 0); each word is walked over once."""
-    reaches = [True] + [False] * len(heads)
-    for word in range(1, len(heads) + 1):
-        path = list[int]()
-        while not reaches[word]:
-            if len(path) > len(heads):
-                return False
-            path.append(word)
-            word = heads[word - 1]
-        for passed in path:
-            reaches[passed] = True
-    return True
+    """Whether every word reaches the root (word 0)."""
+    reaching, before = {0}, set[int]()
+    while reaching != before:
+        before = reaching
+        reaching = {0, *(word for word, head in enumerate(heads, 1) if head in before)}
+    return len(reaching) == len(heads) + 1
 
 
 def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: int) -> int:
@@ -276,14 +255,6 @@ def _other_row(path: Path | str, number: int, word_id: str, words: int, upto: in
         return upto
     problem = f"id {word_id!r} where word {words + 1} was due"
     raise _error(path, number, problem, "number the words from 1 without gaps")
-
-
-def _unknown_tag(path: Path | str, number: int, tag: str) -> DataError:
-    if tag == "CONJ":
-        problem = "CONJ is a tag of UD v1, and v1 labels cannot be mixed with v2"
-        fix = "use the treebank of a release from 2.0 on, or leave it out"
-        return _error(path, number, problem, fix)
-    return _error(path, number, f"{tag!r} is not one of the 17 UPOS tags", "correct the line")
 
 
 def _error(path: Path | str, number: int, problem: str, fix: str) -> DataError:

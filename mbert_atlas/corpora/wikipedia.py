@@ -1,7 +1,5 @@
 """Wikipedia dumps to paragraphs of plain text, by WikiExtractor."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -46,17 +44,11 @@ def read(job: ReadingJob) -> None:
     version effectively dropped them, and it saves a pass over the dump. The table has the columns
     of ``schemas.PARAGRAPHS``.
 
-    Raises:
-        DataError: if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
-            holds no paragraph of that length.
-        TransientError: if a worker process dies.
+    Raises DataError if the dump is missing, empty, cut short, damaged, not a MediaWiki export, or
+    holds no paragraph of that length; TransientError if a worker process dies.
     """
-    (upstream,) = job.upstreams
-    (file,), code, minimum = (
-        upstream.files,
-        upstream.language.code,
-        job.options["minimum_characters"],
-    )
+    (upstream,), minimum = job.upstreams, job.options["minimum_characters"]
+    (file,), code = upstream.files, upstream.language.code
     origins, pages, lines = job.origins(upstream), Counter[str](), Counter[str]()
     articles = plain_articles(file.path, pages, job.threads)
     write_in_groups(_paragraphs(articles, file.path, code, minimum, lines), PARAGRAPHS, job.output)
@@ -100,21 +92,16 @@ def _paragraphs(
 def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Iterator[Article]:
     """Yield the articles of a dump as plain text, one line a paragraph, in their order.
 
-    Args:
-        dump: as in :func:`articles`.
-        pages: as in :func:`articles`; complete when the iterator is exhausted.
-        processes: worker processes.
+    Dump and pages are as in :func:`articles`; the latter are complete at the end.
 
-    Raises:
-        DataError: as in :func:`articles`.
-        TransientError: if a worker process dies.
+    Raises DataError as in :func:`articles`; TransientError if a worker process dies.
     """
-    batches = _batches(track(articles(dump, pages), f"articles of {dump.name}"))
+    passing = track(articles(dump, pages), f"articles of {dump.name}")
     running: deque[Future[list[Article]]] = deque()
     # Forked: a process that is started afresh would run the job's script again.
     with ProcessPoolExecutor(processes, get_context("fork")) as pool:
         try:
-            for batch in batches:
+            while batch := list(islice(passing, _BATCH)):
                 running.append(pool.submit(_extracted, batch))
                 if len(running) > 4 * processes:
                     yield from running.popleft().result()
@@ -123,11 +110,6 @@ def plain_articles(dump: Path, pages: Counter[str], processes: int = 1) -> Itera
         except BrokenProcessPool as error:
             problem = f"{dump}: a process of WikiExtractor died, perhaps for lack of memory"
             raise TransientError(f"{problem}; start again with more.") from error
-
-
-def _batches(items: Iterator[Article]) -> Iterator[list[Article]]:
-    while batch := list(islice(items, _BATCH)):
-        yield batch
 
 
 def _extracted(batch: list[Article]) -> list[Article]:
@@ -150,12 +132,10 @@ def _plain_text(article: Article) -> str:
 def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
     """Yield the markup of the articles of a dump: main namespace, no redirects, not empty.
 
-    Args:
-        dump: ``pages-articles.xml``, plain or compressed, in any encoding of XML.
-        pages: counts ``articles``, ``redirects``, ``other namespaces`` and ``empty`` as they pass.
+    The dump is ``pages-articles.xml``, plain or compressed, in any encoding of XML. ``pages``
+    counts ``articles``, ``redirects``, ``other namespaces`` and ``empty`` as they pass.
 
-    Raises:
-        DataError: if the dump is damaged, not well-formed, or not a MediaWiki export.
+    Raises DataError if the dump is damaged, not well-formed, or not a MediaWiki export.
     """
     try:
         with open_bytes(dump) as stream:
@@ -164,12 +144,8 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
                 if root is None:
                     root = element
                     if _name(element) != "mediawiki":
-                        raise DataError(
-                            dump,
-                            "",
-                            f"its root element is <{_name(element)}>, not <mediawiki>",
-                            "use a pages-articles dump",
-                        )
+                        problem = f"its root element is <{_name(element)}>, not <mediawiki>"
+                        raise DataError(dump, "", problem, "use a pages-articles dump")
                 if event == "end" and _name(element) == "page":
                     article, kind = _page(dump, element, pages.total() + 1)
                     root.clear()  # it would keep every page of the dump
@@ -178,32 +154,24 @@ def articles(dump: Path, pages: Counter[str]) -> Iterator[Article]:
                         yield article
     except ElementTree.ParseError as error:
         line, column = error.position
-        raise DataError(
-            dump,
-            f"line {line}, column {column}",
-            f"not well-formed XML ({str(error).split(':')[0]})",
-            "fetch the dump again",
-        ) from error
+        problem = f"not well-formed XML ({str(error).split(':')[0]})"
+        place = f"line {line}, column {column}"
+        raise DataError(dump, place, problem, "fetch the dump again") from error
 
 
 def _page(dump: Path, page: ElementTree.Element, number: int) -> tuple[Article, str]:
     parts = {_name(child): child for child in page}
     revision = {_name(child): child for child in parts.get("revision", ())}
     values = {name: parts[name].text or "" for name in ("title", "ns", "id") if name in parts}
+    text = (revision["text"].text or "") if "text" in revision else ""
     try:
-        article = Article(
-            id=int(values["id"]),
-            title=values["title"],
-            text=(revision["text"].text or "") if "text" in revision else "",
-        )
+        article = Article(int(values["id"]), values["title"], text)
         in_main_namespace = int(values["ns"]) == 0
     except (KeyError, ValueError) as error:
-        raise DataError(
-            dump,
-            f"page {number} ({values.get('title', 'no title')})",
-            f"title, ns and id are not those of a dump made since 2012 ({error})",
-            "use a pages-articles dump of export version 0.6 or later",
-        ) from error
+        place = f"page {number} ({values.get('title', 'no title')})"
+        problem = f"title, ns and id are not those of a dump made since 2012 ({error})"
+        fix = "use a pages-articles dump of export version 0.6 or later"
+        raise DataError(dump, place, problem, fix) from error
     if not in_main_namespace:
         return article, "other namespaces"
     if "redirect" in parts:

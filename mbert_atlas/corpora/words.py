@@ -1,7 +1,5 @@
 """Running text to words: the Moses tokeniser, and single characters where words are not spaced."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import cache

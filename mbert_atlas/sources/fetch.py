@@ -1,13 +1,14 @@
-"""Getting files: from a mirror folder first, else from upstream, checked in either case."""
+"""Getting files: from a mirror folder first, else from upstream, checked in either case.
 
-from __future__ import annotations
+Where functions take them, ``register`` has the addresses of files, ``mirror`` is a mirror folder,
+if there is one, and ``offline`` forbids the network.
+"""
 
 import logging
 import shutil
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TypedDict
 
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import (
@@ -19,20 +20,9 @@ from mbert_atlas.files import (
 from mbert_atlas.progress import track
 from mbert_atlas.sources.download import download
 from mbert_atlas.sources.mirror import MANIFEST, Mirror
-from mbert_atlas.sources.register import (
-    SNAPSHOT_FOLDER,
-    SNAPSHOT_PATTERNS,
-    Register,
-    SourceFile,
-    snapshot_path,
-)
+from mbert_atlas.sources.register import SNAPSHOT_FOLDER, SNAPSHOT_PATTERNS, Register, snapshot_path
 
 _logger = logging.getLogger(__name__)
-
-
-class _Where(TypedDict):
-    mirror: Path | str | None
-    offline: bool
 
 
 def fetch(
@@ -43,28 +33,16 @@ def fetch(
     mirror: Path | str | None = None,
     offline: bool = False,
 ) -> Path:
-    """Put the file that a mirror or the register has as ``path`` at ``destination``.
+    """Put the file that a mirror or the register has as ``path`` at ``destination``; return that.
 
     The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
     against its MANIFEST.tsv; such a file needs no entry in the register. Otherwise a file that is
     already at ``destination`` stays if its checksum is the registered one or none is known.
-    Otherwise it is downloaded, from the first of its addresses that gives it.
+    Otherwise it is downloaded.
 
-    Args:
-        path: path in the register, for example ``xnli/XNLI-1.0.zip``.
-        destination: file to write.
-        register: where it comes from.
-        mirror: mirror folder.
-        offline: never use the network.
-
-    Returns:
-        ``destination``.
-
-    Raises:
-        DataError: if neither has the path, a checksum is wrong, the mirror's manifest does not
-            list the file, it must be downloaded manually, the download fails, or it would need the
-            network although ``offline``.
-        AtlasError: if the disk is full.
+    Raises DataError if neither has the path, a checksum is wrong, the mirror's manifest does not
+    list the file, it must be downloaded manually, the download fails, or it would need the network
+    although ``offline``; TransientError if the disk is full.
     """
     destination = Path(destination)
     copies = Mirror.read(mirror) if mirror else None
@@ -82,10 +60,14 @@ def fetch(
             return destination
         _logger.warning("%s: its sha256 is not the registered one; fetching it again", destination)
     if source.url is None:
-        raise _by_hand(source, destination, copies)
+        entry, where = source.entry, str(destination)
+        if copies:
+            where += f", or as {copies.folder / path} with a line in {copies.folder / MANIFEST}"
+        problem = f"{entry.title} cannot be downloaded by a program (access: {entry.access})"
+        raise DataError(path, "", problem, f"{entry.steps}, then save it as {where}")
     if offline:
         raise _offline(path, copies, source.url)
-    _download_from([source.url, *source.more_urls], destination, source)
+    download(source.url, destination, sha256=source.sha256, name=path)
     return destination
 
 
@@ -98,39 +80,25 @@ def fetch_all(
     mirror: Path | str | None = None,
     offline: bool = False,
 ) -> None:
-    """Put files and hub snapshots into the downloads folder, one source after the other.
+    """Put files, each under its path, and hub snapshots into the downloads folder.
 
-    A failure does not keep other files from being fetched.
+    Existing snapshots, given as repository and revision, stay. A failure does not keep other files
+    from being fetched.
 
-    Args:
-        paths: paths in the register or the mirror.
-        snapshots: repository and revision of each; existing ones stay.
-        downloads: the folder; each file goes under its path.
-        register: where files come from.
-        mirror: mirror folder.
-        offline: never use the network.
-
-    Raises:
-        AtlasError: if some cannot be fetched; names each with its reason.
+    Raises AtlasError if some cannot be fetched; names each with its reason.
     """
-    by_source: dict[str, list[str]] = {}
-    for path in paths:
-        source = register.find(path)
-        by_source.setdefault(source.dataset if source else "own files", []).append(path)
-    where: _Where = {"mirror": mirror, "offline": offline}
     failures = []
-    for name, members in by_source.items():
-        _logger.info("%s: %d files", name, len(members))
-        for path in track(members, name):
-            try:
-                fetch(path, Path(downloads) / path, register=register, **where)
-            except AtlasError as error:
-                failures.append(str(error))
-    for repository, revision in snapshots:
-        destination = Path(downloads) / snapshot_path(repository, revision)
+    for path in track(list(paths), "files"):
+        target = Path(downloads) / path
         try:
-            if not destination.exists():
-                fetch_snapshot(repository, revision, destination, **where)
+            fetch(path, target, register=register, mirror=mirror, offline=offline)
+        except AtlasError as error:
+            failures.append(str(error))
+    for repository, revision in snapshots:
+        target = Path(downloads) / snapshot_path(repository, revision)
+        try:
+            if not target.exists():
+                fetch_snapshot(repository, revision, target, mirror=mirror, offline=offline)
         except AtlasError as error:
             failures.append(str(error))
     if failures:
@@ -140,64 +108,33 @@ def fetch_all(
 def origin_of(
     path: str, file: Path | str, *, register: Register, mirror: Path | str | None = None
 ) -> dict[str, str]:
-    """Return what a dataset card states of an upstream file; another file is an error.
+    """Return what a dataset card states of an upstream ``file`` with a ``path`` in the register.
 
-    Args:
-        path: path in the register, or in the mirror's manifest.
-        file: where it lies.
-        register: where it comes from.
-        mirror: mirror folder, whose manifest may say more, and vouch for a copy that was cut short.
+    The mirror's manifest may say more, and vouch for a copy that was cut short or for a user's own.
 
     Returns:
         ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read.
 
-    Raises:
-        DataError: if neither register nor mirror has a file of its checksum although the register
-            states one, as of a file that was copied there manually; also see :class:`Mirror`.
+    Raises DataError if neither register nor mirror has a file of its checksum although the register
+    states one, as of a file that was copied there manually; also see :class:`Mirror`.
     """
     file, copies = Path(file), Mirror.read(mirror) if mirror else None
     held = copies.origin(path, file) if copies else None
-    source = register.find(path)
-    if source is None:  # the user's file: its line in the manifest states everything
-        if copies is None or held is None:
-            source = register.locate(path)
-        else:
-            line = copies.rows[copies.holder(path) or path]
-            stated = {column: line.get(column, "") for column in ("dataset", "licence")}
-            return stated | {"citation": held, "read_from": f"{path}: {held}"}
+    if copies and held and register.find(path) is None:  # the user's: the manifest states all
+        line = copies.rows[copies.holder(path) or path]
+        stated = {column: line.get(column, "") for column in ("dataset", "licence")}
+        return stated | {"citation": held, "read_from": f"{path}: {held}"}
+    source = register.locate(path)
     if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
         problem = f"its sha256 is {found}, in the register it is {source.sha256} for {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
+    entry = source.entry
     return {
-        "dataset": source.dataset,
-        "licence": source.licence,
-        "citation": source.citation,
-        "read_from": f"{path}: {held or source.url or source.steps}",
+        "dataset": entry.id,
+        "licence": entry.licence,
+        "citation": entry.citation,
+        "read_from": f"{path}: {held or source.url or entry.steps}",
     }
-
-
-def _download_from(urls: Sequence[str], destination: Path, source: SourceFile) -> None:
-    """Try one address after the other."""
-    failures = []
-    for url in urls:
-        try:
-            return download(url, destination, sha256=source.sha256, name=source.path)
-        except DataError as error:
-            if len(urls) == 1:
-                raise
-            _logger.warning("%s", error)
-            failures.append(f"{url}: {error.problem}")
-    problem = f"no address worked ({'; '.join(failures)})"
-    fix = "correct its entry in resources/sources.yaml or put it into a mirror folder"
-    raise DataError(source.path, "", problem, fix)
-
-
-def _by_hand(source: SourceFile, destination: Path, copies: Mirror | None) -> DataError:
-    where = f"{destination}"
-    if copies:
-        where += f", or as {copies.folder / source.path} with a line in {copies.folder / MANIFEST}"
-    problem = f"{source.title} cannot be downloaded by a program (access: {source.access})"
-    return DataError(source.path, "", problem, f"{source.steps}, then save it as {where}")
 
 
 def _offline(name: str, copies: Mirror | None, address: str) -> DataError:
@@ -214,50 +151,39 @@ def require_available(
     downloads: Path | str | None = None,
     offline: bool = False,
 ) -> None:
-    """Raise an error that names all files that cannot be fetched.
+    """Raise an error that names all files that cannot be fetched and are not in ``downloads``.
 
     With ``offline`` these are all missing files, else those that must be downloaded manually.
+    Paths may be those of hub snapshots (``hf/...``, see :func:`snapshot_path`).
 
-    Args:
-        paths: paths in the register or the mirror, or of hub snapshots (``hf/...``, see
-            :func:`snapshot_path`).
-        register: where they come from.
-        mirror: mirror folder.
-        downloads: folder in which fetched files lie under their paths.
-        offline: whether the network is out of reach.
-
-    Raises:
-        DataError: if there are any; names each and how to get it. Also if a path is unknown, or the
-            mirror's manifest is missing, wrong or incomplete.
+    Raises DataError if there are any; names each and how to get it. Also if a path is unknown, or
+    the mirror's manifest is missing, wrong or incomplete.
     """
     copies = Mirror.read(mirror) if mirror else None
     hints = []
     for path in paths:
         if path.startswith(SNAPSHOT_FOLDER + "/"):
+            if copies and copies.files_under(path):
+                continue
             repository, _, revision = path.removeprefix(SNAPSHOT_FOLDER + "/").partition("@")
             address = f"https://huggingface.co/{repository.replace('--', '/', 1)}/tree/{revision}"
             hint = address if offline else ""
-            is_held = bool(copies and copies.holds_folder(path))
+        elif copies and copies.holder(path):  # it needs no entry
+            continue
         else:
-            is_held = bool(copies and copies.holder(path))
-            if is_held:  # it needs no entry
-                continue
             source = register.locate(path)
-            hint = source.steps if source.url is None else source.url if offline else ""
-        is_there = downloads is not None and (Path(downloads) / path).exists()
-        if hint and not is_held and not is_there:
+            hint = source.entry.steps if source.url is None else source.url if offline else ""
+        if hint and not (downloads is not None and (Path(downloads) / path).exists()):
             hints.append(f"{path} ({hint})")
     if hints:
         places = [str(place) for place in (mirror, downloads) if place is not None]
-        raise DataError(
-            " and ".join(places) or "no mirror and no downloads folder",
-            "",
-            f"{len(hints)} needed {'file is' if len(hints) == 1 else 'files are'} missing"
-            + (" and offline is set" if offline else " and must be downloaded manually")
-            + f": {'; '.join(hints)}",
-            "run the target `fetch` where there is a network, or put them under these paths into "
-            f"a mirror folder and list them in its {MANIFEST}",
-        )
+        what = "needed file is" if len(hints) == 1 else "needed files are"
+        why = "offline is set" if offline else "must be downloaded manually"
+        problem = f"{len(hints)} {what} missing and {why}: {'; '.join(hints)}"
+        fix = "run the target `fetch` where there is a network, or put them under these paths into "
+        fix += f"a mirror folder and list them in its {MANIFEST}"
+        where = " and ".join(places) or "no mirror and no downloads folder"
+        raise DataError(where, "", problem, fix)
 
 
 def fetch_snapshot(
@@ -268,33 +194,21 @@ def fetch_snapshot(
     mirror: Path | str | None = None,
     offline: bool = False,
 ) -> Path:
-    """Put a model of the Hugging Face hub at one revision into the folder ``destination``.
+    """Put a model of the Hugging Face hub at one revision into ``destination``; return that folder.
 
     The mirror comes first, with its folder ``hf/<organisation>--<name>@<revision>``. An interrupted
     download resumes at the next call. Of the repository only the files that match
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
-    Args:
-        repository: organisation/name.
-        revision: full commit hash.
-        destination: folder to make.
-        mirror: mirror folder.
-        offline: never use the network.
-
-    Returns:
-        ``destination``.
-
-    Raises:
-        DataError: if the revision is not pinned, the snapshot is incomplete, a checksum of the
-            mirror is wrong, the hub returns an error, or it would need the network although
-            ``offline``.
-        AtlasError: if the disk is full.
+    Raises DataError if the revision is no full commit hash, the snapshot is incomplete, a checksum
+    of the mirror is wrong, the hub returns an error, or it would need the network although
+    ``offline``; TransientError if the disk is full.
     """
     path, destination = snapshot_path(repository, revision), Path(destination)
     copies = Mirror.read(mirror) if mirror else None
-    if copies and copies.holds_folder(path):
+    if copies and (held := copies.files_under(path)):
         _logger.info("%s: from the mirror %s", repository, copies.folder)
-        _copy_snapshot(copies, path, destination)
+        _copy_snapshot(copies, path, held, destination)
     elif offline:
         raise _offline(path, copies, f"https://huggingface.co/{repository}")
     else:
@@ -302,11 +216,11 @@ def fetch_snapshot(
     return destination
 
 
-def _copy_snapshot(copies: Mirror, path: str, destination: Path) -> None:
-    held = [file.removeprefix(path + "/") for file in copies.files_under(path)]
+def _copy_snapshot(copies: Mirror, path: str, held: Iterable[str], destination: Path) -> None:
+    below = [file.removeprefix(path + "/") for file in held]
     names = {
         name
-        for name in held
+        for name in below
         if "/" not in name and any(fnmatchcase(name, pattern) for pattern in SNAPSHOT_PATTERNS)
     }
     _require_whole(names, copies.folder / path)

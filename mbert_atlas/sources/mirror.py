@@ -1,23 +1,20 @@
 """A mirror folder: upstream files under their paths, listed with checksums in MANIFEST.tsv."""
 
-from __future__ import annotations
-
 import hashlib
 import lzma
 import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_path, damage_in_one_sentence, sha256_of
+from mbert_atlas.files import atomic_path, damage_in_one_sentence, read_text, sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
 
 MANIFEST = "MANIFEST.tsv"
 _COLUMNS = ("path", "bytes", "sha256", "dataset", "source", "commit", "licence", "note")
-_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -33,12 +30,11 @@ class Mirror:
     """By path: the cells of its line in the manifest by column."""
 
     @classmethod
-    def read(cls, folder: Path | str) -> Mirror:
+    def read(cls, folder: Path | str) -> Self:
         """Read the manifest of a mirror folder.
 
-        Raises:
-            DataError: if the folder or its manifest is missing, or a line of the manifest is
-                wrong; names the line.
+        Raises DataError if the folder or its manifest is missing, or a line of the manifest is
+        wrong; names the line.
         """
         folder = Path(folder)
         path = folder / MANIFEST
@@ -47,38 +43,31 @@ class Mirror:
         if not path.is_file():
             fix = "list its files there (see write_manifest)"
             raise DataError(path, "", "the mirror has no manifest", fix)
-        rows: dict[str, dict[str, str]] = {}
-        header: list[str] = []
-        for number, line in enumerate(path.read_bytes().splitlines() or [b""], 1):
-            place = f"line {number}"
-            try:
-                cells = line.decode("utf-8-sig").split("\t")
-            except UnicodeDecodeError as error:
-                raise DataError(path, place, "not UTF-8", "convert the file to UTF-8") from error
-            if not header:
-                header = cells
-                if not {"path", "sha256"} <= set(header):
-                    fix = "add the header line"
-                    raise DataError(path, place, "no columns path and sha256", fix)
-            elif line.strip():
-                row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
-                problem = ""
-                if len(cells) > len(header):
-                    problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
-                elif re.fullmatch("[0-9a-f]{64}", row["sha256"]) is None:
-                    problem = f"{row['sha256']!r} is not a sha256"
-                elif row["path"] in rows:
-                    problem = f"{row['path']} is listed twice"
-                if problem:
-                    raise DataError(path, place, problem, "correct or delete the line")
-                rows[row["path"]] = row
+        lines = read_text(path).replace("\r\n", "\n").split("\n")
+        header, rows = lines[0].split("\t"), dict[str, dict[str, str]]()
+        if not {"path", "sha256"} <= set(header):
+            raise DataError(path, "line 1", "no columns path and sha256", "add the header line")
+        for number, line in enumerate(lines[1:], 2):
+            if not line.strip():
+                continue
+            cells = line.split("\t")
+            row = dict.fromkeys(header, "") | dict(zip(header, cells, strict=False))
+            problem = ""
+            if len(cells) > len(header):
+                problem = f"{len(cells)} tab-separated cells where the header has {len(header)}"
+            elif re.fullmatch("[0-9a-f]{64}", row["sha256"]) is None:
+                problem = f"{row['sha256']!r} is not a sha256"
+            elif row["path"] in rows:
+                problem = f"{row['path']} is listed twice"
+            if problem:
+                raise DataError(path, f"line {number}", problem, "correct or delete the line")
+            rows[row["path"]] = row
         return cls(folder, rows)
 
     def holder(self, path: str) -> str | None:
         """Return the name under which the mirror holds ``path``: itself, with ``.xz``, or None.
 
-        Raises:
-            DataError: if the file is there but the manifest does not list it.
+        Raises DataError if the file is there but the manifest does not list it.
         """
         for name in (checked_path(path), path + ".xz"):
             if (self.folder / name).is_file():
@@ -90,38 +79,27 @@ class Mirror:
         return None
 
     def origin(self, path: str, file: Path) -> str | None:
-        """Return what the manifest states about a file that was taken from here.
+        """Return source, commit and note that the manifest states about a file taken from here.
 
-        Args:
-            path: its path.
-            file: where it lies now.
+        None if the mirror does not hold ``path`` or the ``file`` is another.
 
-        Returns:
-            Its source, commit and note; none if the mirror does not hold it or ``file`` is another.
-
-        Raises:
-            DataError: see :meth:`holder`; also if the mirror's own copy is damaged.
+        Raises DataError, see :meth:`holder`; also if the mirror's own copy is damaged.
         """
         name = self.holder(path)
         if name is None:
             return None
-        with damage_in_one_sentence(self.folder / name):
-            if name == path:
-                same = sha256_of(file) == self.rows[name]["sha256"]
-            else:
-                with lzma.open(self.folder / name) as stream:
-                    held = hashlib.file_digest(stream, "sha256").hexdigest()
-                same = sha256_of(file) == held
-        if not same:
+        row, held = self.rows[name], self.rows[name]["sha256"]
+        if name != path:
+            with (
+                damage_in_one_sentence(self.folder / name),
+                lzma.open(self.folder / name) as stream,
+            ):
+                held = hashlib.file_digest(stream, "sha256").hexdigest()
+        if sha256_of(file) != held:
             return None
-        row = self.rows[name]
         commit = f"commit {row['commit']}" if row.get("commit") else ""
         stated = filter(None, (row.get("source"), commit, row.get("note")))
         return ", ".join(stated) or f"the mirror {self.folder}"
-
-    def holds_folder(self, path: str) -> bool:
-        """Return whether the mirror holds at least one file under the folder ``path``."""
-        return bool(_visible_files(self.folder / checked_path(path)))
 
     def files_under(self, path: str) -> list[str]:
         """Return the paths of the files under the folder ``path``, without any added ``.xz``.
@@ -129,8 +107,7 @@ class Mirror:
         Hidden files are ignored, as in :func:`write_manifest`: Snakemake writes one into every
         folder that is an output.
 
-        Raises:
-            DataError: if one of them is not in the manifest.
+        Raises DataError if one of them is not in the manifest.
         """
         names = [f"{path}/{name}" for name in _visible_files(self.folder / checked_path(path))]
         for name in names:
@@ -138,32 +115,24 @@ class Mirror:
         return [name.removesuffix(".xz") for name in names]
 
     def copy(self, path: str, destination: Path) -> None:
-        """Copy ``path`` to ``destination`` whole, decompressing it if it is held as ``.xz``.
+        """Copy ``path``, which it holds, to ``destination`` whole, decompressed if held as ``.xz``.
 
-        The checksum is that of the file as it lies in the mirror.
-
-        Raises:
-            DataError: if the mirror does not hold it, its checksum is not the manifest's, or it is
-                damaged although its checksum agrees.
+        Raises DataError if the checksum of the file as it lies in the mirror is not the manifest's,
+        or it is damaged although its checksum agrees.
         """
-        name = self.holder(path)
-        if name is None:
-            raise DataError(self.folder, path, "the mirror does not hold it", "add it")
+        name = self.holder(path) or path
         file, listed = self.folder / name, self.rows[name]["sha256"]
         if (found := sha256_of(file)) != listed:
             problem = f"its sha256 is {found}, but in {MANIFEST} it is {listed}"
             raise DataError(file, "", problem, "copy the file into the mirror again")
         opener: Any = open if name == path else lzma.open
-        try:
-            with (
-                atomic_path(destination) as temporary,
-                opener(file, "rb") as stream,
-                open(temporary, "wb") as target,
-            ):
-                shutil.copyfileobj(stream, target, _BLOCK)
-        except (lzma.LZMAError, EOFError) as error:
-            problem = f"not a whole xz file ({error})"
-            raise DataError(file, "", problem, "compress it again") from error
+        with (
+            damage_in_one_sentence(file),
+            atomic_path(destination) as temporary,
+            opener(file, "rb") as stream,
+            open(temporary, "wb") as target,
+        ):
+            shutil.copyfileobj(stream, target, 1 << 20)
 
 
 def _visible_files(folder: Path) -> list[str]:
@@ -183,43 +152,37 @@ def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, 
                 return entry.id, entry.repository, entry.revision, entry.licence, entry.title
         return "", snapshot, "", "", "not in the register"
     source = register.find(name) or register.find(name.removesuffix(".xz"))
-    if source is None:  # the user's file: what they wrote about it stays
-        line = before.rows.get(name) if before else None
-        if line is None:
-            return "own", "", "", "", "not in the register"
-        return tuple(line.get(column, "") for column in _COLUMNS[3:])
-    return source.dataset, source.url or source.access, "", source.licence, source.title
+    if source:
+        entry = source.entry
+        return entry.id, source.url or entry.access, "", entry.licence, entry.title
+    if before and name in before.rows:  # the user's file: what they wrote about it stays
+        return tuple(before.rows[name].get(column, "") for column in _COLUMNS[3:])
+    return "own", "", "", "", "not in the register"
 
 
 def write_manifest(folder: Path | str, register: Register) -> int:
     """List every file of a folder in its MANIFEST.tsv, so that it can be used as a mirror.
 
     A downloads folder or one filled by hand becomes a mirror this way. Hidden files and the
-    README and manifest at its top are left out.
-
-    Args:
-        folder: folder with files under their paths.
-        register: where dataset, address and licence of each are looked up. Of a file that it does
-            not know the manifest's older line is kept but for size and checksum; without one the
-            dataset is ``own``, and the user adds licence and source.
+    README and manifest at its top are left out. The register states dataset, address and licence of
+    a file. Of one that it does not know the manifest's older line is kept but for size and
+    checksum; without one the dataset is ``own``, and the user adds licence and source.
 
     Returns:
         Number of files listed.
 
-    Raises:
-        DataError: if there is a manifest with a wrong line.
-        AtlasError: if there is no file.
+    Raises DataError if there is a manifest with a wrong line; AtlasError if there is no file.
     """
     folder = Path(folder)
     before = Mirror.read(folder) if (folder / MANIFEST).is_file() else None
     names = [name for name in _visible_files(folder) if name not in {MANIFEST, "README.md"}]
+    if not names:
+        raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")
     lines = ["\t".join(_COLUMNS)]
     for name in track(names, "hashing the mirror"):
         size = (folder / name).stat().st_size
         cells = (name, str(size), sha256_of(folder / name), *_origin(name, register, before))
         lines.append("\t".join(cells))
-    if len(lines) == 1:
-        raise AtlasError(f"{folder}: there are no files to list; fill the folder first.")
     with atomic_path(folder / MANIFEST) as temporary:
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(names)

@@ -4,19 +4,18 @@ A *path* here is always relative and the same everywhere: in a mirror folder, un
 folder and in a run's config, for example ``xnli/XNLI-1.0.zip``.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from string import Formatter
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mbert_atlas import strict_yaml
 from mbert_atlas.errors import DataError
+from mbert_atlas.files import read_text
 
 SNAPSHOT_FOLDER = "hf"
 """First part of the path of every hub snapshot."""
@@ -56,10 +55,6 @@ class FileEntry(_Entry):
         description="address, with {path} for the rest of the path and {name} for a named group; "
         "left out if the file must be downloaded manually",
     )
-    more_urls: list[Annotated[str, Field(pattern=r"^https?://")]] = Field(
-        default_factory=list,
-        description="further addresses, written as url, tried in this order where url fails",
-    )
     examples: list[str] = Field(min_length=1, description="rests of paths that match the pattern")
     sha256: dict[str, _Sha256] = Field(
         default_factory=dict, description="published checksums by rest of path"
@@ -70,7 +65,7 @@ class FileEntry(_Entry):
     steps: str = Field("", description="how to get it manually; needed unless access is open")
 
     @model_validator(mode="after")
-    def _agrees_with_itself(self) -> FileEntry:
+    def _agrees_with_itself(self) -> Self:
         try:
             compiled = re.compile(self.pattern)
         except re.error as error:
@@ -82,13 +77,9 @@ class FileEntry(_Entry):
             raise ValueError("access is open, so it needs a url")
         if self.access != "open" and (self.url is not None or not self.steps):
             raise ValueError(f"access is {self.access}, so it needs steps and no url")
-        if self.more_urls and self.url is None:
-            raise ValueError("more_urls needs a url before it")
-        for url in [self.url, *self.more_urls] if self.url else []:
-            fields = {name for _, name, _, _ in Formatter().parse(url) if name is not None}
-            unknown = fields - {"path", *compiled.groupindex}
-            if unknown:
-                raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
+        fields = {name for _, name, _, _ in Formatter().parse(self.url or "") if name is not None}
+        if unknown := fields - {"path", *compiled.groupindex}:
+            raise ValueError(f"url uses {sorted(unknown)}, which the pattern does not name")
         return self
 
 
@@ -122,36 +113,19 @@ class _RegisterFile(BaseModel):
 class SourceFile:
     """Where one path comes from.
 
-    Attributes:
-        path: relative path, as in a mirror folder.
-        dataset: id of its entry in the register.
-        title: what it is.
-        url: address of a download, or None if it must be downloaded manually.
-        sha256: checksum of the file at ``url``, or None if none was published.
-        licence: its licence.
-        citation: what to cite.
-        access: ``open``, ``registration`` or ``manual``.
-        steps: how to get it manually; empty if access is open.
-        more_urls: further addresses, tried in this order.
+    ``url`` is None if it must be downloaded manually; ``sha256`` is None if none was published.
     """
 
     path: str
-    dataset: str
-    title: str
+    entry: FileEntry
     url: str | None
     sha256: str | None
-    licence: str
-    citation: str
-    access: Literal["open", "registration", "manual"]
-    steps: str
-    more_urls: tuple[str, ...] = ()
 
 
 def checked_path(path: str) -> str:
     """Return ``path`` if it is relative, plain and stays inside its folder.
 
-    Raises:
-        DataError: if it is empty or absolute, or has ``..``, ``.`` or a backslash in it.
+    Raises DataError if it is empty or absolute, or has ``..``, ``.`` or a backslash in it.
     """
     parts = path.split("/")
     if not path or "\\" in path or any(part in {"", ".", ".."} for part in parts):
@@ -163,8 +137,7 @@ def checked_path(path: str) -> str:
 def snapshot_path(repository: str, revision: str) -> str:
     """Return the path of a hub snapshot in a mirror folder, ``hf/<organisation>--<name>@<hash>``.
 
-    Raises:
-        DataError: if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
+    Raises DataError if ``repository`` is not ``organisation/name`` or ``revision`` not a full hash.
     """
     if re.fullmatch(r"[\w.-]+/[\w.-]+", repository) is None:
         raise DataError(repository, "", "not the name of a hub repository", "write it as org/name")
@@ -176,12 +149,8 @@ def snapshot_path(repository: str, revision: str) -> str:
 
 
 def _read_checksums(path: Path) -> dict[str, str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError as error:
-        raise DataError(path, "", "no such file", "restore it or correct `checksums`") from error
     sums: dict[str, str] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if match is None or match[2] in sums:
             problem = "not `<sha256>  <path>`" if match is None else f"{match[2]} is repeated"
@@ -199,12 +168,11 @@ class Register:
     checksums: dict[str, str] = field(repr=False)
 
     @classmethod
-    def read(cls, path: Path | str) -> Register:
+    def read(cls, path: Path | str) -> Self:
         """Read and check a register (``resources/sources.yaml``) and its checksum file.
 
-        Raises:
-            DataError: if it is missing, not YAML, breaks the schema, or repeats an id; names the
-                entry and the key.
+        Raises DataError if it is missing, not YAML, breaks the schema, or repeats an id; names the
+        entry and the key.
         """
         path = Path(path)
         raw = strict_yaml.read(path)
@@ -229,15 +197,17 @@ class Register:
     def locate(self, path: str) -> SourceFile:
         """Return where ``path`` comes from; see :meth:`find`.
 
-        Raises:
-            DataError: if no entry fits; names the nearest paths of the register.
+        Raises DataError if no entry fits; names the nearest paths of the register.
         """
         if source := self.find(path):
             return source
+        examples = [f"{entry.folder}/{name}" for entry in self.files() for name in entry.examples]
+        folders = sorted({entry.folder for entry in self.files()})
+        near = difflib.get_close_matches(path, examples, n=3, cutoff=0.5)
+        near = near or difflib.get_close_matches(path.split("/")[0], folders, n=3)
         problem = "no source is registered for it, and no mirror holds it"
-        fix = (
-            f"correct the path{self._nearest(path)}, put the file into a mirror and list it there, "
-        )
+        hint = f" (near it: {', '.join(near)})" if near else ""
+        fix = f"correct the path{hint}, put the file into a mirror and list it there, "
         fix += "or add an entry from which it can be fetched"
         raise DataError(self.path, f"path {path}", problem, fix)
 
@@ -247,43 +217,22 @@ class Register:
         Of the entries whose folder starts the path and whose pattern matches the rest, the one
         with the longest folder is taken, and of several such the first.
 
-        Raises:
-            DataError: if it is no path of a file in a mirror folder.
+        Raises DataError if it is no path of a file in a mirror folder.
         """
         checked_path(path)
-        best: tuple[FileEntry, re.Match[str], str] | None = None
-        for entry in self.entries:
-            if not isinstance(entry, FileEntry) or not path.startswith(entry.folder + "/"):
-                continue
-            rest = path.removeprefix(entry.folder + "/")
-            match = re.fullmatch(entry.pattern, rest)
-            if match is not None and (best is None or len(entry.folder) > len(best[0].folder)):
-                best = entry, match, rest
-        if best is None:
+        matches = [
+            (entry, match)
+            for entry in self.files()
+            if path.startswith(f"{entry.folder}/")
+            and (match := re.fullmatch(entry.pattern, path.removeprefix(f"{entry.folder}/")))
+        ]
+        if not matches:
             return None
-        entry, match, rest = best
-        names = {**match.groupdict(), "path": rest}
-        return SourceFile(
-            path=path,
-            dataset=entry.id,
-            title=entry.title,
-            url=entry.url and entry.url.format_map(names),
-            sha256=entry.sha256.get(rest, self.checksums.get(path)),
-            licence=entry.licence,
-            citation=entry.citation,
-            access=entry.access,
-            steps=entry.steps,
-            more_urls=tuple(url.format_map(names) for url in entry.more_urls),
-        )
+        entry, match = max(matches, key=lambda item: len(item[0].folder))
+        rest = match[0]
+        url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
+        return SourceFile(path, entry, url, entry.sha256.get(rest, self.checksums.get(path)))
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""
         return [entry for entry in self.entries if isinstance(entry, FileEntry)]
-
-    def _nearest(self, path: str) -> str:
-        examples = [f"{entry.folder}/{name}" for entry in self.files() for name in entry.examples]
-        near = difflib.get_close_matches(path, examples, n=3, cutoff=0.5)
-        if not near:
-            folder = PurePosixPath(path).parts[0]
-            near = difflib.get_close_matches(folder, sorted({e.folder for e in self.files()}), n=3)
-        return f" (near it: {', '.join(near)})" if near else ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import lzma
 import zipfile
 from collections.abc import Callable
+from math import inf, nan
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,9 @@ from mbert_atlas.sources import Mirror, Register, fetch, origin_of
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = ROOT / "resources/languages.csv"
-ENGLISH = "the quick brown fox jumps over the lazy dog"
+ENGLISH = " ".join(["the quick brown fox jumps over the lazy dog"] * 9)
 RUSSIAN = "съешь ещё этих мягких французских булок"
+CYRILLIC = " ".join([RUSSIAN] * 9)
 Run = Callable[[Path], Any]
 
 
@@ -187,6 +188,10 @@ def weights(change: Callable[[dict[str, torch.Tensor]], Any]) -> Callable[[Path]
     return changed
 
 
+def broken(name: str) -> Callable[[Path], Any]:
+    return lambda folder: put(folder, name, "{")
+
+
 def filled(value: float) -> Callable[[Path], None]:
     name = "encoder.layer.1.output.dense.weight"
     return weights(lambda tensors: tensors[name].view(-1)[5:6].fill_(value))
@@ -197,21 +202,6 @@ def larger_tokenizer(folder: Path) -> None:
     content = json.loads(path.read_text())
     content["model"]["vocab"]["more"] = len(content["model"]["vocab"])
     path.write_text(json.dumps(content))
-
-
-def languages(change: Callable[[list[list[str]]], Any]) -> Run:
-    def run(folder: Path) -> None:
-        with open(LANGUAGES, encoding="utf-8", newline="") as stream:
-            rows = list(csv.reader(stream))[:6]
-        change(rows)
-        text = "".join(",".join(row) + "\n" for row in rows)
-        Languages.read(put(folder, "languages.csv", text.encode("latin-1")))
-
-    return run
-
-
-def cell(row: int, column: str, text: str) -> Run:
-    return languages(lambda rows: rows[row].__setitem__(rows[0].index(column), text))
 
 
 def reported(old: str, new: str) -> Run:
@@ -258,6 +248,10 @@ def tree(number: int = 1, form: str = "cat", tag: str = "NOUN", head: str = "0")
     return f"# sent_id = {number}\n1\t{form}\t_\t{tag}\t_\t_\t{head}\troot\t_\t_\n\n"
 
 
+def cyrillic_tree(number: int) -> str:
+    return tree(number, form=RUSSIAN.replace(" ", ""))
+
+
 def record(number: int, label: str = "neutral", **more: Any) -> str:
     value = {"pairID": f"p{number}", "sentence1": "a", "sentence2": "b"}
     return json.dumps(value | {"gold_label": label, "genre": "x"} | more) + "\n"
@@ -266,7 +260,13 @@ def record(number: int, label: str = "neutral", **more: Any) -> str:
 XNLI = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre\n"
 HEADER = "path\tbytes\tsha256\tdataset\tsource\tcommit\tlicence\tnote\n"
 ZERO = "0" * 64
+LISTED = f"path\tsha256\ndata/a.txt\t{ZERO}\n"
+ONE, TWO = "a\tb\tneutral\n", "a\tb\tneutral\n" * 2
 MUCH = "more than 1%"
+SCRIPT = r"% of the letters.*\(Latn\), 100% are cyrillic; correct the source's path"
+SIDES = "% are (cyrillic|latin); are the sides exchanged"
+NOT_FINITE = "not all of its numbers are finite.*fetch the model again"
+NO_WEIGHTS = "weights of config.json are missing; fetch or train"
 
 CASES: dict[str, tuple[Run, str, str]] = {
     # name: what is done; file and place; the rest of the sentence up to its correction
@@ -278,59 +278,39 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "ner: conll": (ner("a O\n", "conll2003"), "x.tsv, line 1", "2 columns where.*get the file"),
     "ner: blank": (ner("\n\n"), "x.tsv", "there is no sentence.*fetches it again"),
     "ner: empty": (ner(""), "x.tsv", "the file is empty; .*fetches it again"),
-    "ner: cut": (
-        ner(lzma.compress(b"a\tO\n" * 99)[:-20], name="x.xz"),
-        "x.xz",
-        "cut short or damaged.*fetches it again",
-    ),
-    "ner: script": (
-        ner("\n".join(f"{word}\tO\n" for word in RUSSIAN.split() * 9), script="Latn"),
-        "x.tsv, language en",
-        r"0.0% of the letters.*\(Latn\), 100% are cyrillic; correct the source's path",
-    ),
+    "ner: cut": (ner(lzma.compress(b"a\tO\n" * 99)[:-20], name="x.xz"), "x.xz", "cut .*fetches"),
+    "ner: script": (ner(f"{CYRILLIC}\tO\n", script="Latn"), "language en", SCRIPT),
     "nli: label": (nli(record(1, "maybe"), "multinli"), "x.tsv, line 1", "'maybe'.*correct the"),
     "nli: json": (nli("{\n", "multinli"), "x.tsv, line 1", "not a MultiNLI record.*fetch the file"),
     "nli: key": (nli("{}\n", "multinli"), "x.tsv, line 1", "KeyError: 'pairID'.*fetch the file"),
     "nli: twice": (nli(record(1) * 2, "multinli"), "x.tsv, line 2", "'p1' was already.*remove one"),
-    "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks language.*check"),
+    "nli: header": (nli("a\tb\n", "xnli"), "x.tsv, line 1", "the header lacks pairID.*check"),
     "nli: short": (nli(XNLI + "en\tneutral\ta\n", "xnli"), "x.tsv, line 2", f"3 tab.*{MUCH}.*corr"),
     "nli: absent": (nli(XNLI, "xnli"), "x.tsv, language en", "no pair left of 0; correct the lang"),
     "nli: unlabelled": (nli("a\tb\n", "xtreme"), "x.tsv, line 1", "missing.*name a parallel file"),
-    "nli: labels": (
-        nli("a\tb\nc\td\n", "xtreme", partner=("labels.tsv", "a\tb\tneutral\n")),
-        "labels.tsv",
-        "it ends before line 2 of .*use a parallel file",
-    ),
-    "nli: more labels": (
-        nli("a\tb\n", "xtreme", partner=("labels.tsv", "a\tb\tneutral\n" * 2)),
-        "labels.tsv, line 2",
-        "has no counterpart.*use a parallel file",
-    ),
+    "nli: labels": (nli(TWO, "xtreme", partner=("y", ONE)), "y", "it ends before line 2.*use a pa"),
+    "nli: more labels": (nli(ONE, "xtreme", partner=("y", TWO)), "y, line 2", "has no counter.*us"),
     "nli: script": (
-        nli(f"{RUSSIAN}\t{RUSSIAN}\tneutral\n" * 3, "xtreme", script="Latn"),
-        "x.tsv, language en",
-        "100% are cyrillic; correct",
+        nli(f"{CYRILLIC}\tx\tneutral\n", "xtreme", script="Latn"),
+        "language en",
+        SCRIPT,
     ),
     "qa: place": (questions(squad(question(start=1))), "x.json, question q1", "not at its.*fetch"),
     "qa: twice": (questions(squad(question(), question())), "question q1", "repeated id.*remove"),
     "qa: answers": (questions(squad(question(answers=[]))), "question q1", "no answer.*with answ"),
     "qa: layout": (questions({"data": 1}), "x.json, key data", "not in the layout.*fetch the file"),
-    "qa: type": (
-        questions(squad(question(id=7))),
-        "x.json, key data.0.paragraphs.0.qas.0.id",
-        "not in the layout of SQuAD.*correct the format",
-    ),
+    "qa: type": (questions(squad(question(id=7))), "paragraphs.0.qas.0.id", "layout of SQuAD.*cor"),
     "qa: json": (questions("{"), "x.json", "not in the layout.*fetch the file again"),
     "qa: none": (questions(squad()), "x.json, language en", "no question left.*correct the lang"),
     "qa: script": (
-        questions(squad(question(text="с", start=0), context=RUSSIAN * 4), script="Latn"),
-        "x.json, language en",
-        "100% are cyrillic; correct",
+        questions(squad(question(text="с"), context=CYRILLIC), script="Latn"),
+        "language en",
+        SCRIPT,
     ),
     "qa: question's script": (
-        questions(squad(question(question=RUSSIAN * 4)), script="Latn"),
-        "x.json, language en",
-        "100% are cyrillic; correct",
+        questions(squad(question(question=CYRILLIC)), script="Latn"),
+        "language en",
+        SCRIPT,
     ),
     "ud: columns": (treebank("1\ta\n\n"), "conllu, line 1", "2 tab-separated.*correct the line"),
     "ud: stray tab": (treebank(tree(form="a\tb")), "conllu, line 2", "11 tab-sep.*correct the"),
@@ -342,18 +322,16 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "ud: cut": (treebank(tree()[:-1]), "conllu, line 2", "ends inside a sentence.*fetch the file"),
     "ud: twice": (treebank(tree(), times=2), "conllu, line 1", "already read.*give each treebank"),
     "ud: script": (
-        treebank("".join(tree(n, form=RUSSIAN.replace(" ", "")) for n in range(5)), script="Latn"),
-        "conllu, language en",
-        "100% are cyrillic; correct",
+        treebank("".join(map(cyrillic_tree, range(5))), script="Latn"),
+        "language en",
+        SCRIPT,
     ),
     "dictionary: words": (dictionary("the\n"), "en-ru.txt, line 1", "1 words, not two.*check that"),
     "dictionary: bytes": (dictionary(b"the \xe7\n"), "en-ru.txt, line 1", "not UTF-8.*convert"),
     "dictionary: exchanged": (
-        dictionary(
-            "".join(f"{word} {word[::-1]}x\n" for word in RUSSIAN.split() * 9), script="Cyrl"
-        ),
+        dictionary("".join(f"{w} {w}x\n" for w in CYRILLIC.split())),
         "en-ru.txt, language en",
-        "are cyrillic; are the columns exchanged",
+        "are cyrillic; are the columns exch",
     ),
     "texts: bytes": (texts(b"a\n\xe7\n"), "x.txt, line 2", f"not UTF-8.*{MUCH}.*convert"),
     "texts: none": (texts("\n"), "x.txt", "there is no text in it; drop it"),
@@ -361,48 +339,23 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "bitext: margin": (bitext("x\ta\tb\n"), "en-ru.tsv, line 1", "margin 'x' is not a.*check"),
     "bitext: nan": (bitext("nan\ta\tb\n"), "en-ru.tsv, line 1", "margin 'nan' is not a.*check"),
     "bitext: columns": (bitext("1\ta\n"), "en-ru.tsv, line 1", "2 tab-separated.*correct the line"),
-    "bitext: shorter": (
-        bitext("a\nb\n", "lines", partner=("x.ru", "c\n")),
-        "line 2",
-        "no counterpart.*fetch both",
-    ),
-    "bitext: bytes": (
-        bitext("a\n", "lines", partner=("x.ru", b"\xe7\n")),
-        "x.ru, line 1",
-        "not UTF-8.*convert",
-    ),
+    "bitext: shorter": (bitext(TWO, "lines", partner=("y", ONE)), "line 2", "no counterpart.*fetc"),
+    "bitext: bytes": (bitext(ONE, "lines", partner=("y", b"\xe7\n")), "y, line 1", "not UTF-8.*co"),
     "bitext: same": (bitext("1\ta\ta\n"), "en-ru.tsv", "no pair left of 1.*correct the language"),
-    "bitext: name": (
-        bitext("1\ta\tb\n", name="WikiMatrix.en-es.tsv"),
-        "file name",
-        "holds en-es, not en and ru; correct the source's path",
-    ),
-    "bitext: member": (
-        bitext(zipped(a__en="x"), "moses", name="a.zip"),
-        "a.zip, member",
-        "found 0 such members.*fetch the archive again",
-    ),
+    "bitext: name": (bitext(ONE, name="WikiMatrix.en-es.tsv"), "file name", "holds en-es, not en"),
+    "bitext: member": (bitext(zipped(a__en="x"), "moses", name="a.zip"), "member", "found 0.*fetc"),
     "bitext: exchanged": (
-        bitext("".join(f"1\t{RUSSIAN} {n}\t{ENGLISH} {n}\n" for n in range(9)), script="Cyrl"),
-        "en-ru.tsv, language en",
-        r"\(Latn\), 100% are cyrillic; are the sides exchanged",
+        bitext(f"1\t{CYRILLIC}\t{ENGLISH}\n", script="Cyrl"),
+        "language en",
+        SIDES,
     ),
     "bitext: language": (
-        bitext("".join(f"1\t{ENGLISH} {n}\tno {ENGLISH}\n" for n in range(9)), script="Cyrl"),
-        "en-ru.tsv, language ru",
-        r"\(Cyrl\), 100% are latin; are the sides exchanged",
+        bitext(f"1\t{ENGLISH}\tno {ENGLISH}\n", script="Cyrl"),
+        "language ru",
+        SIDES,
     ),
     "gold: outside": (gold("a\tb\t1-0\n", format="xlwa"), "1.txt, line 1", "outside.*belong tog"),
-    "gold: link": (
-        gold("a\tb\t0:0\n", format="xlwa"),
-        "1.txt, line 1",
-        "'0:0' is not.*write links",
-    ),
-    "gold: sides": (
-        gold("a b\n", "1-1\n", format="awesome"),
-        "1.txt, line 1",
-        "not of the.*correct",
-    ),
+    "gold: link": (gold("a\tb\t0:0\n", format="xlwa"), "1.txt, line 1", "'0:0' is not.*write lin"),
     "gold: files": (gold("a\n", format="naacl"), "format naacl", "1 files do not make.*give"),
     "wals: code": (wals(codes="ID,Name,Number\n"), "values.csv, line 2", "'81A-2' is in no.*fetch"),
     "wals: column": (wals(values="ID\n"), "values.csv, line 1", "no column Language_ID; take WALS"),
@@ -411,147 +364,47 @@ CASES: dict[str, tuple[Run, str, str]] = {
     "mirror: empty": (mirror(""), "MANIFEST.tsv, line 1", "no columns path and sha256; add the"),
     "mirror: header": (mirror("a\tb\n"), "MANIFEST.tsv, line 1", "no columns path and.*add the"),
     "mirror: sum": (mirror(f"{HEADER}a\t1\tabc\n"), "MANIFEST.tsv, line 2", "'abc' is not a.*corr"),
-    "mirror: cells": (
-        mirror(f"{HEADER}a\t1\t{ZERO}\n\nb{chr(9) * 9}\n"),
-        "MANIFEST.tsv, line 4",
-        "10 tab-separated cells where the header has 8; correct or",
-    ),
-    "mirror: bytes": (
-        mirror(HEADER.encode() + b"\xe7\n"),
-        "MANIFEST.tsv, line 2",
-        "not UTF-8; conv",
-    ),
-    "mirror: twice": (
-        mirror(f"path\tsha256\na\t{ZERO}\na\t{ZERO}\n"),
-        "MANIFEST.tsv, line 3",
-        "a is listed twice; correct or delete",
-    ),
-    "mirror: unlisted": (
-        mirror(HEADER, a="x"),
-        "MANIFEST.tsv, data/a.txt",
-        "not in the.*add a line",
-    ),
-    "mirror: changed": (
-        mirror(f"path\tsha256\ndata/a.txt\t{ZERO}\n", a="x"),
-        "mirror/data/a.txt",
-        "its sha256 is .* in MANIFEST.tsv it is 000.*copy the file into the mirror again",
-    ),
-    "download by hand": (
-        by_hand,
-        "downloads/data/a.txt",
-        "in the register it is 000.* for data/a.txt; delete .*/data/a.txt and start again",
-    ),
+    "mirror: cells": (mirror(f"{HEADER}\nb{chr(9) * 9}\n"), "tsv, line 3", "10 tab-sep.*has 8; co"),
+    "mirror: bytes": (mirror(HEADER.encode() + b"\xe7\n"), "MANIFEST.tsv, line 2", "not UTF-8; sa"),
+    "mirror: twice": (mirror(LISTED + LISTED[12:]), "MANIFEST.tsv, line 3", "a.txt is listed twic"),
+    "mirror: unlisted": (mirror(HEADER, a="x"), "MANIFEST.tsv, data/a.txt", "not in the.*add a l"),
+    "mirror: changed": (mirror(LISTED, a="x"), "mirror/data/a.txt", "sha256 is .* it is 000.*copy"),
+    "download by hand": (by_hand, "downloads/data/a.txt", "it is 000.* for data/a.txt; delete .*s"),
     "encoder: nan": (
-        encoder(filled(float("nan"))),
-        "model.safetensors, weight encoder.layer.1.output.dense.weight",
-        "not all of its numbers are finite.*fetch the model again",
+        encoder(filled(nan)),
+        "weight encoder.layer.1.output.dense.weight",
+        NOT_FINITE,
     ),
-    "encoder: infinity": (
-        encoder(filled(float("inf"))),
-        "model.safetensors, weight encoder.layer.1",
-        "not all of its numbers are finite.*fetch the model again",
-    ),
+    "encoder: infinity": (encoder(filled(inf)), "weight encoder.layer.1", NOT_FINITE),
     "encoder: nan, to pretrain": (
-        encoder(filled(float("nan")), load_masked_model),
-        "model.safetensors, weight bert.encoder.layer.1",
-        "not all of its numbers are finite.*fetch the model again",
+        encoder(filled(nan), load_masked_model),
+        "weight bert.enc",
+        NOT_FINITE,
     ),
     "encoder: fewer layers": (
         encoder(config(num_hidden_layers=1)),
-        "config.json, key num_hidden_layers",
-        "more layers, such as encoder.layer.1.*restore the encoder's config.json",
+        "key num_hidden_layers",
+        "more layers.*restore the",
     ),
     "encoder: more layers": (
         encoder(config(num_hidden_layers=3)),
-        "model.safetensors, weight encoder.layer.2",
-        "weights of config.json are missing; fetch or train",
+        "weight encoder.layer.2",
+        NO_WEIGHTS,
     ),
-    "encoder: width": (
-        encoder(config(hidden_size=32)),
-        "encoder",
-        "cannot be opened.*get it again",
-    ),
+    "encoder: width": (encoder(config(hidden_size=32)), "encoder", "cannot be opened.*get it aga"),
     "encoder: words": (encoder(config(vocab_size=30)), "encoder", "cannot be opened.*get it again"),
-    "encoder: architecture": (
-        encoder(config(model_type="distilbert")),
-        "model.safetensors, weight",
-        "weights of config.json are missing; fetch or train",
-    ),
-    "encoder: unknown": (
-        encoder(config(model_type="x")),
-        "encoder",
-        "model type `x`.*get it again",
-    ),
-    "encoder: config": (
-        encoder(lambda folder: put(folder, "config.json", "{")),
-        "encoder",
-        "not a valid JSON file.*get it again",
-    ),
-    "encoder: weights": (
-        encoder(lambda folder: put(folder, "model.safetensors", "hello")),
-        "encoder",
-        "cannot be opened.*get it again",
-    ),
-    "encoder: tokenizer": (
-        encoder(larger_tokenizer),
-        "tokenizer.json, vocabulary",
-        "it has 20 subwords, but the encoder 19; restore the encoder's tokenizer",
-    ),
-    "encoder: no tokenizer": (
-        encoder(lambda folder: put(folder, "tokenizer.json", "{}")),
-        "tokenizer.json",
-        "not a tokenizer.*fetch or train the encoder again",
-    ),
-    "languages: cell": (
-        cell(2, "script", "latin"),
-        "languages.csv, line 3, column script",
-        "corre",
-    ),
-    "languages: order": (
-        cell(1, "word_order", "XYZ"),
-        "line 2, column word_order",
-        "correct the ce",
-    ),
-    "languages: twice": (
-        cell(2, "code", "af"),
-        "languages.csv, line 3",
-        "af is there twice; delete",
-    ),
-    "languages: column": (cell(0, "script", "skript"), "line 1", "script is missing.*correct them"),
-    "languages: columns": (
-        cell(0, "script", "name"),
-        "line 1",
-        "name is there twice; correct them",
-    ),
-    "languages: cells": (
-        languages(lambda rows: rows[2].pop()),
-        "line 3",
-        "the number of its cells.*correct",
-    ),
-    "languages: bytes": (cell(3, "name", "Árabe"), "languages.csv, line 4", "not UTF-8; save it"),
-    "languages: none": (languages(lambda rows: rows.__delitem__(slice(1, None))), "csv", "restore"),
-    "reported: language": (
-        reported(",en,es,,", ",en,ess,,"),
-        "csv, line 2",
-        "'ess' is not defined as target; did you mean es.*correct it, or list it under `reported`",
-    ),
+    "encoder: architecture": (encoder(config(model_type="distilbert")), "weight", NO_WEIGHTS),
+    "encoder: unknown": (encoder(config(model_type="x")), "encoder", "model type `x`.*get it aga"),
+    "encoder: config": (encoder(broken("config.json")), "encoder", "not a valid JSON file.*get it"),
+    "encoder: weights": (encoder(broken("model.safetensors")), "encoder", "cannot be opened.*get"),
+    "encoder: tokenizer": (encoder(larger_tokenizer), "vocabulary", "20 subwords.*encoder 19; res"),
+    "encoder: no tokenizer": (encoder(broken("tokenizer.json")), "tokenizer.json", "not a tok.*fe"),
+    "reported: language": (reported(",en,es,,", ",en,ess,,"), "csv, line 2", "'ess' is not .* as"),
     "reported: source": (reported(",en,es,,", ",enn,es,,"), "csv, line 2", "'enn' is .* as source"),
-    "reported: condition": (
-        reported(",original,", ",orignal,"),
-        "csv, line 2",
-        "'orignal' is not defined as condition; did you mean original.*correct it",
-    ),
-    "reported: task": (
-        reported(",xnli,", ",xnil,"),
-        "csv, line 2",
-        "did you mean xnli.*correct it",
-    ),
+    "reported: condition": (reported(",original,", ",orignal,"), "csv, line 2", "did you mean ori"),
+    "reported: task": (reported(",xnli,", ",xnil,"), "csv, line 2", "did you mean xnli.*correct i"),
     "reported: value": (reported(",74.2", ",74;2"), "csv, line 2", "not a finite number.*correct"),
-    "language without examples": (
-        vanishing,
-        "store, language is",
-        "none of 100 examples is left to encode.*drop the language",
-    ),
+    "language without examples": (vanishing, "store, language is", "none of 100 .*drop the langua"),
 }
 
 
@@ -692,14 +545,7 @@ def test_counts_of_each_language_stand_in_the_store(tmp_path: Path, caplog: Any)
     ]
     out = tmp_path / "store"
     tokenizer = make_tokenizer(tmp_path)
-    encode(
-        "nli",
-        pa.Table.from_pylist(rows),
-        tokenizer,
-        out,
-        labels=["neutral"],
-        drop_unknown=True,
-    )
+    encode("nli", pa.Table.from_pylist(rows), tokenizer, out, labels=["neutral"], drop_unknown=True)
     counts = read_json(out / "meta.json")["examples"]
     assert counts == {"en": {"read": 120, "left": 120}, "is": {"read": 100, "left": 1}}
     assert "fewer than 100 examples: {'is': 1}" in caplog.text

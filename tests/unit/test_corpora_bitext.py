@@ -134,18 +134,11 @@ def test_wikimatrix_gives_its_first_pairs(tmp_path: Path) -> None:
     [
         (["1.1\ta\tb", "1.0\ta"], "line 2: 2 tab-separated columns where 3"),
         (["1.1\ta\tb", "1.0\ta\tb\tc"], "line 2: 4 tab-separated columns where 3"),
-        (["high\ta\tb"], "line 1: margin 'high' is not a number"),
     ],
 )
 def test_bad_wikimatrix_names_the_line(tmp_path: Path, lines: list[str], message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, [wikimatrix(tmp_path, "en-es", lines)], "es")
-
-
-def test_wikimatrix_of_other_languages(tmp_path: Path) -> None:
-    source = wikimatrix(tmp_path, "en-ru", ["1\ta\tb"])
-    with pytest.raises(DataError, match="file name: holds en-ru, not en and es"):
-        read(tmp_path, [source], "es")
 
 
 def moses(folder: Path, english: str, other: str) -> CorpusFile:

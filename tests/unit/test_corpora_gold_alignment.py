@@ -1,18 +1,13 @@
-"""Gold alignments in three notations."""
+"""Gold alignments in two notations."""
 
 import logging
-import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from reading import MIRROR, needs_mirror
 
-from mbert_atlas.corpora.gold_alignment import _links, read_gold
+from mbert_atlas.corpora.gold_alignment import read_gold
 from mbert_atlas.errors import DataError
-
-MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
-needs_mirror = pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set")
 
 
 def write(path: Path, text: str) -> Path:
@@ -28,14 +23,6 @@ def test_xlwa_counts_from_zero(tmp_path: Path) -> None:
     assert second.possible == set()
 
 
-def test_awesome_counts_from_one_and_has_possible_links(tmp_path: Path) -> None:
-    texts = write(tmp_path / "x.src-tgt", "a b ||| u v w\n")
-    links = write(tmp_path / "x.gold", "1-1 2p3 1p2\n")
-    (sentence,) = read_gold([texts, links], "awesome")
-    assert sentence.sure == {(0, 0)}
-    assert sentence.possible == {(0, 0), (1, 2), (0, 1)}
-
-
 IDEOGRAPHIC_SPACE, NO_BREAK_SPACE = "\u3000", "\u00a0"
 
 
@@ -44,16 +31,10 @@ def test_blanks_of_other_scripts_are_words_or_parts_of_words(tmp_path: Path) -> 
     japanese = ["\u732b", IDEOGRAPHIC_SPACE, "\u3060", f"\u7530{NO_BREAK_SPACE}\u4e2d"]
     text = " ".join(japanese)
     xlwa = write(tmp_path / "dev.tsv", f"a cat\t{text}\t0-3 1-0\n")
-    texts = write(tmp_path / "x.src-tgt", f"a cat ||| {text}\n")
-    links = write(tmp_path / "x.gold", "1-4 2-1\n")
     english = write(tmp_path / "en", "<s snum=1> a cat </s>\n")
     other = write(tmp_path / "ja", f"<s snum=1> {text} </s>\n")
     numbered = write(tmp_path / "wa", "1 1 4\n1 2 1\n")
-    for (sentence,) in (
-        read_gold(xlwa, "xlwa"),
-        read_gold([texts, links], "awesome"),
-        read_gold([english, other, numbered], "naacl"),
-    ):
+    for (sentence,) in read_gold(xlwa, "xlwa"), read_gold([english, other, numbered], "naacl"):
         assert sentence.target_tokens == japanese
         assert sentence.sure == {(0, 3), (1, 0)}
 
@@ -120,7 +101,6 @@ def test_bad_naacl_sentences(naacl: list[Path], english: str, message: str) -> N
     [
         ("a b\tu\t0-1", "line 1: link 0-1 lies outside its sentence of 2 and 1 words"),
         ("a b\tu\t2-0", "line 1: link 2-0 lies outside"),
-        ("a b\tu\t0:0", "line 1: '0:0' is not a link"),
         ("a b\tu", "line 1: 2 tab-separated columns where 3"),
     ],
 )
@@ -129,37 +109,11 @@ def test_bad_xlwa(tmp_path: Path, line: str, message: str) -> None:
         read_gold(write(tmp_path / "x.tsv", line + "\n"), "xlwa")
 
 
-def test_bad_awesome(tmp_path: Path) -> None:
-    texts, links = tmp_path / "x.src-tgt", tmp_path / "x.gold"
-    for text, link, message in (
-        ("a ||| b\n", "0-1\n", "line 1: link 0-1 lies outside"),
-        ("a b\n", "1-1\n", "line 1: not of the form"),
-        ("a ||| b\n", "1-1\n1-1\n", "line 2: has no counterpart"),
-    ):
-        write(texts, text)
-        write(links, link)
-        with pytest.raises(DataError, match=message):
-            read_gold([texts, links], "awesome")
-
-
-def test_number_of_files_must_fit_the_format(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.tsv", "a\tb\t0-0\n")
-    with pytest.raises(DataError, match="format naacl: 1 files do not make"):
-        read_gold(path, "naacl")
-
-
-@given(st.sets(st.tuples(st.integers(0, 99), st.integers(0, 99))), st.integers(0, 1))
-def test_links_come_back_as_written(expected: set[tuple[int, int]], first: int) -> None:
-    text = " ".join(f"{i + first}-{j + first}" for i, j in expected)
-    assert {link.words for link in _links(text, first, Path("x"), 1)} == expected
-
-
 @needs_mirror
 @pytest.mark.parametrize(
     ("files", "format", "sentences", "sure", "possible"),
     [
         (["XL-WA/data/es/test.tsv"], "xlwa", 245, 4722, 4722),
-        (["awesome-align/enfr.src-tgt", "awesome-align/enfr.gold"], "awesome", 447, 4038, 17438),
         (
             ["wpt05-eng-hin/test.eng", "wpt05-eng-hin/test.hin", "wpt05-eng-hin/test.eng.hin.wa"],
             "naacl",

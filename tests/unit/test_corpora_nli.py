@@ -82,23 +82,6 @@ def test_multinli_zip(tmp_path: Path, split: str, expected: str) -> None:
     assert [row["id"] for row in rows] == [expected]
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "line 2: not a MultiNLI record"),
-        ('["a"]', "line 2: not a MultiNLI record"),
-        ('{"pairID": "9"}', "line 2: not a MultiNLI record .*sentence1"),
-        (json.dumps(record(2, "maybe")), "line 2: 'maybe' is not one of entailment"),
-        (json.dumps(record(1)), "line 2: pair '1n' was already read"),
-    ],
-)
-def test_bad_multinli_names_the_line(tmp_path: Path, line: str, message: str) -> None:
-    path = tmp_path / "bad.jsonl"
-    path.write_text(json_lines([record(1)]) + line + "\n")
-    with pytest.raises(DataError, match=message):
-        read(path, "multinli")
-
-
 XNLI_HEADER = [
     *("language", "gold_label", "sentence1_binary_parse", "sentence2_binary_parse"),
     *("sentence1_parse", "sentence2_parse", "sentence1", "sentence2", "promptID", "pairID"),
@@ -130,13 +113,6 @@ def test_xnli_takes_the_rows_of_one_language(tmp_path: Path) -> None:
         read(path, "xnli", "vi", "test")
     with pytest.raises(DataError, match=r"xnli\.train\.tsv: found 0 such members"):
         read(path, "xnli", "es", "train")
-
-
-def test_xnli_with_another_header(tmp_path: Path) -> None:
-    path = tmp_path / "xnli.tsv"
-    path.write_text("language\tlabel\n")
-    with pytest.raises(DataError, match=r"line 1: the header lacks gold_label"):
-        read(path, "xnli", "es", "test")
 
 
 def test_taxinli(tmp_path: Path) -> None:
@@ -176,62 +152,22 @@ def test_labels_from_a_parallel_file(stripped: Path) -> None:
 
 def test_missing_labels(stripped: Path) -> None:
     with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
-        read(stripped, "xtreme", "es", "test")
-    with pytest.raises(DataError, match=r"test-es\.tsv, line 1: the label is missing"):
         read(stripped, "xtreme", "es", "test", partners=[stripped])
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ("a\tb\tneutral\n", r"test-de\.tsv: it ends before line 2"),
-        ("a\tb\tneutral\n" * 4, r"test-de\.tsv, line 4: has no counterpart"),
-        ("a\tb\tneutral\nc\td\tyes\ne\tf\tneutral\n", r"test-de\.tsv, line 2: 'yes' is not one of"),
-    ],
-)
-def test_labels_must_be_parallel(stripped: Path, labels: str, message: str) -> None:
-    german = stripped.with_name("test-de.tsv")
-    german.write_text(labels)
-    with pytest.raises(DataError, match=message):
-        read(stripped, "xtreme", "es", "test", partners=[german])
 
 
 def test_labels_that_disagree(stripped: Path) -> None:
     stripped.write_text("p\th\tneutral\nq\ti\tcontradiction\nr\tj\tneutral\n")
+    german = stripped.with_name("test-de.tsv")
     with pytest.raises(DataError, match="line 2: is labelled contradiction, but line 2"):
-        read(stripped, "xtreme", "es", "test", partners=[stripped.with_name("test-de.tsv")])
+        read(stripped, "xtreme", "es", "test", partners=[german])
+    german.write_text("a\tb\tneutral\nc\td\tyes\ne\tf\tneutral\n")
+    with pytest.raises(DataError, match=r"test-de\.tsv, line 2: 'yes' is not one of"):
+        read(stripped, "xtreme", "es", "test", partners=[german])
 
 
 def test_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="format snli: unknown"):
         read(tmp_path / "x.tsv", "snli")
-
-
-cells = st.text(st.sampled_from('ab "\t'), max_size=6)
-
-
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(st.lists(st.tuples(cells, cells, st.sampled_from([*LABELS, "-", "", "no"])), min_size=1))
-def test_a_table_is_read_whole_or_not_at_all(
-    tmp_path: Path, lines: list[tuple[str, str, str]]
-) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text("".join("\t".join(line) + "\n" for line in lines))
-    good = all("\t" not in p + h and label in (*LABELS, "-") for p, h, label in lines)
-    kept = [
-        (p.strip(), h.strip(), label)
-        for p, h, label in lines
-        if label != "-" and p.strip() and h.strip()
-    ]
-    if good and kept:
-        rows, card = read(path, "xtreme")
-        assert [(row["premise"], row["hypothesis"], row["label"]) for row in rows] == kept
-        assert card["counts"]["pairs"] + sum(card["dropped"].values()) == len(lines)
-    else:
-        with pytest.raises(DataError):
-            read(path, "xtreme")
 
 
 def parallel(ids: list[str], languages: tuple[str, ...] = ("en", "es", "hi")) -> list[Any]:
@@ -307,11 +243,11 @@ def test_pairs_that_cannot_be_mixed(tmp_path: Path) -> None:
     _, card = mixed(tmp_path, rows[1:])
     assert card["dropped"] == {"no English counterpart": 2}
     for bad, more, message in (
-        (rows[2:], {}, "language en: no pair in it"),
-        (rows, {"languages": ["vi"]}, "language vi: no pair in it"),
-        (rows[:2], {}, "it holds English only"),
+        (rows[2:], {}, "languages es hi: no pair has an English one of its id"),
+        (rows, {"languages": ["vi"]}, "languages vi: no pair has"),
+        (rows[:2], {}, "no pair has an English one"),
         ([*rows, rows[0]], {}, "pair 1: is repeated"),
-        ([rows[0], rows[3]], {}, "language es: no pair has an English one of its id"),
+        ([rows[0], rows[3]], {}, "languages es: no pair has an English one of its id"),
         ([rows[0], {**rows[2], "label": "entailment"}], {}, "pair 1: is labelled entailment in"),
     ):
         with pytest.raises(DataError, match=message):

@@ -10,8 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from reading import derive_table, mirrored, needs_mirror, read_table
 
 from mbert_atlas.corpora import qa
@@ -76,18 +74,13 @@ def test_squad(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (squad(question("q", ("Anna", 3))), "question q: answer not at its place"),
         (squad(question("q", ("Anna", -21))), "question q: answer not at its place"),
         (squad(question("q", ("Anna", 2), ("Köln", 15))), "question q: answer not at its place"),
         (squad(question("q", ("", 2))), "question q: answer not at its place"),
-        (squad(question("q")), "question q: no answer .*use a copy with answers"),
-        (squad(GOOD, GOOD), "question q1: repeated id"),
-        (squad(), "language en: no question left of 0"),
         (squad(question("q", ("Anna", 2), text=" ")), r"no question left of 1 \({'empty question'"),
         ('{"data": [', "x.json: not in the layout of SQuAD 1.1 .*EOF"),
         ('{"data": [{"title": "A"}]}', r"key data\.0\.paragraphs: not in the layout .*required"),
         ("[]", "not in the layout of SQuAD"),
-        (squad({**GOOD, "id": 7}), r"key data\.0\.paragraphs\.0\.qas\.0\.id: .*string"),
     ],
 )
 def test_bad_files_name_the_question(tmp_path: Path, text: str, message: str) -> None:
@@ -189,15 +182,10 @@ def test_ids_that_xtreme_repeats(tmp_path: Path) -> None:
 def test_limits(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(squad(*(question(f"{n:02}", ("Anna", 2)) for n in range(40))))
-    first, card = read(path, "squad", limit=4)
-    assert [row["id"] for row in first] == ["00", "01", "02", "03"]
+    rows, card = read(path, "squad", limit=4)
+    assert [row["id"] for row in rows] == ["00", "01", "02", "03"]
     assert (card["counts"]["questions read"], card["counts"]["questions"]) == (40, 4)
     assert card["notes"] == ["the first 4"]
-    drawn = [
-        [row["id"] for row in read(path, "squad", limit=4, sample_seed=s)[0]] for s in (1, 1, 2)
-    ]
-    assert drawn[0] == drawn[1] != drawn[2]
-    assert drawn[0] == sorted(drawn[0])
 
 
 def table(language: str, ids: str, asked: str | None = None) -> pa.Table:
@@ -246,44 +234,6 @@ def test_cross_language(tmp_path: Path) -> None:
         cross(tmp_path, [table("en", "a"), table("en", "a")], "en", "english")
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    st.text(min_size=1, max_size=12),
-    st.lists(
-        st.tuples(st.sampled_from("abc"), st.integers(-2, 13), st.integers(0, 5), st.booleans()),
-        min_size=1,
-        max_size=4,
-    ),
-)
-def test_every_answer_that_is_kept_is_a_span(
-    tmp_path: Path, context: str, drawn: list[tuple[str, int, int, bool]]
-) -> None:
-    path = tmp_path / "x.json"
-    questions, fitting = [], []
-    for identifier, start, length, spoilt in drawn:
-        text = context[max(start, 0) : max(start, 0) + length] + "!" * spoilt
-        questions.append(question(identifier, (text, start)))
-        end = start + len(text)
-        if text and start >= 0 and context[start:end] == text and identifier not in fitting:
-            fitting.append(identifier)
-    path.write_text(squad(*questions, context=context))
-    if fitting:
-        rows, card = read(path, "mlqa-translate-train")
-        assert [row["id"] for row in rows] == fitting
-        for row in rows:
-            (start,), (text,) = row["answer_start"], row["answer_text"]
-            assert row["context"] == context
-            assert context[start : start + len(text)] == text
-        assert card["counts"]["questions"] + sum(card["dropped"].values()) == len(drawn)
-    if len(fitting) < len(drawn):
-        with pytest.raises(DataError):
-            read(path, "squad")
-    else:
-        assert len(read(path, "squad")[0]) == len(drawn)
-
-
 def real(tmp_path: Path, name: str, *arguments: Any, **more: Any) -> dict[str, int]:
     rows, card = read(mirrored(name), *arguments, folder=tmp_path, **more)
     assert card["dropped"] == {}
@@ -296,13 +246,8 @@ def real(tmp_path: Path, name: str, *arguments: Any, **more: Any) -> dict[str, i
 @pytest.mark.parametrize("language", ["en", "es", "ru", "vi", "hi"])
 def test_real_xquad(tmp_path: Path, language: str) -> None:
     counts = real(tmp_path, f"xquad/xquad.{language}.json", "squad", language, "test")
-    size = 1190
-    assert counts == {
-        "questions read": size,
-        "questions": size,
-        "contexts": 240,
-        "answers": size,
-    }
+    sizes = dict.fromkeys(["questions read", "questions", "answers"], 1190)
+    assert counts == sizes | {"contexts": 240}
 
 
 @needs_mirror

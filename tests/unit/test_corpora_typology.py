@@ -62,7 +62,6 @@ def test_languages_that_share_an_id(tmp_path: Path) -> None:
         ),
         ({"languages": "ID,Name,ISO639P3code,Genus\n"}, "language en: there is no id 'eng'"),
         ({"languages": "ID,Name\n"}, "line 1: no column ISO639P3code"),
-        ({"codes": "ID,Name,Number\n1A-1,Small,1\n"}, "line 2: the value '81A-2' is in no table"),
         ({"values": "Language_ID,Parameter_ID,Code_ID\n"}, "no language has a feature"),
     ],
 )

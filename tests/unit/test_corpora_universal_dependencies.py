@@ -43,7 +43,7 @@ def parse(text: str) -> list[Sentence]:
 
 def test_words_without_ranges_and_empty_nodes() -> None:
     first, second = parse(SAMPLE)
-    assert first.sentence_id == "a1"
+    assert first.comments["sent_id"] == "a1"
     assert first.text == "Vámonos al mar."
     assert first.forms == ["Vamos", "nos", "a", "el", "mar", "."]
     assert first.upos == ["VERB", "PRON", "ADP", "DET", "NOUN", "PUNCT"]
@@ -87,28 +87,6 @@ def test_round_trip(sentences: list[list[tuple[str, str, int, str]]]) -> None:
     assert read == sentences
 
 
-@settings(max_examples=80, deadline=None)
-@given(trees(), st.data())
-def test_a_broken_sentence_is_never_half_read(
-    tree: list[tuple[str, str, int, str]], data: st.DataObject
-) -> None:
-    """Cut or double one character of a tree: it fails, or reads as what it now says."""
-    text = written(tree)
-    place = data.draw(st.integers(0, len(text) - 1))
-    changed = data.draw(st.sampled_from([text[:place] + text[place + 1 :], text[:place]]))
-    try:
-        found = parse(changed)
-    except DataError as error:
-        assert error.where.startswith("line ")  # noqa: PT017
-        return
-    for sentence in found:
-        assert len(sentence.forms) in (len(tree), *range(len(tree)))
-        assert len({len(sentence.forms), len(sentence.upos), len(sentence.heads)}) == 1
-        assert sentence.heads.count(0) == 1
-        assert set(sentence.upos) <= UPOS | {"_"}
-        assert all(sentence.forms)
-
-
 GOOD = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\t_\n2\tb\t_\tVERB\t_\t_\t1\tdep\t_\t_\n\n"
 
 
@@ -125,8 +103,6 @@ GOOD = "1\ta\t_\tNOUN\t_\t_\t0\troot\t_\t_\n2\tb\t_\tVERB\t_\t_\t1\tdep\t_\t_\n\
         ("2\tb", "2-3\tb", r"line 3: a multiword token reaches to word 3"),
         ("2\tb", "2\t", r"line 2: an empty form or relation"),
         ("dep", "", r"line 2: an empty form or relation"),
-        ("VERB", "VRB", r"line 2: 'VRB' is not one of the 17 UPOS tags"),
-        ("VERB", "CONJ", r"line 2: CONJ is a tag of UD v1"),
         ("1\tdep", "x\tdep", r"line 2: head 'x' is not a number"),
         ("1\tdep", "-1\tdep", r"line 2: head '-1' is not a number"),
         ("1\tdep", "²\tdep", r"line 2: head '²' is not a number"),
@@ -184,12 +160,6 @@ def test_table_and_card(tmp_path: Path) -> None:
     assert card["counts"]["sentences"] == 4
     assert card["counts"]["es_two: sentences"] == 2
     assert card["dropped"] == {"text withheld from the release": 1}
-
-
-def test_sentence_read_twice_is_an_error(tmp_path: Path) -> None:
-    path = treebank(tmp_path, "es_one-ud-test.conllu", SAMPLE)
-    with pytest.raises(DataError, match="sentence 'es_one-a1' was already read"):
-        read("es", path, path)
 
 
 def test_all_withheld_is_an_error(tmp_path: Path) -> None:

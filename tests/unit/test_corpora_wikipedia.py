@@ -154,20 +154,11 @@ def test_bad_dump_is_one_sentence(tmp_path: Path, kind: str) -> None:
         extract(path)
 
 
-@pytest.mark.parametrize("suffix", [".bz2", ".gz", ".xz"])
-def test_truncated_dump(tmp_path: Path, suffix: str) -> None:
-    path = write_dump(tmp_path / f"d.xml{suffix}", dump(*PAGES * 50))
+def test_truncated_dump(tmp_path: Path) -> None:
+    path = write_dump(tmp_path / "d.xml.bz2", dump(*PAGES * 50))
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(DataError, match=r"cut short or damaged .*fetches it again"):
         extract(path)
-
-
-def test_missing_and_empty_dump(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        extract(tmp_path / "d.xml")
-    (tmp_path / "d.xml").touch()
-    with pytest.raises(DataError, match="the file is empty"):
-        extract(tmp_path / "d.xml")
 
 
 def test_a_process_that_dies_may_be_retried(

@@ -86,9 +86,10 @@ def put(row, column, value):
         (put(1, "in_mbert", "often"), r"line 2, column in_mbert"),
         (put(3, "word_order", "SVX"), r"line 4, column word_order"),
         (put(2, "code", "af"), r"line 3: af is there twice"),
-        (lambda rows: rows[1].append("more"), r"line 2: the number of its cells is not 15"),
-        (lambda rows: rows[1].pop(), r"line 2: the number of its cells is not 15"),
-        (put(0, "genus", "genera"), r"line 1: wrong columns: genus is missing, genera is unknown"),
+        (lambda rows: rows[1].append("more"), r"line 2, column beyond the last: Extra inputs"),
+        (lambda rows: rows[1].pop(), r"line 2, column in_xlmr: Input should be a valid boolean"),
+        (put(0, "genus", "genera"), r"line 2, column genus: Field required; .*or the header"),
+        (lambda rows: rows.__delitem__(slice(1, None)), "the table has no rows; restore it"),
     ],
 )
 def test_a_wrong_table_names_line_and_column(tmp_path, change, message):

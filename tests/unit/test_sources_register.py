@@ -1,7 +1,5 @@
 import contextlib
 import csv
-import hashlib
-import lzma
 import os
 import re
 from pathlib import Path
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.sources import Register, snapshot_path
+from mbert_atlas.sources import Register, fetch, snapshot_path
 from mbert_atlas.sources.register import FileEntry, HubEntry
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -63,7 +61,7 @@ def test_every_example_is_located_at_its_own_entry_with_a_filled_url(register):
     for item in register.files():
         for name in item.examples:
             source = register.locate(f"{item.folder}/{name}")
-            assert source.dataset == item.id
+            assert source.entry.id == item.id
             assert (source.url is None) == (item.access != "open")
             assert source.url is None or not re.search(r"[{}]", source.url)
 
@@ -79,42 +77,29 @@ def test_no_path_fits_two_entries_of_one_folder(register):
             assert fits == [item.id]
 
 
+UPSTREAM = """
+universal-dependencies/ud-treebanks-v2.5.tgz
+universal-dependencies/UD_German-HDT/de_hdt-ud-train-a-1.conllu
+universal-dependencies/r2.4/UD_Russian-GSD/ru_gsd-ud-train.conllu
+multinli/multinli_1.0.zip xnli/XNLI-1.0.zip wikiann/panx_dataset.zip muse/dictionaries/en-es.txt
+wikimatrix/WikiMatrix.en-vi.tsv.gz opus-wikimatrix/en-hi.txt.zip squad/train-v1.1.json
+xquad/xquad.ru.json mlqa/MLQA_V1.zip mlqa/mlqa-translate-train.tar.gz
+tydiqa/tydiqa-goldp-v1.1-dev.json wals/v2014/cldf/values.csv
+language-genera/bert_languages_complete.tsv wikipedia/ruwiki-20210420-pages-articles.xml.bz2
+wikimedia-wikipedia/20231101.sw/train-00000-of-00001.parquet cc100/ur_rom.txt.xz
+embert/EMBERT_hin_step_500k.tgz tatoeba-laser/tatoeba.yor-eng.yor
+wikipedia-language-identification/wiki_lang_id_v1.0.zip
+"""
+MANUAL = """
+yandex/1mcorpus.zip lexnorm/lexnorm-test.conllu squad-sov/train-v1.1.json conll2003/conll2003.zip
+"""
+
+
 def test_every_upstream_of_the_papers_is_there(register):
-    paths = [
-        "universal-dependencies/ud-treebanks-v2.4.tgz",
-        "universal-dependencies/ud-treebanks-v2.5.tgz",
-        "universal-dependencies/ud-treebanks-v2.7.tgz",
-        "universal-dependencies/UD_German-HDT/de_hdt-ud-train-a-1.conllu",
-        "universal-dependencies/r2.4/UD_Russian-GSD/ru_gsd-ud-train.conllu",
-        "multinli/multinli_1.0.zip",
-        "xnli/XNLI-1.0.zip",
-        "wikiann/panx_dataset.zip",
-        "muse/dictionaries/en-es.txt",
-        "wikimatrix/WikiMatrix.en-vi.tsv.gz",
-        "opus-wikimatrix/en-hi.txt.zip",
-        "squad/train-v1.1.json",
-        "xquad/xquad.ru.json",
-        "mlqa/MLQA_V1.zip",
-        "mlqa/mlqa-translate-train.tar.gz",
-        "tydiqa/tydiqa-goldp-v1.1-dev.json",
-        "wals/v2014/cldf/values.csv",
-        "language-genera/bert_languages_complete.tsv",
-        "wikipedia/ruwiki-20210420-pages-articles.xml.bz2",
-        "wikimedia-wikipedia/20231101.sw/train-00000-of-00001.parquet",
-        "cc100/ur_rom.txt.xz",
-        "embert/EMBERT_hin_step_500k.tgz",
-        "tatoeba-laser/tatoeba.yor-eng.yor",
-        "wikipedia-language-identification/wiki_lang_id_v1.0.zip",
-    ]
-    assert all(register.locate(path).url for path in paths)
-    by_hand = [
-        "yandex/1mcorpus.zip",
-        "lexnorm/lexnorm-test.conllu",
-        "squad-sov/train-v1.1.json",
-        "conll2003/conll2003.zip",
-    ]
-    assert all(register.locate(path).url is None for path in by_hand)
-    assert all(register.locate(path).steps for path in by_hand)
+    assert all(register.locate(path).url for path in UPSTREAM.split())
+    for path in MANUAL.split():
+        assert register.locate(path).url is None
+        assert register.locate(path).entry.steps
 
 
 def test_urls_are_filled_from_the_pattern(register):
@@ -190,9 +175,9 @@ def test_the_longest_folder_wins_and_else_the_first(tmp_path):
         entry(id="late", pattern=".+", url="https://example.org/{path}"),
     )
     register = Register.read(path)
-    assert register.locate("things/deep/a").dataset == "deep"
-    assert register.locate("things/a").dataset == "wide"
-    assert register.locate("things/deeper/a").dataset == "wide"
+    assert register.locate("things/deep/a").entry.id == "deep"
+    assert register.locate("things/a").entry.id == "wide"
+    assert register.locate("things/deeper/a").entry.id == "wide"
 
 
 def test_hub_models_have_a_mirror_path(register):
@@ -280,27 +265,20 @@ def test_every_file_of_the_real_mirror_is_registered_with_the_address_it_came_fr
         repository, path = row["source"].removeprefix("github.com/").split(" : ")
         url = f"https://raw.githubusercontent.com/{repository}/{row['commit']}/{path}"
         if source.url != url:
-            elsewhere.add(source.dataset)
+            elsewhere.add(source.entry.id)
         else:
             assert not DIFFERS.search(row["note"]), row["path"]
     # These paths stand for upstream's own release, while a mirror may hold another revision.
     assert elsewhere == {"ud-2.7-treebank", "muse", "xquad"}
 
 
-def test_files_of_the_real_mirror_have_the_registered_checksums(register):
-    mirror = Path(os.environ.get("MBERT_ATLAS_MIRROR", ""))
-    checked = set()
+def test_files_of_the_real_mirror_have_the_registered_checksums(register, tmp_path):
+    where = {"register": register, "mirror": os.environ.get("MBERT_ATLAS_MIRROR"), "offline": True}
+    checked = {"ud-2.7-treebank"}  # newer than 2.7, see the test above
     for row in manifest_rows():
         path = row["path"].removesuffix(".xz")
         source = register.locate(path)
-        if source.sha256 is None or source.dataset in checked:
-            continue
-        if source.dataset == "ud-2.7-treebank":  # newer than 2.7, see the test above
-            continue
-        checked.add(source.dataset)
-        if row["path"].endswith(".xz"):
-            content = lzma.decompress((mirror / row["path"]).read_bytes())
-            assert hashlib.sha256(content).hexdigest() == source.sha256
-        else:
-            assert sha256_of(mirror / row["path"]) == source.sha256
+        if source.sha256 and source.entry.id not in checked:
+            checked.add(source.entry.id)
+            assert sha256_of(fetch(path, tmp_path / path, **where)) == source.sha256
     assert {"xquad", "xl-wa", "ntrex-128", "wals", "wikiann-panx"} <= checked

@@ -78,7 +78,7 @@ class GoldAlignment(Corpus):
     """Sentence pairs with word links made by hand."""
 
     corpus: Literal["gold_alignment"] = CORPUS
-    format: Literal["xlwa", "naacl", "awesome"] | None = FORMAT
+    format: Literal["xlwa", "naacl"] | None = FORMAT
 
 
 class UniversalDependencies(WithSplit):
