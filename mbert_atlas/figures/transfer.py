@@ -1,8 +1,6 @@
 """Scores of zero-shot transfer by language and condition."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
@@ -46,10 +45,8 @@ def draw_transfer(
     """Draw one measurement of transfer, see :func:`read_scores` and :func:`transfer_plot`."""
     names = {**names, **(conditions or {})}
     (cell,) = cells
-    measured, printed, value_label = read_scores(cell.path, reported, names)
-    return transfer_plot(
-        measured, printed, title=title, value_label=value_label, names=names, order=order
-    )
+    *tables, value_label = read_scores(cell.path, reported, names)
+    return transfer_plot(*tables, title=title, value_label=value_label, names=names, order=order)
 
 
 def read_scores(
@@ -68,31 +65,27 @@ def read_scores(
         shown; several training languages become tests, too. Rows of single layers are left out
         where others have none.
     """
-    measured = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
+    measured = read_measurements(measurements)
     measured = measured[measured["target"] != ""]
     is_gain = measured["metric"] == GAIN
-    if is_gain.any():
-        measured = measured[is_gain]
-    else:
-        headline = measured.groupby("task")["metric"].transform("first")
-        measured = measured[measured["metric"] == headline]
+    headline = measured.groupby("task")["metric"].transform("first")
+    measured = measured[is_gain if is_gain.any() else measured["metric"] == headline]
     if (all_layers := measured["layers"] == "").any():
         measured = measured[all_layers]
     values = measured.groupby("protocol")["value"].apply(tuple)
     if values.nunique() == 1:
         measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
-    measured = measured.astype({"seed": int, "value": float})
 
-    columns = {"task": "language"} if is_gain.any() else {"target": "language"}
     by_source = measured["source"].nunique() > 1
-    if by_source or measured["task"].nunique() > 1:
-        columns = {"task": "test", **columns}
+    by_task = by_source or measured["task"].nunique() > 1
+    columns = {"task": "language"} if is_gain.any() else {"target": "language"}
+    columns = {"task": "test", **columns} if by_task else columns
 
     def labelled(table: pd.DataFrame) -> pd.DataFrame:
         tasks = table["task"].map(label)
         if by_source:
             tasks += ", trained on " + table["source"].map(lambda codes: language(codes, names))
-        return table.assign(task=tasks).rename(columns=columns)
+        return table.assign(test="", task=tasks).rename(columns=columns)
 
     printed = None
     if reported is not None:
@@ -116,11 +109,11 @@ def transfer_plot(
     """Draw each seed as a small dot, their mean as a large marker, the reported value hollow.
 
     Args:
-        measured: columns ``language`` (code), ``condition``, ``protocol``, ``seed`` and ``value``
-            (percent); one row per seed. One column of panels per protocol. Optional ``test``: name
-            of the test set; each has a row of panels.
-        reported: columns ``language``, ``condition``, ``value`` (and ``test``): the paper's
-            values, drawn under every protocol; none where numbers are not comparable.
+        measured: columns ``test``, ``language`` (code), ``condition``, ``protocol``, ``seed`` and
+            ``value`` (percent); one row per seed. Each test has a row of panels, each protocol a
+            column.
+        reported: columns ``test``, ``language``, ``condition``, ``value``: the paper's values,
+            drawn under every protocol; none where numbers are not comparable.
         title: goes above the figure.
         value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
         names: names of languages and conditions that differ from their usual label.
@@ -130,25 +123,31 @@ def transfer_plot(
     Raises:
         AtlasError: if columns are missing, a value is not finite, or there are too many conditions.
     """
-    _check(measured, reported)
-    if "test" not in measured.columns:
-        measured = measured.assign(test="")
-        reported = None if reported is None else reported.assign(test="")
+    columns = ("test", "language", "condition", "protocol", "seed", "value")
+    require_columns(measured, columns, _NAME)
+    if not np.isfinite(measured["value"].to_numpy(dtype=np.float64)).all():
+        raise AtlasError(f"{_NAME}: a value is not a finite number; check the scores behind it.")
+    conditions = list(measured["condition"].unique())
+    if (count := len(conditions)) > len(_MARKERS):
+        raise AtlasError(
+            f"{_NAME}: {count} conditions are too many to tell apart; show at most {len(_MARKERS)}."
+        )
     rows = _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
-    conditions = list(measured["condition"].unique())
-    styles = _styles(conditions, order or conditions, names)
+    ranks = places(conditions, order or conditions)
+    styles = {
+        name: {
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
+        }
+        for name in conditions
+    }
     heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
-        grid = figure.subplots(
-            len(tests),
-            len(protocols),
-            sharex=True,
-            sharey="row",
-            squeeze=False,
-            height_ratios=heights,
-        )
+        share: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
+        grid = figure.subplots(len(tests), len(protocols), height_ratios=heights, **share)
         for test, panels in zip(tests, grid, strict=True):
             printed = None if reported is None else reported[reported["test"] == test]
             for protocol, axes in zip(protocols, panels, strict=True):
@@ -162,35 +161,8 @@ def transfer_plot(
         for axes in grid[-1]:
             axes.set_xlabel(value_label)
         figure.suptitle(title, x=0.01, ha="left")
-        _write_legend(figure, grid.flat, [style["label"] for style in styles.values()])
+        _write_legend(figure, [style["label"] for style in styles.values()])
     return figure
-
-
-def _check(measured: pd.DataFrame, reported: pd.DataFrame | None) -> None:
-    require_columns(measured, ("language", "condition", "protocol", "seed", "value"), _NAME)
-    if reported is not None:
-        require_columns(reported, ("language", "condition", "value"), _NAME)
-    if not np.isfinite(measured["value"].to_numpy(dtype=np.float64)).all():
-        raise AtlasError(f"{_NAME}: a value is not a finite number; check the scores behind it.")
-    if (count := measured["condition"].nunique()) > len(_MARKERS):
-        raise AtlasError(
-            f"{_NAME}: {count} conditions are too many to tell apart; show at most {len(_MARKERS)}."
-        )
-
-
-def _styles(
-    conditions: Sequence[str], order: Sequence[str], names: Mapping[str, str] | None
-) -> dict[str, dict[str, Any]]:
-    """Return label, colour and marker of each condition."""
-    ranks = places(conditions, order)
-    return {
-        name: {
-            "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
-        }
-        for name in conditions
-    }
 
 
 def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:
@@ -239,21 +211,16 @@ def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
     axes.set_ylim(len(languages) - 0.5, -0.5)
 
 
-def _write_legend(figure: Figure, grid: Iterable[Axes], conditions: Sequence[str]) -> None:
+def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
     """Write a line for each condition, and one for small and hollow markers if any are drawn."""
     handles: dict[str, Any] = {}
-    for axes in grid:
+    for axes in figure.axes:
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     for kind, face, edge in ((_SEED, GROUP_COLOURS[0], "none"), (_REPORTED, "none", "#444444")):
         if kind in handles:
             style = {**_MARKER_STYLES[kind], "markerfacecolor": face, "markeredgecolor": edge}
             style.pop("markeredgewidth")
             handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
-    labels = [name for name in (*conditions, _SEED, _REPORTED) if name in handles]
-    figure.legend(
-        [handles[name] for name in labels],
-        labels,
-        loc="outside lower center",
-        ncols=4,
-        frameon=False,
-    )
+    shown = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    figure.legend(list(shown.values()), list(shown), **place)
