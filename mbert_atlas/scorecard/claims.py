@@ -1,12 +1,10 @@
 """The claims of a paper's text as data: contrasts of cells, and the expected effect."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -65,19 +63,22 @@ class Expected(ConfigModel):
     below: float | None = Field(None, description="The effect is smaller than this.")
 
     @model_validator(mode="after")
-    def _some_region(self) -> Expected:
+    def _some_region(self) -> Self:
         if self.above is None and self.below is None:
             raise ValueError("neither `above` nor `below` is given")
-        if None not in (self.above, self.below) and not self.above < self.below:  # type: ignore[operator]
+        if not self.ends[0] < self.ends[1]:
             raise ValueError("`above` is not less than `below`")
         return self
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the region, which may be infinite."""
+        above = -math.inf if self.above is None else self.above
+        return above, math.inf if self.below is None else self.below
+
     def margin(self, effect: float) -> float:
         """Return how far inside the region an effect lies; negative outside."""
-        return min(
-            math.inf if self.above is None else effect - self.above,
-            math.inf if self.below is None else self.below - effect,
-        )
+        return min(effect - self.ends[0], self.ends[1] - effect)
 
     def text(self, sign: str) -> str:
         """Return the region as text, numbers with or without their sign (``+`` or empty)."""
@@ -218,15 +219,8 @@ def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
     """Return the cells of a paper's claim of which all terms are among those with numbers."""
     of_paper = [key for key in keys if key[0] == paper]
     cells = [cell for difference in claim.effect for cell in _cells(claim, difference, of_paper)]
-    varying = [
-        column
-        for column in COLUMNS
-        if len({cell.place[column] for cell in cells if cell.place[column]}) > 1
-    ]
-    return [
-        CellEffect(cell.weights, {column: cell.place[column] for column in varying})
-        for cell in cells
-    ]
+    varying = [name for name in COLUMNS if len({cell.place[name] for cell in cells} - {""}) > 1]
+    return [cell._replace(place={name: cell.place[name] for name in varying}) for cell in cells]
 
 
 def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Iterator[CellEffect]:

@@ -1,7 +1,5 @@
 """What a run cost, from the benchmark files that Snakemake writes."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re
@@ -17,7 +15,7 @@ COLUMNS = (
     *("paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours", "peak_memory_mb"),
     "jobs_without_reading",
 )
-_NEEDED = ("s", "max_rss", "cpu_time")
+_NEEDED = ["s", "max_rss", "cpu_time"]
 GPU_NOTE = "used {count} GPU(s)"
 """What a job writes to its log at its end if it computed on GPUs."""
 _GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count}"), "([0-9]+)"))
@@ -84,25 +82,16 @@ def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
     """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read.
 
     Raises:
-        DataError: if a file is no benchmark file; names file and line.
+        DataError: if a file is no benchmark file.
     """
-    readings = []
-    with open_text(path) as stream:
-        table = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if missing := [column for column in _NEEDED if column not in (table.fieldnames or ())]:
-            fix = "only Snakemake's benchmark files in TSV belong here"
-            raise DataError(path, "line 1", f"no column {', '.join(missing)}", fix)
-        for row in table:
-            try:
-                seconds, megabytes, cpu_seconds = (
-                    math.nan if row[column] in ("NA", "-") else float(row[column])
-                    for column in _NEEDED
-                )
-            except (TypeError, ValueError):
-                seconds = math.nan
-            if math.isnan(seconds):
-                problem = "the running time is missing or a reading is not a number"
-                fix = "delete the file and run its job again"
-                raise DataError(path, f"line {table.line_num}", problem, fix)
-            readings.append((seconds, megabytes, cpu_seconds))
-    return readings
+    try:
+        with open_text(path) as stream:
+            table = pd.read_csv(
+                stream, sep="\t", quoting=csv.QUOTE_NONE, usecols=_NEEDED, na_values=["NA", "-"]
+            )
+        if table["s"].isna().any():
+            raise ValueError("the running time is missing")
+        return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))
+    except ValueError as error:
+        problem = f"no benchmark file of Snakemake ({error})"
+        raise DataError(path, "", problem, "delete it and run its job again") from error

@@ -1,7 +1,5 @@
 """The scorecard as one HTML page that needs neither network nor JavaScript."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -13,13 +11,12 @@ import pandas as pd
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.compare import Contrasts
+from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
-from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, relative, render
+from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, render
 
 _MOST_EXTRA_CELLS = 150
 """Larger tables of additional results are left to figure and CSV file."""
-_NUMBERS = ("reported", "mean", "std", "seeds", "items", "difference")
 
 
 def write_page(
@@ -33,39 +30,28 @@ def write_page(
     figures: Sequence[FigureLink] = (),
     reasons: Mapping[tuple[str, str], str] | None = None,
 ) -> None:
-    """Write the scorecard for readers.
+    """Write the scorecard for readers; titles and contrasts are those of the papers, by key.
 
-    Args:
-        scorecard: what :func:`.compare.compare` returns.
-        output: the HTML file.
-        setting: what the page is about.
-        provenance: versions, encoder, data, ... by name.
-        titles: of the papers, by key.
-        contrasts: of the papers, by key.
-        figures: files to link; an artifact with figures and no cells gets a section, too.
-        reasons: why artifacts were not run, by paper and artifact, where a failed run has shown it.
-
-    Raises:
-        AtlasError: if the disk is full.
+    An artifact with figures and no cells gets a section, too. ``reasons`` say why artifacts were
+    not run, by paper and artifact, where a failed run has shown it; ``provenance`` names versions,
+    encoder and data. Raises AtlasError if the disk is full.
     """
     run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
     cells = [cell for record in run.to_dict("records") for cell in _texts(record, setting.names)]
     papers = []
     for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
         rows = scorecard[scorecard["paper"] == paper]
-        links: dict[str, list[tuple[str, str]]] = {}
-        for figure in figures:
-            if figure.paper == paper:
-                link = (figure.title, relative(figure.path, output))
-                links.setdefault(figure.artifact, []).append(link)
+        plots = [figure for figure in figures if figure.paper == paper]
         artifacts = []
-        for key in sorted({*rows["artifact"], *links}, key=_natural):
+        for key in sorted({*rows["artifact"], *(plot.artifact for plot in plots)}, key=_natural):
             labels = setting.labels(f"{paper}/{key}", contrasts[paper])
             artifact = _artifact(rows[rows["artifact"] == key], labels)
-            artifacts.append({"key": key, "figures": links.get(key, []), **artifact})
+            of_artifact = [plot for plot in plots if plot.artifact == key]
+            artifacts.append({"key": key, "figures": of_artifact, **artifact})
         counts = {name: rows[f"{name}_verdict"].value_counts().to_dict() for name in PROTOCOLS}
         section = {"key": paper, "title": titles[paper], "counts": counts, "artifacts": artifacts}
         papers.append(section)
+    shown = [name for name in (cells[0] if cells else ()) if any(cell[name] for cell in cells)]
     render(
         "page.html.j2",
         output,
@@ -75,23 +61,23 @@ def write_page(
         rule=rules.RULE,
         reasons=reasons or {},
         cells=cells,
-        columns=[
-            column
-            for column in (cells[0] if cells else ())
-            if column != "verdict" and any(cell[column] for cell in cells)
-        ],
-        numbers=_NUMBERS,
+        columns=[name for name in shown if name != "verdict"],
+        numbers=("reported", "mean", "std", "seeds", "items", "difference"),
     )
 
 
 def _artifact(rows: pd.DataFrame, labels: Labels) -> dict[str, Any]:
     tables, not_run = lay_out_parts(rows, labels)
-    is_large = [table.kind == "extra" and table.size > _MOST_EXTRA_CELLS for table in tables]
+    large = [
+        table
+        for table in tables
+        if table.kind == "extra" and len(table.entries) > _MOST_EXTRA_CELLS
+    ]
     return {
         "run": int(was_run(rows).sum()),
         "cells": len(rows),
-        "tables": [table for table, large in zip(tables, is_large, strict=True) if not large],
-        "left_out": sum(table.size for table, large in zip(tables, is_large, strict=True) if large),
+        "tables": [table for table in tables if table not in large],
+        "left_out": sum(len(table.entries) for table in large),
         "not_run": not_run,
     }
 
@@ -116,18 +102,19 @@ def _texts(record: Mapping[Any, Any], names: Mapping[str, str]) -> list[dict[str
     }
     rows = []
     for protocol in PROTOCOLS:
-        mean, difference = record[f"{protocol}_mean"], record[f"{protocol}_difference"]
-        items = record[f"{protocol}_n_items"]
+        mean, std, seeds, items, _, difference, verdict = (
+            record[f"{protocol}_{column}"] for column in OF_PROTOCOL
+        )
         if not math.isnan(mean):
             numbers = {
                 "protocol": protocol,
                 "reported": rules.printed(record["reported"], metric, condition),
                 "mean": rules.printed(mean, metric, condition),
-                "std": rules.printed_spread(record[f"{protocol}_std"], metric, condition),
-                "seeds": str(record[f"{protocol}_n_seeds"] or ""),
+                "std": rules.printed(std, metric, condition, spread=True),
+                "seeds": str(seeds or ""),
                 "items": "" if pd.isna(items) else f"{items:,}",
                 "difference": "" if math.isnan(difference) else f"{difference:+.4g}",
-                "verdict": record[f"{protocol}_verdict"],
+                "verdict": verdict,
             }
             rows.append(facets | numbers)
     return rows

@@ -1,7 +1,5 @@
 """What pages quote of a paper's page in ``docs/papers/``: lists and tables by heading."""
 
-from __future__ import annotations
-
 import re
 
 from markupsafe import Markup, escape

@@ -1,7 +1,5 @@
 """The pages that a reader starts from: one self-contained page per paper, and the index."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ import pandas as pd
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.tables import lay_out_parts
-from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, relative, render
+from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render
 from mbert_atlas.scorecard.verdicts import RULE
 from mbert_atlas.scorecard.views import claim_views, count_verdicts
 
@@ -32,23 +30,10 @@ def write_replication(
     prose: str,
     cost: pd.DataFrame,
 ) -> None:
-    """Write the page of one paper, with its figures embedded.
+    """Write the page of one paper, with its figures embedded; the claims are those of all papers.
 
-    Args:
-        claims: verdicts of all papers.
-        output: the HTML file.
-        paper: key of the paper.
-        title: of the paper.
-        setting: what the verdicts are about.
-        scorecard: what :func:`.compare.compare` returns for the paper.
-        contrasts: of the paper.
-        artifacts: what is shown, in this order.
-        figures: its figures; the smaller of SVG and PNG is embedded.
-        prose: its page in ``docs/papers``, whose deviations and protocols are quoted.
-        cost: what :func:`.cost.collect_cost` returns; the paper's part and the shared one count.
-
-    Raises:
-        AtlasError: if the disk is full.
+    It quotes the deviations and protocols of ``prose``, the paper's page in ``docs/papers``, and
+    shows the shared part of the cost next to the paper's. Raises AtlasError if the disk is full.
     """
     claims = claims[claims["paper"] == paper]
     views = claim_views(claims, setting.names, comparable=setting.comparable)
@@ -56,10 +41,14 @@ def write_replication(
     for key in artifacts:
         labels = setting.labels(f"{paper}/{key}", contrasts)
         tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
-        images = [(each.title, _data_url(each)) for each in figures if each.artifact == key]
-        of_artifact = [view for view in views if view.row["artifact"] == key]
-        section = {"key": key, "views": of_artifact, "figures": images}
-        sections.append(section | {"tables": tables, "not_run": not_run})
+        section = {
+            "key": key,
+            "views": [view for view in views if view.row["artifact"] == key],
+            "figures": [(each.title, _data_url(each)) for each in figures if each.artifact == key],
+            "tables": tables,
+            "not_run": not_run,
+        }
+        sections.append(section)
     render(
         "replication.html.j2",
         output,
@@ -87,38 +76,20 @@ def write_index(
     links: Mapping[str, str],
     part: str = "",
 ) -> None:
-    """Write the page to start from; all that it links lies in the folder of the run.
+    """Write the page to start from: papers in the order of their titles, claims, small figures.
 
-    Args:
-        claims: verdicts, of all papers.
-        output: the HTML file.
-        titles: of the papers, by key, in their order.
-        setting: what the verdicts are about.
-        figures: figures to show small.
-        links: other files, with a description.
-        part: part of the run that is shown, if not all.
-
-    Raises:
-        AtlasError: if the disk is full.
+    ``links`` are other files of the run's folder with a description, ``part`` is the part of the
+    run that is shown, if not all. Raises AtlasError if the disk is full.
     """
     papers = []
     for key, title in titles.items():
         of_paper = claims[claims["paper"] == key]
-        thumbnails = [
-            {
-                "title": figure.title,
-                "target": relative(figure.path, output),
-                "image": relative(figure.path.with_suffix(".png"), output),
-            }
-            for figure in figures
-            if figure.paper == key
-        ]
         section = {
             "key": key,
             "title": title,
             "views": claim_views(of_paper, {}, comparable=setting.comparable),
             "counts": count_verdicts(of_paper),
-            "figures": thumbnails,
+            "figures": [figure for figure in figures if figure.paper == key],
         }
         papers.append(section)
     render("index.html.j2", output, setting, papers=papers, links=links, part=part)
@@ -127,7 +98,6 @@ def write_index(
 def _data_url(figure: FigureLink) -> str:
     """Return the smaller of a figure's SVG and PNG as a data URL."""
     both = (figure.path, figure.path.with_suffix(".png"))
-    files = [path for path in both if path.exists()]
-    smallest = min(files, key=lambda path: path.stat().st_size)
+    smallest = min(filter(Path.exists, both), key=lambda path: path.stat().st_size)
     content = base64.b64encode(smallest.read_bytes()).decode()
     return f"data:{_TYPES[smallest.suffix]};base64,{content}"

@@ -1,7 +1,5 @@
 """How numbers are judged: tolerances by metric, verdicts, and contrasts of conditions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -84,22 +82,17 @@ def metric_of(metric: str, condition: str) -> Metric | None:
     return _DIFFERENCE if is_difference(metric, condition) else METRICS.get(metric)
 
 
-def printed(value: float, metric: str, condition: str = "") -> str:
-    """Return ``value`` as the papers print it, signed if it is a difference."""
+def printed(value: float, metric: str, condition: str = "", *, spread: bool = False) -> str:
+    """Return a value, or its standard deviation, as the papers print it; empty if it is NaN.
+
+    A difference has its sign. Where the metric is unknown there are few digits.
+    """
     if math.isnan(value):
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
-        return f"{value:+z.2f}"
-    return format(value, (metric_of(metric, condition) or Metric(0.0, 0.0, ".4g")).format)
-
-
-def printed_spread(spread: float, metric: str, condition: str = "") -> str:
-    """Return a standard deviation in the decimals of its metric; empty if there is none."""
-    if math.isnan(spread):
-        return ""
-    if metric_of(metric, condition) is None and "_minus_" not in metric:
-        return format(spread, ".2g")
-    return printed(spread, metric, condition).lstrip("+")
+        return f"{value:{'' if spread else '+'}z.2f}"
+    known = metric_of(metric, condition)
+    return format(value, known.format if known else ".2g" if spread else ".4g")
 
 
 def tolerance(rule: Metric, reported: float) -> float:
@@ -122,15 +115,11 @@ def value_verdict(
 
 
 def claim_verdict(
-    reported: float,
-    measured: float,
-    *,
-    reported_significant: bool,
-    measured_significant: bool | None,
+    reported: float, measured: float, reported_star: bool, our_star: bool | None
 ) -> str:
     """Judge a difference of two conditions that the paper tested; none: we did not test it."""
     agree = _same_sign(reported, measured)
-    if measured_significant is reported_significant and (agree or not reported_significant):
+    if our_star is reported_star and (agree or not reported_star):
         return REPRODUCED
     return DIRECTION_ONLY if agree else NOT_REPRODUCED
 

@@ -1,7 +1,5 @@
 """What all pages share: templates, their setting, names of artifacts, figures, provenance."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -76,12 +74,9 @@ class FigureLink:
 def figure_links(
     figures: Iterable[Mapping[str, str]], names: Mapping[str, str]
 ) -> list[FigureLink]:
-    """Return figures with titles that follow from their file names.
+    """Return figures (``paper``, ``artifact``, ``path``) with titles by their file names.
 
-    Args:
-        figures: ``paper``, ``artifact`` and ``path`` of each; ``figure1.de.published.svg`` is
-            *Figure 1, German, published*.
-        names: language code to English name.
+    ``figure1.de.published.svg`` is *Figure 1, German, published*.
     """
     links = []
     for figure in figures:
@@ -110,6 +105,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     )
     templates.filters |= {
         "artifact_name": artifact_name,
+        "relative": lambda path: Path(os.path.relpath(path, output.parent)).as_posix(),
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
     }
     templates.globals |= {
@@ -127,16 +123,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")
 
 
-def relative(path: Path, page: Path) -> str:
-    """Return the target of a link from a page to a file."""
-    return Path(os.path.relpath(path, page.parent)).as_posix()
-
-
 def provenance() -> dict[str, str]:
     """Return the versions of the software, by name."""
-    return {
-        "mbert-atlas": mbert_atlas.__version__,
-        "Python": platform.python_version(),
-        "torch": version("torch"),
-        "transformers": version("transformers"),
-    }
+    own = {"mbert-atlas": mbert_atlas.__version__, "Python": platform.python_version()}
+    return own | {name: version(name) for name in ("torch", "transformers")}

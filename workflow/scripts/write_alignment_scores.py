@@ -4,12 +4,11 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.scorecard.alignment import alignment_rows, write_alignment_page
+    from mbert_atlas.scorecard.alignment import write_alignment_page
 
     pairs = map(tuple, snakemake.params.pairs)
     scores = dict(zip(pairs, map(Path, snakemake.input), strict=True))
-    rows = alignment_rows(scores, snakemake.params.names)
-    write_alignment_page(rows, Path(snakemake.output[0]))
+    write_alignment_page(scores, snakemake.params.names, Path(snakemake.output[0]))
 
 
 run(main, snakemake)
