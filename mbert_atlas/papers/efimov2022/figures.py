@@ -1,7 +1,5 @@
 """Figures 1 and 2: histograms of word pair distances."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Measures of Table 1, Figures 1 and 2, and section 5.4."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,10 +42,8 @@ def measure_separation(
 
 
 def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]]:
-    summaries = read_json(Path(cell.path))
+    summaries = [item for item in read_json(Path(cell.path)) if item["panel"] in panels]
     for summary in sorted(summaries, key=lambda item: (item["panel"], item["protocols"])):
-        if summary["panel"] not in panels:
-            continue
         shares = summary["squared_distance_share"]
         values = {
             "mean_ratio": summary["mean_ratio"],
@@ -67,22 +63,13 @@ def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]
 def average_shares(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the rows of section 5.4: the share of the squared distance in few dimensions.
 
-    Args:
-        rows: of :func:`measure_separation`; the shares are averaged over languages and the models
-            fine-tuned on NLI (panels that end in ``nli``).
+    The shares are averaged over languages and the models fine-tuned on NLI.
     """
     shares: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for row in rows:
         if row["condition"].endswith("nli") and row["metric"] in _SHARES:
             shares[_SHARES[row["metric"]], row["protocol"], row["seed"]].append(row["value"])
+    place = {"artifact": "section5.4", "task": "xnli", "condition": "all"}
     for (metric, protocol, seed), values in shares.items():
-        yield {
-            "artifact": "section5.4",
-            "task": "xnli",
-            "condition": "all",
-            "metric": metric,
-            "value": sum(values) / len(values),
-            "protocol": protocol,
-            "seed": seed,
-            "n": len(values),
-        }
+        mean = {"metric": metric, "value": sum(values) / len(values), "n": len(values)}
+        yield place | mean | {"protocol": protocol, "seed": seed}

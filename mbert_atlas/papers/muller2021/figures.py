@@ -1,7 +1,5 @@
 """Similarities and correlations by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +16,9 @@ from mbert_atlas.papers.muller2021.conditions import PRETRAINED
 def draw_by_layer(
     cells: Sequence[Cell], *, protocol: str, metric: str, title: str, lines: str, **options: Any
 ) -> Figure:
-    """Draw a metric of one protocol by layer.
+    """Draw a metric of one protocol by layer, see :func:`mbert_atlas.figures.curves.layer_plot`.
 
-    The options are those of :func:`mbert_atlas.figures.curves.layer_plot`; the lines ``line`` are
-    one per task and one of the pretrained encoder.
+    The lines ``line`` are one per task and one of the pretrained encoder.
     """
     (cell,) = cells
     frame = read_measurements(cell.path)
@@ -32,13 +29,9 @@ def draw_by_layer(
 
 
 def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the rows of one metric, with layers as numbers.
+    """Return the rows of one metric whose layers are numbers, from those of one protocol.
 
-    Args:
-        frame: measurements of one artifact and protocol, ``layers`` as text; other layers than
-            numbers are left out.
-        metric: its name; ``<metric>_low`` and ``<metric>_high``, if measured, become the columns
-            ``low`` and ``high``.
+    ``<metric>_low`` and ``<metric>_high``, if measured, become the columns ``low`` and ``high``.
 
     Raises:
         AtlasError: if there is no such row.

@@ -1,7 +1,5 @@
 """Costs of re-initialised layers, and correlations of similarity with transfer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -80,8 +78,7 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
 def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield Table 3: hyperparameters by task, the number of trials, and the best score.
 
-    Args:
-        cells: task, condition, protocol, and the file with the choice of the grid search.
+    Each cell has task, condition, protocol, and the file with the choice of the grid search.
     """
     for cell in cells:
         choice = read_json(cell.path)
@@ -99,22 +96,15 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
     """
     place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
     rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
-    values = {seed: some.set_index("target")["value"] for seed, some in rows.groupby("seed")}
-    return {
-        int(str(seed)): (some[source] - some.drop(source)).to_dict()
-        for seed, some in values.items()
-    }
+    scores = rows.set_index("target").groupby("seed")["value"]
+    return {int(str(seed)): (some[source] - some.drop(source)).to_dict() for seed, some in scores}
 
 
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
-    """Read the similarities under several encoders, in percent.
+    """Return a row per encoder, protocol, target, layer and measure, in percent.
 
-    Args:
-        cells: task, condition, protocol, seed, and the file that
-            :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
-
-    Returns:
-        One row per encoder, protocol, target, layer and measure.
+    Each cell has task, condition, protocol, seed, and the file that
+    :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
     """
     frames = []
     for cell in cells:
@@ -122,8 +112,7 @@ def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
         place = {"task": cell.task, "condition": cell.condition, "seed": cell.seed}
         frames.append(frame[frame.protocol == cell.protocol].assign(**place))
     table: pd.DataFrame = pd.concat(frames, ignore_index=True)
-    for column in ("value", "low", "high"):
-        table[column] *= 100
+    table[["value", "low", "high"]] *= 100
     return table
 
 
