@@ -1,9 +1,8 @@
 """Figures 3 to 6: t-SNE maps of a task's labels, its languages, and Wikipedia's languages."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -67,38 +66,22 @@ LABEL_LOOKS = {
     "xnli": class_looks({name: ("", colour) for name, colour in _NLI_LABELS.items()}),
 }
 """Labels by task."""
-_LABEL_NAMES = {tag: name for tag, (_, _, name) in _TAGS.items()}
 
 
-class _Row(NamedTuple):
-    """A row of panels: which examples they show and what divides them into classes."""
-
-    key: str
-    dataset: str
-    column: str
-    title: str
-
-
-_ROWS = (
-    _Row("label", "target", "label", "{task} labels"),
-    _Row("language_target", "target", "language", "{task} languages"),
-    _Row("language_wikipedia", "wikipedia", "language", "Wikipedia languages"),
-)
+_ROWS = {
+    "label": ("target", "label", "{task} labels"),
+    "language_target": ("target", "language", "{task} languages"),
+    "language_wikipedia": ("wikipedia", "language", "Wikipedia languages"),
+}
+"""Rows of panels: the dataset, the column that divides it into classes, and the title."""
 
 
 class Condition(NamedTuple):
-    """One column of panels.
+    """One column of panels."""
 
-    Attributes:
-        name: in the panels' titles.
-        points: columns of :data:`mbert_atlas.schemas.PROJECTION`; labels of Wikipedia are null.
-        scores: percent, by row of panels (``label``, ``language_target``, ``language_wikipedia``)
-            and name; those that were measured.
-    """
-
-    name: str
-    points: pd.DataFrame
-    scores: Mapping[str, Mapping[str, float]]
+    name: str  # in the panels' titles
+    points: pd.DataFrame  # columns of schemas.PROJECTION; labels of Wikipedia are null
+    scores: Mapping[str, Mapping[str, float]]  # percent, by row of panels and name, if measured
 
 
 def draw_maps(
@@ -131,14 +114,12 @@ def read_condition(cell: Cell) -> Condition:
     pooled = measured[measured["target"] == ""].dropna(subset="value")
     macro_f1 = pooled.groupby("metric")["value"].mean()
     clusters = read_json(cell.paths["clusters"])
-    scores: dict[str, dict[str, float]] = {row.key: {} for row in _ROWS}
+    scores: dict[str, dict[str, float]] = {key: {} for key in _ROWS}
     for key, percent in scores.items():
         if (metric := f"macro_f1_{key}") in macro_f1:
             percent["macro F1"] = macro_f1[metric]
-        agreement = clusters.get(key, {}).get(cell.protocol, {})
-        for name, column in (("V-measure", "v_measure"), ("AMI", "ami")):
-            if column in agreement:
-                percent[name] = 100 * agreement[column]
+        if agreement := clusters.get(key, {}).get(cell.protocol):
+            percent |= {"V-measure": 100 * agreement["v_measure"], "AMI": 100 * agreement["ami"]}
     points = read_parquet(cell.paths["points"], PROJECTION).to_pandas()
     return Condition(label(cell.condition), points, scores)
 
@@ -172,23 +153,23 @@ def map_grid(
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
     height = _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT
-    panels = [(row, condition) for row in _ROWS for condition in conditions]
     with figure_style():
         figure = Figure(figsize=(width, height))
         figure.suptitle(title, x=_GAP / width, y=1 - 0.1 / height, ha="left", va="top")
         figure.text(_GAP / width, 0.1 / height, note, ha="left", va="bottom", fontsize=8)
-        for index, (row, condition) in enumerate(panels):
-            looks = of_label if row.column == "label" else of_language
+        for index, (key, condition) in enumerate(product(_ROWS, conditions)):
+            dataset, column, row_title = _ROWS[key]
+            looks = of_label if column == "label" else of_language
             axes = _add_axes(figure, *divmod(index, len(conditions)))
-            map_classes(axes, *_classes(condition, row, looks), looks)
-            heading = f"({string.ascii_lowercase[index]}) {row.title.format(task=task.upper())}"
-            scores = condition.scores.get(row.key, {}).items()
+            map_classes(axes, *_classes(condition, dataset, column, looks), looks)
+            heading = f"({string.ascii_lowercase[index]}) {row_title.format(task=task.upper())}"
+            scores = condition.scores.get(key, {}).items()
             measured = ", ".join(f"{name} {value:.1f}%" for name, value in scores)
             axes.set_title(f"{heading}, {condition.name}\n{measured}", fontsize=9)
         present = {code for condition in conditions for code in condition.points["language"]}
         of_present = {code: look for code, look in of_language.items() if code in present}
         legends = (
-            (f"{task.upper()} labels", of_label, _LABEL_NAMES),
+            (f"{task.upper()} labels", of_label, {tag: name for tag, (*_, name) in _TAGS.items()}),
             ("Languages, by genus", of_present, names),
         )
         for place, legend in enumerate(legends):
@@ -207,20 +188,20 @@ def _add_axes(figure: Figure, row: int, column: int, width: float = _PANEL) -> A
 
 
 def _classes(
-    condition: Condition, row: _Row, looks: Mapping[str, Look]
+    condition: Condition, dataset: str, column: str, looks: Mapping[str, Look]
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
     """Return the points of a panel, shape (n, 2), and the class of each."""
-    rows = condition.points[condition.points["dataset"] == row.dataset]
+    rows = condition.points[condition.points["dataset"] == dataset]
     points = rows[["x", "y"]].to_numpy(dtype=np.float64)
-    classes = rows[row.column].to_numpy(dtype=object)
+    classes = rows[column].to_numpy(dtype=object)
     unknown = sorted({str(name) for name in classes if name not in looks})
     problem = ""
     if rows.empty:
-        problem = f"has no points of dataset {row.dataset}"
+        problem = f"has no points of dataset {dataset}"
     elif not np.isfinite(points).all():
         problem = "has a coordinate that is not a finite number"
     elif unknown:
-        problem = f"has points of {row.column} {', '.join(unknown)}, not one of {', '.join(looks)}"
+        problem = f"has points of {column} {', '.join(unknown)}, not one of {', '.join(looks)}"
     if problem:
         raise AtlasError(f"map of {condition.name}: it {problem}; check the projection behind it.")
     return points, classes
