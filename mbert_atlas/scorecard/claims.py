@@ -25,24 +25,10 @@ def _listed(value: Any) -> Any:
 
 Names = Annotated[list[str], BeforeValidator(_listed)]
 _NamesOrNone = Annotated[list[str], Field(min_length=0), BeforeValidator(_listed)]
-
-
-class Cells(ConfigModel):
-    """A choice of cells: one or several names by column; a column that is left out is free."""
-
-    artifact: Names | None = Field(None, description="If not that of the claim.")
-    task: Names | None = Field(None, description="Test sets as the reported numbers name them.")
-    model: Names | None = Field(None, description="Encoders as the reported numbers name them.")
-    condition: Names | None = Field(None, description="Conditions, or panels of a figure.")
-    source: Names | None = Field(None, description="Languages of training.")
-    target: Names | None = Field(None, description="Target languages.")
-    layers: Names | None = Field(None, description="Layers.")
-    metric: Names | None = Field(None, description="Metrics.")
-
-    @property
-    def named(self) -> dict[str, list[str]]:
-        """The names by column, free columns left out."""
-        return self.model_dump(exclude_none=True)
+Cells = dict[
+    Literal["artifact", "task", "model", "condition", "source", "target", "layers", "metric"], Names
+]
+"""A choice of cells: one or several names by column; a column that is left out is free."""
 
 
 class Difference(ConfigModel):
@@ -54,6 +40,11 @@ class Difference(ConfigModel):
     minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
         default_factory=list, description="Means that are subtracted; none: a level."
     )
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns in which its terms differ."""
+        return {column for cells in [*self.plus, *self.minus] for column in cells}
 
 
 class Expected(ConfigModel):
@@ -96,9 +87,7 @@ class Claim(ConfigModel):
     claim: str = Field(description="The claim as a sentence in our own words.")
     place: str = Field(description="Where the paper states it.")
     artifact: str = Field(description="The table or figure that shows it.")
-    of: Cells = Field(
-        default_factory=Cells, description="What all cells of the effect have in common."
-    )
+    of: Cells = Field({}, description="What all cells of the effect have in common.")
     effect: Annotated[list[Difference], BeforeValidator(_listed)] = Field(
         min_length=1,
         description="The effect. Every column that a side names is compared; the others, and the "
@@ -114,13 +103,9 @@ class Claim(ConfigModel):
 
     def sides(self, difference: Difference) -> list[tuple[int, dict[str, list[str]]]]:
         """Return the sign and the names by column of each term of a difference."""
-        common = {"artifact": [self.artifact]} | self.of.named
         signed = [(1, each) for each in difference.plus] + [(-1, each) for each in difference.minus]
-        return [(sign, common | cells.named) for sign, cells in signed]
-
-    def compared(self, difference: Difference) -> set[str]:
-        """Return the columns in which the terms of a difference differ."""
-        return {column for each in (*difference.plus, *difference.minus) for column in each.named}
+        common = {"artifact": [self.artifact], **self.of}
+        return [(sign, {**common, **cells}) for sign, cells in signed]
 
 
 class Claims(ConfigModel):
@@ -224,7 +209,7 @@ def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
 
 
 def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Iterator[CellEffect]:
-    compared = claim.compared(difference)
+    compared = difference.columns
     free = [place for place, column in enumerate(KEY) if column not in compared]
     sides = []
     for sign, names in claim.sides(difference):
@@ -262,7 +247,7 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
             for difference in claim.effect:
                 for _, names in claim.sides(difference):
                     _check_term(read, at, claim, names, reported)
-                    if missing := claim.compared(difference) - set(names):
+                    if missing := difference.columns - set(names):
                         raise Mistake(
                             f"{at}.effect",
                             f"one side names the column {min(missing)!r}, another leaves it free",
@@ -278,7 +263,7 @@ def _check_term(
         place = KEY.index(column)
         defined = {key[place] for key in reported if column == "artifact" or key[1] in artifacts}
         defined |= {*read.unreported.get(column, []), *read.means.get(column, {})}
-        key = f"of.{column}" if column in claim.of.named else "effect"
+        key = f"of.{column}" if column in claim.of else "effect"
         where = "" if column == "artifact" else f" of {' or '.join(artifacts)}"
         for value in values:
             check_name(f"{at}.{key}", value, defined, f" as {column}{where}")

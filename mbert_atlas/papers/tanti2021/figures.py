@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures import style
 from mbert_atlas.figures.projection import (
     Floats,
     Look,
@@ -21,17 +22,6 @@ from mbert_atlas.figures.projection import (
     language_looks,
     map_classes,
     write_legend,
-)
-from mbert_atlas.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    figure_style,
 )
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.labels import label
@@ -41,26 +31,26 @@ from mbert_atlas.schemas import PROJECTION
 _PANEL, _LEGEND, _GAP, _HEAD, _TITLE, _FOOT = 3.9, 2.1, 0.15, 0.3, 0.5, 0.3
 
 _TAGS = {
-    "NOUN": ("open class", VERMILION, "noun"),
+    "NOUN": ("open class", style.VERMILION, "noun"),
     "PROPN": ("open class", "#7F3C00", "proper noun"),
-    "VERB": ("open class", ORANGE, "verb"),
-    "ADJ": ("open class", PURPLE, "adjective"),
+    "VERB": ("open class", style.ORANGE, "verb"),
+    "ADJ": ("open class", style.PURPLE, "adjective"),
     "ADV": ("open class", "#A8104F", "adverb"),
     "INTJ": ("open class", "#E8837A", "interjection"),
-    "ADP": ("closed class", BLUE, "adposition"),
+    "ADP": ("closed class", style.BLUE, "adposition"),
     "AUX": ("closed class", "#4B2E83", "auxiliary"),
-    "CCONJ": ("closed class", SKY, "coordinator"),
-    "DET": ("closed class", GREEN, "determiner"),
+    "CCONJ": ("closed class", style.SKY, "coordinator"),
+    "DET": ("closed class", style.GREEN, "determiner"),
     "NUM": ("closed class", "#5F7F00", "numeral"),
     "PART": ("closed class", "#7C77D1", "particle"),
     "PRON": ("closed class", "#0B5351", "pronoun"),
     "SCONJ": ("closed class", "#1D3A8F", "subordinator"),
-    "PUNCT": ("other", BLACK, "punctuation"),
+    "PUNCT": ("other", style.BLACK, "punctuation"),
     "SYM": ("other", "#9C9C9C", "symbol"),
-    "X": ("other", GREY, ""),
+    "X": ("other", style.GREY, ""),
 }
 """UPOS tags: open classes are warm, closed ones cool, the others grey."""
-_NLI_LABELS = {"entailment": BLUE, "neutral": "#8A8A8A", "contradiction": VERMILION}
+_NLI_LABELS = {"entailment": style.BLUE, "neutral": "#8A8A8A", "contradiction": style.VERMILION}
 LABEL_LOOKS = {
     "udpos": class_looks({tag: look[:2] for tag, look in _TAGS.items()}),
     "xnli": class_looks({name: ("", colour) for name, colour in _NLI_LABELS.items()}),
@@ -153,7 +143,7 @@ def map_grid(
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
     height = _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT
-    with figure_style():
+    with style.figure_style():
         figure = Figure(figsize=(width, height))
         figure.suptitle(title, x=_GAP / width, y=1 - 0.1 / height, ha="left", va="top")
         figure.text(_GAP / width, 0.1 / height, note, ha="left", va="bottom", fontsize=8)
