@@ -28,6 +28,7 @@ _SYMBOLS = {
     verdicts.DOES_NOT_HOLD: "✗",
     verdicts.UNDECIDED: "?",
 }
+_ELSEWHERE = "with the data and the encoder of this run"
 
 
 class Labels(NamedTuple):
@@ -52,13 +53,6 @@ class Setting:
     def labels(self, key: str, contrasts: Sequence[rules.Contrast]) -> Labels:
         """Return how cells of ``paper/artifact`` are named and marked."""
         return Labels(self.names, contrasts, self.conditions.get(key, {}))
-
-    @property
-    def where(self) -> str:
-        """Where a claim holds, to be read after "holds"."""
-        if self.comparable:
-            return "here"
-        return self.world or "with the data and the encoder of this run"
 
 
 @dataclass(frozen=True)
@@ -117,7 +111,7 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
         "run_name": setting.run_name,
         "comparable": setting.comparable,
-        "where": setting.where,
+        "where": "here" if setting.comparable else setting.world or _ELSEWHERE,
     }
     with atomic_path(output) as temporary:
         temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")

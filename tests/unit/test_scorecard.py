@@ -126,12 +126,7 @@ def test_tolerances_are_those_of_the_metric(
 def test_verdict_of_a_tested_claim(
     reported_star: bool, our_star: bool | None, ours: float, verdict: str
 ) -> None:
-    assert (
-        rules.claim_verdict(
-            0.6, ours, reported_significant=reported_star, measured_significant=our_star
-        )
-        == verdict
-    )
+    assert rules.claim_verdict(0.6, ours, reported_star, our_star) == verdict
 
 
 @given(
