@@ -17,7 +17,6 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_columns
 from mbert_atlas.labels import label, language, places
 
-_NAME = "plot of transfer"
 _AXES = {
     "accuracy": "accuracy (%)",
     "mrr": "mean reciprocal rank (%)",
@@ -85,7 +84,8 @@ def read_scores(
         tasks = table["task"].map(label)
         if by_source:
             tasks += ", trained on " + table["source"].map(lambda codes: language(codes, names))
-        return table.assign(test="", task=tasks).rename(columns=columns)
+        table = table.assign(task=tasks).rename(columns=columns)
+        return table if by_task else table.assign(test="")
 
     printed = None
     if reported is not None:
@@ -121,17 +121,21 @@ def transfer_plot(
             marker in all of them.
 
     Raises:
-        AtlasError: if columns are missing, a value is not finite, or there are too many conditions.
+        AtlasError: if columns are missing, or there are too many conditions.
     """
-    columns = ("test", "language", "condition", "protocol", "seed", "value")
-    require_columns(measured, columns, _NAME)
-    if not np.isfinite(measured["value"].to_numpy(dtype=np.float64)).all():
-        raise AtlasError(f"{_NAME}: a value is not a finite number; check the scores behind it.")
+    keys = ["test", "protocol", "condition", "language"]
+    require_columns(measured, (*keys, "seed", "value"), "plot of transfer")
     conditions = list(measured["condition"].unique())
     if (count := len(conditions)) > len(_MARKERS):
         raise AtlasError(
-            f"{_NAME}: {count} conditions are too many to tell apart; show at most {len(_MARKERS)}."
+            f"plot of transfer: {count} conditions are too many to tell apart; show at most "
+            f"{len(_MARKERS)}."
         )
+    by_cell = measured.groupby(keys, sort=False)["value"]
+    means = by_cell.mean().reset_index()
+    points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
+    if reported is not None:
+        points[_REPORTED] = means[keys].merge(reported, on=["test", "condition", "language"])
     rows = _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
     ranks = places(conditions, order or conditions)
@@ -149,10 +153,12 @@ def transfer_plot(
         share: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
         grid = figure.subplots(len(tests), len(protocols), height_ratios=heights, **share)
         for test, panels in zip(tests, grid, strict=True):
-            printed = None if reported is None else reported[reported["test"] == test]
             for protocol, axes in zip(protocols, panels, strict=True):
-                of_panel = (measured["protocol"] == protocol) & (measured["test"] == test)
-                _draw_panel(axes, measured[of_panel], printed, styles, rows[test])
+                of_panel = {
+                    kind: some[(some["protocol"] == protocol) & (some["test"] == test)]
+                    for kind, some in points.items()
+                }
+                _draw_panel(axes, of_panel, styles, rows[test])
                 titles = [f"protocol: {protocol}"] if test == tests[0] else []
                 if len(tests) > 1 and test:
                     titles.append(test if protocol == protocols[0] else "")
@@ -176,29 +182,19 @@ def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:
 
 def _draw_panel(
     axes: Axes,
-    measured: pd.DataFrame,
-    reported: pd.DataFrame | None,
+    points: Mapping[str, pd.DataFrame],
     styles: Mapping[str, dict[str, Any]],
     languages: list[str],
 ) -> None:
     for place, (condition, style) in enumerate(styles.items()):
         # the first condition on top, as in the tables
         shift = _ROW_HEIGHT * ((place + 0.5) / len(styles) - 0.5)
-        scores = _scores_of(measured, condition)
-        by_language = scores.groupby(level=0, sort=False)
-        points = {_SEED: scores[by_language.transform("size") > 1], _MEAN: by_language.mean()}
-        if reported is not None:
-            printed = _scores_of(reported, condition)
-            points[_REPORTED] = printed[printed.index.isin(scores.index)]
-        for kind, values in points.items():
-            if len(values):
-                heights = [languages.index(code) + shift for code in values.index]
+        for kind, some in points.items():
+            shown = some[some["condition"] == condition]
+            if len(shown):
+                heights = [languages.index(code) + shift for code in shown["language"]]
                 options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})
-                axes.plot(values, heights, linestyle="none", **options)
-
-
-def _scores_of(table: pd.DataFrame, condition: str) -> pd.Series[float]:
-    return table[table["condition"] == condition].set_index("language")["value"]
+                axes.plot(shown["value"], heights, linestyle="none", **options)
 
 
 def _label_rows(axes: Axes, languages: Sequence[str]) -> None:

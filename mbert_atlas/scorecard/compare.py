@@ -50,8 +50,8 @@ def compare(
             the reported ones; one row per cell, protocol and seed, the seed empty where a value
             has none. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if metric X
             differs significantly from that condition.
-        reported: CSV files with the first nine of these columns and ``value``.
-            ``X_significant_vs_<condition>`` is 1 where the paper has a star.
+        reported: CSV files with the first nine of these columns and ``value``; the mark above is 1
+            where the paper has a star.
         contrasts: the comparisons of conditions, by paper.
         comparable: false for presets that don't follow the papers; then nothing is judged.
 

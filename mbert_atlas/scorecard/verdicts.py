@@ -1,11 +1,8 @@
-"""Whether a paper's claims hold here: one rule over measurements alone.
+"""Whether a paper's claims hold here: one rule over measurements alone, see :data:`RULE`.
 
 An effect is a sum of measured numbers times weights: a mean over cells of one condition minus that
-of another. Each claim names the region in which its effect is expected.
+of another. A claim without numbers for any of its cells is *not run*.
 
-- It *holds* if the 95% interval of the effect lies inside the region, and *does not hold* if it
-  lies outside. If it crosses a border, the claim is *undecided*; without numbers for any of its
-  cells it is *not run*.
 - **Seeds.** The seeds that all sides have are paired: the spread s of the effects of S seeds adds
   s²/S to the variance (Student's t, S - 1 degrees of freedom). Without a common seed each number is
   its mean over its seeds. With one seed there is no spread, and only items make the interval.
@@ -22,10 +19,9 @@ of another. Each claim names the region in which its effect is expected.
   have infinitely many.
 - A claim over the mean of its k cells has one interval. One over every, most or some of them has an
   interval for each cell, and a verdict that a single cell can bring about takes level 1 - .05/k
-  (Bonferroni) in place of 95%: "every" to fail, "some" to hold, "most" for both. Thus either
-  verdict is wrong in at most 2.5%, however many cells there are. Sorted by verdict and by how far
-  they are inside the region, the limiting case is the worst cell for "every", the best for "some",
-  and for "most" the one that more than half are as good as.
+  (Bonferroni): "every" to fail, "some" to hold, "most" for both. Thus either verdict is wrong in at
+  most 2.5%, however many cells there are. Cells are sorted by verdict and by how far they are
+  inside the region; that gives the limiting case.
 
 Example: 64, 62, 66 with three seeds against 61, 62, 60, of 1,000 items each. The effects are 3, 0
 and 6: mean 3, s² = 9, so that the seeds add 9 / 3 = 3. The means 64 and 61 become 63.94 and 60.96,

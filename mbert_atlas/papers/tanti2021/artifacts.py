@@ -1,6 +1,6 @@
 """Tables 1 to 3 and 5, Figures 3 to 6, and appendices A and B."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -17,6 +17,7 @@ from mbert_atlas.plan.records import (
     Features,
     Figure,
     Measurement,
+    Options,
     PaperPlan,
     Store,
     measured,
@@ -166,8 +167,8 @@ class _Planner:
                 item,
                 "measure_scores",
                 partial(self.cells, task, conditions, **kinds),
-                options=lambda: {"by_language": f"{name}_languages"},
                 resources="measure_experiments",
+                options=lambda: {"by_language": f"{name}_languages"},
             )
             for item, task in tasks.items()
         ]
@@ -207,11 +208,8 @@ class _Planner:
         ]
         searched = search_space(self.plan.config) if cells else {}
         facts = [
-            {
-                "searched": name.replace("_", " "),
-                "values": ", ".join(f"{item:g}" for item in values),
-            }
-            for name, values in searched.items()
+            {"searched": name.replace("_", " "), "values": ", ".join(f"{item:g}" for item in some)}
+            for name, some in searched.items()
         ]
         choices = [self._measurement("table5", "list_choices", lambda: cells)]
         title = "Hyperparameters that the random searches choose"
@@ -280,12 +278,16 @@ class _Planner:
         def sampled() -> list[Cell]:
             return [self.cells(task, ["initial"], clusters="clusters")[0] for task in self.tasks]
 
-        columns = {"metric": "n_items"}
         examples = self._measurement(
-            "appendixA", "count_examples", self._encoded_sets, columns, resources="count_examples"
+            "appendixA",
+            "count_examples",
+            self._encoded_sets,
+            resources="count_examples",
+            metric="n_items",
         )
-        columns = {"condition": "tsne_sample", "metric": "n_points"}
-        points = self._measurement("appendixB", "count_points", sampled, columns)
+        points = self._measurement(
+            "appendixB", "count_points", sampled, condition="tsne_sample", metric="n_points"
+        )
         return [
             table_artifact("appendixA", "Examples of each set", [examples]),
             table_artifact("appendixB", "Points of the maps", [points]),
@@ -315,9 +317,10 @@ class _Planner:
         name: str,
         function: str,
         cells: Cells,
-        columns: Mapping[str, str] | None = None,
-        **more: Any,
+        resources: str = "",
+        options: Options = dict,
+        **columns: str,
     ) -> Measurement:
-        columns = {"model": self.section.model, **(columns or {})}
+        columns = {"model": self.section.model, **columns}
         measure = f"papers.{PAPER}.measures:{function}"
-        return Measurement(name, measure, cells, columns=columns, **more)
+        return Measurement(name, measure, cells, options, columns, resources)

@@ -133,14 +133,6 @@ def test_points_of_all_classes_take_turns() -> None:
     assert all(len(set(colours[i : i + 3])) == 3 for i in range(0, len(colours), 3))
 
 
-def test_languages_look_the_same_in_every_panel_and_figure() -> None:
-    few = ["de", "hi", "vi", "zh"]
-    for figure, codes in ((maps("xnli", few), few), (maps("udpos"), list(GENERA))):
-        for axes, shown in ((figure.axes[3], codes), (figure.axes[5], list(GENERA))):
-            seen = {colour for _, _, colour, _ in drawn(axes)}
-            assert seen == {LOOKS[code].colour.lower() for code in shown}
-
-
 @pytest.mark.parametrize("task", ["udpos", "xnli"])
 def test_legends_name_every_class_once_and_lie_within_the_figure(task: str) -> None:
     figure = maps(task)
