@@ -11,7 +11,6 @@ import pytest
 from toy_scorecard import ADJUSTED, CONTRASTS, NAMES, ORIGINAL, TITLES, papers, score, seeds
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.labels import language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import read_reasons, write_reasons
 from mbert_atlas.scorecard.compare import compare
@@ -33,8 +32,6 @@ def test_names() -> None:
     assert artifact_name("appendixA") == "Appendix A"
     assert artifact_name("section5.4") == "Section 5.4"
     assert artifact_name("wals_check") == "wals check"
-    assert language("en+hi", NAMES) == "English + Hindi"
-    assert language("zero_shot", NAMES) == "zero shot"
 
 
 def test_table2_is_laid_out_as_in_the_paper(tmp_path: Path) -> None:

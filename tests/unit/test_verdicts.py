@@ -83,22 +83,17 @@ def test_a_paired_interval_without_width_is_no_certainty() -> None:
     assert result.low < 0 < result.high
 
 
-def test_the_baseline_of_gains_drops_out() -> None:
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (key("large", metric="gain_over_original"), key("small", metric="gain_over_original")),
+        (key("new_delta"), (*key("new_delta")[:7], "3-4", "accuracy")),  # of other layers
+    ],
+)
+def test_the_score_that_gains_and_losses_are_differences_to_drops_out(one: Key, other: Key) -> None:
     """Two scores at 50 with 2,500 items: a variance of 1 each."""
-    gain = "gain_over_original"
-    large, small = key("large", metric=gain), key("small", metric=gain)
-    cells = {large: measured(5, n=2500), small: measured(3, n=2500)}
-    for weights in ({large: 1.0, small: -1.0}, {large: 1.0}):
-        result = estimate(weights, cells)
-        assert result.high - result.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
-
-
-def test_a_loss_is_no_proportion_even_under_the_name_of_a_score() -> None:
-    """As the gain above; layers of one encoder have their score in common."""
-    low = key("new_delta")
-    high = (*low[:7], "3-4", low[8])  # of other layers
-    cells = {low: measured(-12, n=2500), high: measured(3, n=2500)}
-    for weights in ({low: 1.0}, {low: 1.0, high: -1.0}):
+    cells = {one: measured(5, n=2500), other: measured(-3, n=2500)}
+    for weights in ({one: 1.0, other: -1.0}, {one: 1.0}):
         result = estimate(weights, cells)
         assert result.high - result.effect == pytest.approx(1.96 * math.sqrt(2), abs=0.001)
 
@@ -235,27 +230,6 @@ def test_a_missing_side_is_not_run(tmp_path: Path) -> None:
     assert row["verdict"] == NOT_RUN
     assert row["cells"] == 0
     assert math.isnan(row["effect"])
-
-
-def test_a_gain_that_is_larger_for_one_task_than_for_another(tmp_path: Path) -> None:
-    cells = {
-        key(condition, task=task): measured(value)
-        for task, condition, value in (
-            *(("nli", "original", 50.0), ("nli", "adjusted", 52.0)),
-            *(("mixed", "original", 40.0), ("mixed", "adjusted", 47.0)),
-        )
-    }
-    more = {
-        "plus": [
-            {"task": "mixed", "condition": "adjusted"},
-            {"task": "nli", "condition": "original"},
-        ],
-        "minus": [
-            {"task": "mixed", "condition": "original"},
-            {"task": "nli", "condition": "adjusted"},
-        ],
-    }
-    assert rows(tmp_path, cells, effect=more)["effect"] == pytest.approx(5)
 
 
 def test_verdicts_survive_their_file(tmp_path: Path) -> None:

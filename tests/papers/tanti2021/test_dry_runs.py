@@ -2,7 +2,7 @@
 
 import pytest
 
-from clone import DEMO, jobs, snakemake
+from clone import jobs, snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -17,14 +17,6 @@ def test_runs_at_paper_scale(repository):
     assert planned["draw_points"] == planned["extract_features"]
     assert planned["identify_languages"] == planned["cluster_points"] == 5 * (8 + 5)
     assert planned["read_corpus_by_language_large"] == 33  # Wikipedia
-
-
-def test_every_artifact_is_a_target(repository):
-    tables, figures = (1, 2, 3, 5), range(3, 7)
-    appendices = ["appendixA", "appendixB"]
-    artifacts = [*appendices, *(f"table{n}" for n in tables), *(f"figure{n}" for n in figures)]
-    targets = [f"tanti2021_{artifact}" for artifact in artifacts]
-    assert jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))["render_table"] == 8
 
 
 def test_one_table_needs_nothing_of_the_others(repository):

@@ -126,13 +126,6 @@ def test_panels_show_every_point_with_the_look_of_its_class() -> None:
         assert drawn(axes) == expected
 
 
-def test_points_of_all_classes_take_turns() -> None:
-    cloud = maps("xnli").axes[1].collections[0]
-    colours = [to_hex(colour) for colour in np.asarray(cloud.get_facecolor())]
-    assert len(colours) == len(GENERA) * 3 * 3
-    assert all(len(set(colours[i : i + 3])) == 3 for i in range(0, len(colours), 3))
-
-
 @pytest.mark.parametrize("task", ["udpos", "xnli"])
 def test_legends_name_every_class_once_and_lie_within_the_figure(task: str) -> None:
     figure = maps(task)
@@ -152,16 +145,6 @@ def test_legends_name_every_class_once_and_lie_within_the_figure(task: str) -> N
         assert right < box.x0
         assert box.x1 < figure.bbox.x1
         assert box.y1 < figure.bbox.y1
-
-
-def test_a_legend_lists_no_language_without_a_point() -> None:
-    labels = list(LABEL_LOOKS["xnli"])
-    frame = points("label", ["de", "hi"], labels)
-    condition = Condition("initial", frame[frame["language"].isin(["de", "hi"])], {})
-    figure = map_grid([condition], title="t", task="xnli", names={}, genera=GENERA)
-    lines = legend(figure, -1)
-    assert [line[0] for line in lines] == ["Germanic", "de", "Indic", "hi"]
-    assert lines[1][1] == LOOKS["de"].colour
 
 
 @pytest.mark.parametrize("spread", [20.0, 4.0])
