@@ -81,8 +81,7 @@ def curve_plot(
             if (rows["along"] % 1 == 0).all():
                 axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             if is_separate:
-                where = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.1)}
-                axes.legend(frameon=False, ncols=3, **where)
+                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False, ncols=3)
         if len(every) > 1 and not is_separate:
             legend: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
             figure.legend(*grid[0].get_legend_handles_labels(), **legend)

@@ -107,7 +107,8 @@ def _scatter(
         for name, marker in ((name, MarkerStyle(look.marker)) for name, look in looks.items())
     }
     collection = axes.scatter(
-        *points[order].T,
+        points[order, 0],
+        points[order, 1],
         s=float(np.clip(50_000 / len(points), 12, 26)),
         c=[looks[name].colour for name in classes[order]],
         alpha=0.6,

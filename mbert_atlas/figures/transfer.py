@@ -44,8 +44,10 @@ def draw_transfer(
     """Draw one measurement of transfer, see :func:`read_scores` and :func:`transfer_plot`."""
     names = {**names, **(conditions or {})}
     (cell,) = cells
-    *tables, value_label = read_scores(cell.path, reported, names)
-    return transfer_plot(*tables, title=title, value_label=value_label, names=names, order=order)
+    measured, printed, value_label = read_scores(cell.path, reported, names)
+    return transfer_plot(
+        measured, printed, title=title, value_label=value_label, names=names, order=order
+    )
 
 
 def read_scores(

@@ -104,7 +104,7 @@ class Claim(ConfigModel):
     def sides(self, difference: Difference) -> list[tuple[int, dict[str, list[str]]]]:
         """Return the sign and the names by column of each term of a difference."""
         signed = [(1, each) for each in difference.plus] + [(-1, each) for each in difference.minus]
-        common = {"artifact": [self.artifact], **self.of}
+        common: dict[Any, list[str]] = {"artifact": [self.artifact], **self.of}
         return [(sign, {**common, **cells}) for sign, cells in signed]
 
 

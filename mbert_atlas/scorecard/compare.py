@@ -85,7 +85,7 @@ def compare(
     frame = pd.DataFrame(_rows(printed, ours, by_condition, comparable), columns=list(COLUMNS))
     papers, _ = pd.factorize(frame["paper"])
     artifacts, _ = pd.factorize(frame["paper"] + "/" + frame["artifact"])
-    kinds = frame["kind"].map(_KINDS.index).astype(int)
+    kinds = frame["kind"].map(_KINDS.index).to_numpy(dtype=int)
     return frame.astype(types).iloc[np.lexsort([kinds, artifacts, papers])].reset_index(drop=True)
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.tables import lay_out_parts
 from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render
 from mbert_atlas.scorecard.verdicts import RULE
-from mbert_atlas.scorecard.views import claim_views, count_verdicts
+from mbert_atlas.scorecard.views import bullets, claim_views, count_verdicts, table_rows
 
 _TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.files import read_json
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import write_csv
@@ -18,6 +19,8 @@ from mbert_atlas.scorecard.templates import Labels, Setting, render
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
+_SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"}
+_COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
 
@@ -242,3 +245,32 @@ def _write_csv(tables: Sequence[Table], path: Path) -> None:
     used = [facet for facet in _FACETS if any(facet in row for row in rows)]
     columns = dict.fromkeys(column for table in tables for column in table.columns)
     write_csv(pd.DataFrame(rows, columns=["kind", *used, "version", *columns]), path)
+
+
+def write_alignment_page(
+    scores: Mapping[tuple[str, str], Path], names: Mapping[str, str], output: Path
+) -> None:
+    """Write a page with a row per bitext, language and symmetrisation; shares are in percent.
+
+    Args:
+        scores: by bitext and language the JSON file of the alignment; a language without gold
+            links has one row without scores.
+        names: language code to English name.
+        output: the page.
+    """
+    rows = []
+    for (bitext, code), path in scores.items():
+        content = read_json(path)
+        methods = content.get("by_symmetrisation", {})
+        head = {"bitext": bitext, "language": names.get(code, code)}
+        for method, values in methods.items():
+            used = " (used)" if method == content["symmetrisation"] else ""
+            row = head | {"symmetrisation": label(method) + used}
+            row |= {name: f"{100 * values[key]:.1f}" for name, key in _SCORES.items()}
+            rows.append(row | {name: f"{values[key]:,}" for name, key in _COUNTS.items()})
+        if not methods:
+            head["symmetrisation"] = "no gold links"
+            rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
+    content = {"title": "Word alignment against gold links (%)", "facts": rows}
+    setting = Setting("", comparable=True)
+    render("table.html.j2", output, setting, **content, tables=[], not_run=[])

@@ -1,17 +1,25 @@
-"""Claims as pages show them: verdicts under both protocols, effects as text and as plots."""
+"""What pages show of a paper: its claims with verdicts and effects, and parts of its prose."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup, escape
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import language
 from mbert_atlas.scorecard.templates import artifact_name
 from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
 
+_MARKS = (
+    (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
+    (re.compile(r"\*\*(.+?)\*\*"), r"<strong>\1</strong>"),
+    (re.compile(r"(?<!\w)\*(.+?)\*"), r"<em>\1</em>"),
+    (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
+)
 _WIDTH, _EDGE = 150, 6  # of a plot, in pixels
 
 
@@ -108,3 +116,40 @@ def _place(number: float, low: float, high: float) -> float | None:
         return None
     share = (min(max(number, low), high) - low) / (high - low)
     return round(_EDGE + share * (_WIDTH - 2 * _EDGE), 1)
+
+
+def bullets(text: str, heading: str) -> list[Markup]:
+    """Return the items of the list under a heading of a Markdown text; none if there is none."""
+    return [_inline(line[2:]) for line in _section(text, heading) if line.startswith("- ")]
+
+
+def table_rows(text: str, heading: str) -> list[list[Markup]]:
+    """Return the rows of the table under a heading, its head first; none if there is none."""
+    return [
+        [_inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
+        for line in _section(text, heading)
+        if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line)
+    ]
+
+
+def _section(text: str, heading: str) -> list[str]:
+    """Return the lines between a heading and the next one, lists with one line per item."""
+    lines: list[str] = []
+    inside = fenced = False
+    for line in text.splitlines():
+        if line.startswith("```") or fenced:
+            fenced ^= line.startswith("```")
+        elif line.startswith("#"):
+            inside = line.lstrip("# ").strip() == heading
+        elif inside and line.startswith("  ") and lines and lines[-1].startswith("- "):
+            lines[-1] += " " + line.strip()
+        elif inside:
+            lines.append(line)
+    return lines
+
+
+def _inline(text: str) -> Markup:
+    html = str(escape(text))
+    for mark, replacement in _MARKS:
+        html = mark.sub(replacement, html)
+    return Markup(html)

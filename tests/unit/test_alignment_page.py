@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from mbert_atlas.files import write_json
-from mbert_atlas.scorecard.alignment import write_alignment_page
+from mbert_atlas.scorecard.tables import write_alignment_page
 
 WAY = {"aer": 0.269, "precision": 0.876, "recall": 0.628, "f1": 0.731, "links": 1700}
 

@@ -12,11 +12,10 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
-from mbert_atlas.scorecard.prose import bullets, table_rows
 from mbert_atlas.scorecard.replication import write_index, write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
-from mbert_atlas.scorecard.views import claim_views
+from mbert_atlas.scorecard.views import bullets, claim_views, table_rows
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
 HEADER = ",".join(MEASUREMENT_COLUMNS)

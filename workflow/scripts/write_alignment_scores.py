@@ -4,7 +4,7 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.scorecard.alignment import write_alignment_page
+    from mbert_atlas.scorecard.tables import write_alignment_page
 
     pairs = map(tuple, snakemake.params.pairs)
     scores = dict(zip(pairs, map(Path, snakemake.input), strict=True))

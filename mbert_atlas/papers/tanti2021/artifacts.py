@@ -176,7 +176,7 @@ class _Planner:
             self.plan.transfer_figure(PAPER, item, f"{_TASKS[task]} {when}")
             for item, task in tasks.items()
         ]
-        shown = {"caption": f"**{title}.** {_DOTS}", "highlight": name == "table1"}
+        shown: dict[str, Any] = {"caption": f"**{title}.** {_DOTS}", "highlight": name == "table1"}
         return table_artifact(name, title, measurements, figures=figures, **shown)
 
     def cluster_table(self) -> Artifact:
@@ -235,7 +235,7 @@ class _Planner:
         # The captions of Figures 3 and 4 have numbers; those of Figures 5 and 6 are in Table 3.
         has_numbers = table == "table1"
         numbers = [self._clusters(name, task, conditions)] if has_numbers else []
-        shown = {"caption": self._caption(task, table), "highlight": has_numbers}
+        shown: dict[str, Any] = {"caption": self._caption(task, table), "highlight": has_numbers}
         return table_artifact(name, title, numbers, figures=figures, **shown)
 
     def _map_cells(self, task: str, table: str, protocol: Protocol) -> list[Cell]:
