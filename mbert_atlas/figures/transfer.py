@@ -78,16 +78,16 @@ def read_scores(
         measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
 
     by_source = measured["source"].nunique() > 1
-    by_task = by_source or measured["task"].nunique() > 1
     columns = {"task": "language"} if is_gain.any() else {"target": "language"}
-    columns = {"task": "test", **columns} if by_task else columns
+    if by_source or measured["task"].nunique() > 1:
+        columns = {"task": "test", **columns}
 
     def labelled(table: pd.DataFrame) -> pd.DataFrame:
         tasks = table["task"].map(label)
         if by_source:
             tasks += ", trained on " + table["source"].map(lambda codes: language(codes, names))
         table = table.assign(task=tasks).rename(columns=columns)
-        return table if by_task else table.assign(test="")
+        return table if "test" in table else table.assign(test="")
 
     printed = None
     if reported is not None:

@@ -43,7 +43,7 @@ def compare(
     contrasts: Contrasts,
     comparable: bool = True,
 ) -> pd.DataFrame:
-    """Compare measured with reported values and judge each by :data:`.rules.RULE`.
+    """Compare measured with reported values and judge each, see :mod:`.rules`.
 
     Args:
         measurements: CSV files with the columns ``MEASUREMENT_COLUMNS``; values in the unit of

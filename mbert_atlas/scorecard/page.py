@@ -58,7 +58,8 @@ def write_page(
         setting,
         provenance=provenance,
         papers=papers,
-        rule=rules.RULE,
+        tolerances=rules.METRICS,
+        most_noise=rules.MOST_NOISE,
         reasons=reasons or {},
         cells=cells,
         columns=[name for name in shown if name != "verdict"],
@@ -82,11 +83,11 @@ def _artifact(rows: pd.DataFrame, labels: Labels) -> dict[str, Any]:
     }
 
 
-def _natural(artifact: str) -> tuple[int, list[tuple[bool, int, str]]]:
+def _natural(artifact: str) -> tuple[int, list[str | int]]:
     """Return a key that sorts tables, figures, then the rest, and table 2 before table 10."""
     kind = next((i for i, name in enumerate(("table", "figure")) if artifact.startswith(name)), 2)
-    parts = re.findall(r"\d+|\D+", artifact)
-    return kind, [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+    parts = re.split(r"(\d+)", artifact)
+    return kind, [int(part) if part.isdigit() else part for part in parts]
 
 
 def _texts(record: Mapping[Any, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:

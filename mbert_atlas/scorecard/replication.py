@@ -9,7 +9,6 @@ import pandas as pd
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.tables import lay_out_parts
 from mbert_atlas.scorecard.templates import FigureLink, Setting, provenance, render
-from mbert_atlas.scorecard.verdicts import RULE
 from mbert_atlas.scorecard.views import bullets, claim_views, count_verdicts, table_rows
 
 _TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
@@ -56,7 +55,6 @@ def write_replication(
         title=title,
         views=views,
         counts=count_verdicts(claims),
-        rule=RULE,
         artifacts=sections,
         deviations=bullets(prose, "Deviations and choices"),
         protocol_rows=table_rows(prose, "The two protocols"),

@@ -1,4 +1,4 @@
-"""Whether a paper's claims hold here: one rule over measurements alone, see :data:`RULE`.
+"""Whether a paper's claims hold here: one rule over measurements alone, as pages explain it.
 
 An effect is a sum of measured numbers times weights: a mean over cells of one condition minus that
 of another. A claim without numbers for any of its cells is *not run*.
@@ -68,21 +68,6 @@ COLUMNS = (
 ``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
 ``effect_of`` is ``difference`` (of conditions) or ``level``; ``reported_bears_out`` is ``yes`` if
 the paper's own numbers agree with the claim."""
-
-RULE = (
-    "A claim is about an effect: the mean of some cells minus that of others. It holds if the 95% "
-    "confidence interval (CI) of the effect lies inside the expected region, does not hold if it "
-    "lies outside, and is undecided if it crosses a border.",
-    "The CI combines the variance over seeds (Student's t, paired by seed) and over test items (of "
-    "a proportion; conditions count as different items unless their paired interval was measured). "
-    "With one seed it is an item-level CI; the basis is given below each effect.",
-    "Where a claim is about every, most or some of k cells rather than their mean, each cell has a "
-    "CI, and a verdict that a single cell can bring about takes level 1 − .05/k (Bonferroni) in "
-    "place of 95%. The limiting case, named next to the effect, is the worst cell for “in all”, "
-    "the best for “in at least one”, and for “in most” the one that more than half are as good as.",
-    "The paper's own numbers have no CI: they agree with a claim if they lie in the region.",
-)
-"""How verdicts are computed, one paragraph per entry, for the pages; the module has the details."""
 _NUMBERS = ("effect", "low", "high", "cells", "above", "below", "reported")
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05

@@ -137,8 +137,7 @@ def map_grid(
         note: goes below the panels.
 
     Raises:
-        AtlasError: if all points of a panel are missing, a coordinate is not finite, or a point
-            has an unknown language or label.
+        AtlasError: if a point has a coordinate that is not finite, or an unknown language or label.
     """
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
@@ -185,13 +184,7 @@ def _classes(
     points = rows[["x", "y"]].to_numpy(dtype=np.float64)
     classes = rows[column].to_numpy(dtype=object)
     unknown = sorted({str(name) for name in classes if name not in looks})
-    problem = ""
-    if rows.empty:
-        problem = f"has no points of dataset {dataset}"
-    elif not np.isfinite(points).all():
-        problem = "has a coordinate that is not a finite number"
-    elif unknown:
-        problem = f"has points of {column} {', '.join(unknown)}, not one of {', '.join(looks)}"
-    if problem:
-        raise AtlasError(f"map of {condition.name}: it {problem}; check the projection behind it.")
+    if unknown or not np.isfinite(points).all():
+        problem = f"an unknown {column} ({', '.join(unknown)})" if unknown else "no finite place"
+        raise AtlasError(f"map of {condition.name}: a point has {problem}; check the projection.")
     return points, classes
