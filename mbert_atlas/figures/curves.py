@@ -33,20 +33,15 @@ def curve_plot(
 ) -> Figure:
     """Draw the means over seeds as lines, and bands from the lowest to the highest seed.
 
-    Panels without common lines have separate legends, others a common one.
+    The table has the columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers) and
+    ``seed``; optional ``low`` and ``high`` are the ends of an interval, which the bands then span.
+    ``bars`` side by side replace bands that are wide and would overlap. There are ``columns``
+    panels in a row; those of a column, or all panels, ``share`` their axes. Panels without common
+    lines have separate legends, others a common one.
 
-    Args:
-        frame: columns ``panel`` and ``line`` (text), ``along`` and ``value`` (numbers), ``seed``.
-            Optional ``low`` and ``high``, the ends of an interval, which the bands then span.
-        title: goes above the figure.
-        along_label: of the horizontal axes.
-        value_label: of the vertical axes.
-        columns: number of panels in a row.
-        share: whether the panels of a column, or all of them, have common axes.
-        names: labels of lines that differ from the usual ones.
-        order: lines of all figures that belong together; each looks the same in all of them.
-        dashes: of the lines; a panel has at most as many lines, and there are 8 markers.
-        bars: draw bars side by side instead of bands, for wide intervals, which would overlap.
+    ``order`` has the lines of all figures that belong together, so that each looks the same in all
+    of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
+    ``names`` are labels of lines that differ from the usual ones.
 
     Raises:
         AtlasError: if a column is missing, a point has several values for a seed, or there are too

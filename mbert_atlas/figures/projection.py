@@ -46,16 +46,10 @@ def class_looks(classes: Mapping[str, tuple[str, str]]) -> dict[str, Look]:
 def language_looks(groups: Mapping[str, str], single: str) -> dict[str, Look]:
     """Give each language a colour by its group and a marker that no other of that colour has.
 
-    Groups of two or more languages get colours first, the largest first. The other languages share
-    the colours left over, and grey: colour shows what is related, so that no reader has to
-    distinguish 33 hues.
-
-    Args:
-        groups: language to group (genus or family).
-        single: heading of the languages that are alone in their group.
-
-    Returns:
-        Language to look, in legend order: group by group, then the languages that are alone.
+    Groups (genera or families) of two or more languages get colours first, the largest first. The
+    other languages, with the heading ``single``, share the colours left over, and grey: colour
+    shows what is related, so that no reader has to distinguish 33 hues. The looks are in legend
+    order: group by group, then the languages that are alone.
     """
     members: dict[str, list[str]] = {}
     for language, group in groups.items():
@@ -86,8 +80,8 @@ def map_classes(
 
     Args:
         axes: settled in size and place.
-        points: shape ``(n, 2)``, finite.
-        classes: shape ``(n,)``.
+        points: shape (n, 2), finite.
+        classes: shape (n,).
         looks: of every class.
     """
     _scatter(axes, points, classes, looks)

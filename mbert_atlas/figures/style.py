@@ -60,15 +60,10 @@ def panel_grid(
     labels: tuple[str, str],
     title: str,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, row by row.
+    """Return a figure and its panels, one per title, row by row.
 
-    Args:
-        titles: of the panels.
-        columns: panels in a row.
-        height: inches of what surrounds the panels, and of a row of panels.
-        share: whether all panels, or those of a column, have common axes.
-        labels: of the horizontal and of the vertical axes, next to the outer panels.
-        title: goes above the figure.
+    ``height`` is in inches, of what surrounds the panels and of a row of them; all panels, or those
+    of a column, ``share`` their axes; ``labels`` of both axes go next to the outer panels.
     """
     rows = -(-len(titles) // columns)
     size = (FULL_WIDTH, height[0] + rows * height[1])

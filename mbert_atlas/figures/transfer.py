@@ -55,16 +55,10 @@ def read_scores(
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, str]:
     """Read what a plot of transfer shows: gains if there are any, else each task's first metric.
 
-    Args:
-        measurements: CSV file of one artifact.
-        reported: CSV file of the paper's numbers; none where they are not comparable.
-        names: language code to English name.
-
-    Returns:
-        Two tables for :func:`transfer_plot` and the label of its axis. Protocols that agree in all
-        values are shown as one, ``both``. Several tasks become tests, or the rows where gains are
-        shown; several training languages become tests, too. Rows of single layers are left out
-        where others have none.
+    Returns two tables for :func:`transfer_plot`, the second without numbers that may be compared
+    none, and the label of its axis. Protocols that agree in all values are shown as one, ``both``.
+    Several tasks become tests, or the rows where gains are shown; several training languages become
+    tests, too. Rows of single layers are left out where others have none.
     """
     measured = read_measurements(measurements)
     measured = measured[measured["target"] != ""]
@@ -117,10 +111,9 @@ def transfer_plot(
         reported: columns ``test``, ``language``, ``condition``, ``value``: the paper's values,
             drawn under every protocol; none where numbers are not comparable.
         title: goes above the figure.
-        value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
+        value_label: of the horizontal axis.
         names: names of languages and conditions that differ from their usual label.
-        order: conditions of all figures that belong together, so that each has one colour and one
-            marker in all of them.
+        order: conditions of all figures that belong together; each looks the same in all of them.
 
     Raises:
         AtlasError: if columns are missing, or there are too many conditions.

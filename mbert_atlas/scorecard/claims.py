@@ -148,17 +148,13 @@ class CellEffect(NamedTuple):
 
 
 def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
-    """Read the claims of a paper and check every name in them.
+    """Read the claims of a paper and check every name in them and in its reported numbers.
 
-    Args:
-        path: YAML file, see :class:`Claims`.
-        paper: key of the paper.
-        reported: its reported numbers, which define its artifacts, conditions and metrics.
-        languages: codes that these may have as source and target; with none that is not checked.
+    The reported numbers define its artifacts, conditions and metrics; ``languages`` are the codes
+    that these may have as source and target, with none that is not checked.
 
     Raises:
-        DataError: names file, line, key and fix of the first mistake; also of a name in the
-            reported numbers that ``reported`` does not list.
+        DataError: names file, line, key and fix of the first mistake.
     """
     lines = list(read_cells([reported], REPORTED_COLUMNS))
     keys = {line.key for line in lines}

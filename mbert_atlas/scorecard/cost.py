@@ -42,13 +42,12 @@ def collect_cost(
 
     Returns:
         Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
-        time and wall time times GPUs, and the largest resident set in MB. Snakemake reads no CPU
-        time and memory of a job of a few seconds; such jobs are counted in the last column and
-        add wall time only.
+        time and wall time times GPUs, and the largest resident set in MB. Jobs of a few seconds,
+        whose CPU time and memory Snakemake does not read, are counted in the last column and add
+        wall time only.
 
     Raises:
-        AtlasError: if a rule is not in ``rules``.
-        DataError: if a file is no benchmark file; names file and line.
+        AtlasError: if a rule is not in ``rules``, or a file is no benchmark file.
     """
     rows = []
     for path in benchmarks:

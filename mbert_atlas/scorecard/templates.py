@@ -17,17 +17,6 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules, verdicts
 
-_SYMBOLS = {
-    rules.REPRODUCED: "✓",
-    rules.DIRECTION_ONLY: "≈",
-    rules.NOT_REPRODUCED: "✗",
-    rules.NOT_COMPARABLE: "≁",
-    rules.NO_REPORTED_VALUE: "–",
-    rules.NOT_RUN: "○",
-    verdicts.HOLDS: "✓",
-    verdicts.DOES_NOT_HOLD: "✗",
-    verdicts.UNDECIDED: "?",
-}
 _ELSEWHERE = "with the data and the encoder of this run"
 
 
@@ -103,12 +92,10 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
     }
     templates.globals |= {
-        "symbols": _SYMBOLS,
         "protocols": PROTOCOLS,
         "judged": rules.JUDGED,
         "verdicts": rules.VERDICTS,
         "claim_verdicts": verdicts.VERDICTS,
-        "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
         "run_name": setting.run_name,
         "comparable": setting.comparable,
         "where": "here" if setting.comparable else setting.world or _ELSEWHERE,

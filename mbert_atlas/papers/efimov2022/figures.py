@@ -31,12 +31,7 @@ def draw_distances(
     Each line is the mean over seeds of the percentage of pairs per bin, each band runs from the
     lowest to the highest seed, each dotted line marks the mean distance. The numbers in a panel
     are the separation AUC and the ratio of mean distances: mean over seeds, then their range.
-
-    Args:
-        cells: Parquet files of a language and seed each, columns ``schemas.WORD_DISTANCES``.
-        panels: models, in their order.
-        names: language code to English name.
-        protocol: whose models are shown.
+    Each cell is the Parquet file of a language and seed, columns ``schemas.WORD_DISTANCES``.
 
     Raises:
         AtlasError: if a panel is missing, or a distance is not finite.

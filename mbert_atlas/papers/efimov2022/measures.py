@@ -26,16 +26,12 @@ def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def measure_separation(
     cells: Sequence[Cell], panels: Collection[str], shares: bool
 ) -> list[dict[str, Any]]:
-    """Return the rows of a figure of distances.
+    """Return the rows of a figure of distances, see :mod:`mbert_atlas.analysis.distances`.
 
     By panel, language, protocol and seed: the mean L2 distances, their ratio, the separation AUC
     and the percentage of the squared distance in the 10 and 100 most influential dimensions.
-
-    Args:
-        cells: JSON files of a language and seed each, see
-            :func:`mbert_atlas.analysis.distances.word_pair_distances`.
-        panels: those that the figure shows.
-        shares: also return the rows of section 5.4, which is about all NLI models.
+    Each cell is the JSON file of a language and seed. ``shares`` adds the rows of section 5.4,
+    which is about all NLI models.
     """
     rows = [row for cell in cells for row in _separations(cell, panels)]
     return [*rows, *average_shares(rows)] if shares else rows

@@ -89,14 +89,9 @@ def draw_maps(
 def read_condition(cell: Cell) -> Condition:
     """Read what one column of panels shows.
 
-    Args:
-        cell: with the files ``points``, Parquet, columns
-            :data:`mbert_atlas.schemas.PROJECTION`; ``clusters``, JSON, by row of panels and
-            protocol ``v_measure`` and ``ami`` (0 to 1); ``scores``, measurements, of which
-            ``macro_f1_<row>`` over all languages are averaged over seeds.
-
-    Raises:
-        DataError: if ``points`` has other columns or ``clusters`` is missing or not JSON.
+    The cell has the files ``points``, Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`;
+    ``clusters``, JSON, by row of panels and protocol ``v_measure`` and ``ami`` (0 to 1); and
+    ``scores``, measurements, of which ``macro_f1_<row>`` over all languages are averaged over seeds.
     """
     measured = read_measurements(cell.paths["scores"])
     for column in ("condition", "task", "protocol"):
@@ -125,16 +120,9 @@ def map_grid(
 ) -> Figure:
     """Draw a column of three panels per condition: target labels, target and Wikipedia languages.
 
-    Colour and marker of a language follow from ``genera`` alone, so they are the same in every
-    panel and in every figure with the same genera.
-
-    Args:
-        conditions: columns, from left to right.
-        title: goes above the figure.
-        task: udpos or xnli.
-        names: code to English name; without one the legend has the code alone.
-        genera: code of every language to genus; languages of one genus share a colour.
-        note: goes below the panels.
+    Colour and marker of a language follow from ``genera`` (of every language code) alone, so they
+    are the same in every panel and in every figure with the same genera. Without an entry in
+    ``names`` the legend has the code alone; ``note`` goes below the panels.
 
     Raises:
         AtlasError: if a point has a coordinate that is not finite, or an unknown language or label.

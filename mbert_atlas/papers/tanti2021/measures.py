@@ -48,13 +48,11 @@ def measure_scores(cells: Sequence[Cell], *, by_language: str) -> Iterator[dict[
 
     ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`. The other metrics are accuracy, every
     other F1 and the mean entropy (nats) of the language classifier. Footnote 6 has the fine-tuned
-    encoder's micro F1 and accuracy.
+    encoder's micro F1 and accuracy. Scores of single languages go to the artifact ``by_language``.
 
-    Args:
-        cells: with the files ``labels`` (predictions of the task), ``languages`` (predictions of
-            the language classifier, of the target test set and Wikipedia) and ``training`` (the
-            report of :func:`mbert_atlas.analysis.probing.probe_features`).
-        by_language: artifact of the scores of single languages.
+    Cells have the files ``labels`` (predictions of the task), ``languages`` (predictions of the
+    language classifier, of the target test set and Wikipedia) and ``training`` (the report of
+    :func:`mbert_atlas.analysis.probing.probe_features`).
     """
     for cell in cells:
         yield from _label_scores(cell, by_language)
