@@ -134,23 +134,23 @@ def _follow(texts: pd.DataFrame, across: str) -> list[str]:
     return [facet for facet in within.index if within[facet] == 1 and texts[facet].nunique() > 1]
 
 
-def _facet_texts(cells: pd.DataFrame, kind: str, labels: Labels) -> pd.DataFrame:
+def _facet_texts(cells: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     texts = cells[list(_FACETS)].copy()
     for facet in ("source", "target"):
         texts[facet] = texts[facet].map(lambda codes: language(codes, labels.names))
-    base = pd.Series("", texts.index)
-    if kind == "claim":  # f1_minus_original of adjusted: f1 of adjusted − original
-        parts = texts["metric"].str.split("_minus_", n=1)
-        texts["metric"] = parts.str[0]
-        base = " − " + parts.str[1].map(lambda name: label(name, labels.conditions))
-    texts["condition"] = texts["condition"].map(lambda name: label(name, labels.conditions)) + base
+    # f1_minus_original of adjusted: f1 of adjusted − original
+    parts = texts["metric"].str.partition("_minus_")
+    texts["metric"] = parts[0]
+    condition = texts["condition"].map(lambda name: label(name, labels.conditions))
+    baseline = parts[2].map(lambda name: name and f" − {label(name, labels.conditions)}")
+    texts["condition"] = condition + baseline
     for facet in ("task", "model", "metric"):
         texts[facet] = texts[facet].map(label)
     return texts
 
 
 def _one_table(cells: pd.DataFrame, kind: str, labels: Labels, artifact: pd.DataFrame) -> Table:
-    of_all = _facet_texts(artifact, kind, labels)
+    of_all = _facet_texts(artifact, labels)
     across = _across(of_all)
     in_heading = [across, *_follow(of_all, across)]
     rows_of_headings = of_all[in_heading].itertuples(index=False)

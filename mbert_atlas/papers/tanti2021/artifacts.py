@@ -253,12 +253,8 @@ class _Planner:
         codes = {code for task in self.tasks for code in self.languages(task)}
         for item in self.tasks.values():
             codes.update(datasets[item.wikipedia.dataset].languages)
-        languages = [self.plan.languages[code] for code in sorted(codes)]
-        return {
-            "title": title,
-            "names": {language.code: language.name for language in languages},
-            "genera": {language.code: language.genus for language in languages},
-        }
+        genera = {code: self.plan.languages[code].genus for code in sorted(codes)}
+        return {"title": title, "names": self.plan.language_names(), "genera": genera}
 
     def _caption(self, task: str, table: str) -> str:
         conditions = " (left) and ".join(map(label, self.conditions(task, SCORES[table])))

@@ -91,7 +91,7 @@ def read_condition(cell: Cell) -> Condition:
 
     The cell has the files ``points``, Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`;
     ``clusters``, JSON, by row of panels and protocol ``v_measure`` and ``ami`` (0 to 1); and
-    ``scores``, measurements, of which ``macro_f1_<row>`` over all languages are averaged over seeds.
+    ``scores``, measurements, whose ``macro_f1_<row>`` over all languages are averaged over seeds.
     """
     measured = read_measurements(cell.paths["scores"])
     for column in ("condition", "task", "protocol"):
