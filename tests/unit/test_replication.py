@@ -12,7 +12,7 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
-from mbert_atlas.scorecard.replication import write_index, write_replication
+from mbert_atlas.scorecard.pages import write_index, write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
 from mbert_atlas.scorecard.views import bullets, claim_views, table_rows

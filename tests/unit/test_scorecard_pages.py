@@ -14,7 +14,7 @@ from mbert_atlas.errors import AtlasError
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import read_reasons, write_reasons
 from mbert_atlas.scorecard.compare import compare
-from mbert_atlas.scorecard.page import write_page
+from mbert_atlas.scorecard.pages import write_page
 from mbert_atlas.scorecard.tables import Table, lay_out, write_tables
 from mbert_atlas.scorecard.templates import (
     FigureLink,

@@ -7,7 +7,7 @@ def main(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.cells import read_reasons, write_csv
     from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.page import write_page
+    from mbert_atlas.scorecard.pages import write_page
     from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.templates import Setting, figure_links, provenance
 

@@ -13,7 +13,7 @@ _LINKS = {
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.scorecard.replication import write_index
+    from mbert_atlas.scorecard.pages import write_index
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 

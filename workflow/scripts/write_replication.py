@@ -7,7 +7,7 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 def main(snakemake: Snakemake) -> None:
     from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.replication import write_replication
+    from mbert_atlas.scorecard.pages import write_replication
     from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts

@@ -7,7 +7,7 @@ from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.papers.muller2021.conditions import (
+from mbert_atlas.papers.muller2021.claims import (
     CKA,
     CORRELATION,
     DIFFERENCE,

@@ -12,7 +12,7 @@ from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
 from mbert_atlas.labels import label
-from mbert_atlas.papers.muller2021.conditions import PRETRAINED
+from mbert_atlas.papers.muller2021.claims import PRETRAINED
 
 
 def draw_by_layer(
