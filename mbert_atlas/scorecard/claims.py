@@ -25,9 +25,8 @@ def _listed(value: Any) -> Any:
 
 Names = Annotated[list[str], BeforeValidator(_listed)]
 _NamesOrNone = Annotated[list[str], Field(min_length=0), BeforeValidator(_listed)]
-Cells = dict[
-    Literal["artifact", "task", "model", "condition", "source", "target", "layers", "metric"], Names
-]
+Column = Literal["artifact", "task", "model", "condition", "source", "target", "layers", "metric"]
+Cells = dict[Column, Names]
 """A choice of cells: one or several names by column; a column that is left out is free."""
 
 
@@ -38,11 +37,11 @@ class Difference(ConfigModel):
         min_length=1, description="Means that are added."
     )
     minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
-        default_factory=list, description="Means that are subtracted; none: a level."
+        [], description="Means that are subtracted; none: a level."
     )
 
     @property
-    def columns(self) -> set[str]:
+    def columns(self) -> set[Column]:
         """The columns in which its terms differ."""
         return {column for cells in [*self.plus, *self.minus] for column in cells}
 
@@ -101,28 +100,26 @@ class Claim(ConfigModel):
     expect: Expected = Field(description="The expected region.")
     note: str = Field("", description="How we read the sentence, or what the paper's numbers show.")
 
-    def sides(self, difference: Difference) -> list[tuple[int, dict[str, list[str]]]]:
+    def sides(self, difference: Difference) -> list[tuple[int, Cells]]:
         """Return the sign and the names by column of each term of a difference."""
         signed = [(1, each) for each in difference.plus] + [(-1, each) for each in difference.minus]
-        common: dict[Any, list[str]] = {"artifact": [self.artifact], **self.of}
-        return [(sign, {**common, **cells}) for sign, cells in signed]
+        common: Cells = {"artifact": [self.artifact], **self.of}
+        return [(sign, common | cells) for sign, cells in signed]
 
 
 class Claims(ConfigModel):
     """The claims of a paper."""
 
-    reported: dict[str, _NamesOrNone] = Field(
-        default_factory=dict,
+    reported: dict[Column, _NamesOrNone] = Field(
+        {},
         description="By column: the names in the reported numbers, to detect misspelt ones; of "
         "`source` and `target` those that are no languages.",
     )
-    unreported: dict[str, Names] = Field(
-        default_factory=dict,
-        description="By column: names of additional measurements.",
+    unreported: dict[Column, Names] = Field(
+        {}, description="By column: names of additional measurements."
     )
-    means: dict[str, dict[str, Names]] = Field(
-        default_factory=dict,
-        description="By column: names of means of which the paper reports the parts.",
+    means: dict[Column, dict[str, Names]] = Field(
+        {}, description="By column: names of means of which the paper reports the parts."
     )
     claims: dict[str, Claim] = Field(description="Claims by id.")
 
@@ -171,12 +168,12 @@ def read_claims(path: Path, paper: str, reported: Path, languages: Collection[st
 
 def _check_reported(
     lines: Iterable[CellLine],
-    listed: Mapping[str, Collection[str]],
+    listed: Mapping[Column, Collection[str]],
     languages: Collection[str],
     path: Path,
 ) -> None:
     """Check the names and numbers of the reported cells."""
-    allowed = {column: {*names, ""} for column, names in listed.items()}
+    allowed: dict[str, set[str]] = {column: {*names, ""} for column, names in listed.items()}
     for column in ("source", "target"):
         if languages:
             allowed[column] = allowed.get(column, {""}) | set(languages)
@@ -228,10 +225,7 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     """Check that some number of the artifact has each name."""
-    for column in read.unreported:
-        check_name(f"unreported.{column}", column, COLUMNS, " as a column")
     for column, by_name in read.means.items():
-        check_name(f"means.{column}", column, COLUMNS, " as a column")
         values = {key[KEY.index(column)] for key in reported}
         for name, parts in by_name.items():
             for part in parts:
@@ -252,7 +246,7 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
 
 
 def _check_term(
-    read: Claims, at: str, claim: Claim, names: Mapping[str, list[str]], reported: Collection[Key]
+    read: Claims, at: str, claim: Claim, names: Cells, reported: Collection[Key]
 ) -> None:
     artifacts = names["artifact"]
     for column, values in names.items():

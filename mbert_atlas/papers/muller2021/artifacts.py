@@ -134,14 +134,7 @@ class _Planner:
         changed = DIFFERENCE if table.shown == "difference" else SCORE
         return [
             Cell(
-                task=task,
-                kind=run.task,
-                dataset=dataset,
-                source=source,
-                language=language,
-                condition=changed if layers else REFERENCE,
-                protocol=protocol,
-                seed=seed,
+                *(task, run.task, dataset, source, language, condition, protocol, seed),
                 path=self.plan.predictions(run, seed),
                 layers=layers,
                 facts={"target": target},
@@ -149,6 +142,7 @@ class _Planner:
             for task, test in table.tests.items()
             for source in table.sources
             for layers in ["", *table.layers]
+            for condition in [changed if layers else REFERENCE]
             for protocol, run, seed in self.plan.seeded_runs(_family(test.runs, layers), source)
             for target, (dataset, language) in test.places().items()
         ]
