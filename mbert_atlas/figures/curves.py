@@ -57,6 +57,7 @@ def curve_plot(
     ranks = places(every, order or every)
     columns = min(columns, len(panels))
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
+    size = 4.5 if columns == 1 and share is True else 2.5
     with figure_style():
         labels = (along_label, value_label)
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
@@ -70,6 +71,7 @@ def curve_plot(
                     "color": GROUP_COLOURS[ranks[line] % len(GROUP_COLOURS)],
                     "linestyle": dashes[ranks[line] % len(dashes)],
                     "marker": _MARKERS[ranks[line] % len(dashes)],
+                    "markersize": size,
                     "label": label(line, names),
                 }
                 _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
@@ -78,7 +80,8 @@ def curve_plot(
             if is_separate:
                 axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False, ncols=3)
         if len(every) > 1 and not is_separate:
-            legend: dict[str, Any] = {"loc": "outside lower center", "ncols": 3, "frameon": False}
+            legend: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
+            legend["ncols"] = 4 if share is True else 3
             figure.legend(*grid[0].get_legend_handles_labels(), **legend)
     return figure
 
@@ -106,7 +109,7 @@ def _draw_line(
     axes: Axes, rows: pd.DataFrame, look: Mapping[str, Any], shift: float, *, bars: bool
 ) -> None:
     along, colour = rows["along"] + shift, look["color"]
-    axes.plot(along, rows["mean"], markersize=2.5, markeredgewidth=0, linewidth=1.2, **look)
+    axes.plot(along, rows["mean"], markeredgewidth=0, linewidth=1.2, **look)
     ends = rows["least"], rows["largest"]
     if bars:
         axes.vlines(along, *ends, color=colour, alpha=0.6, linewidth=1.1)
