@@ -75,14 +75,9 @@ def map_classes(
 ) -> None:
     """Draw points by class, and the names of classes that do not mix with others.
 
-    A name is placed where half of its class lies closest together, if the odds of the class there
-    are twice those over all points. Among classes that mix, names would only hide the points.
-
-    Args:
-        axes: settled in size and place.
-        points: shape (n, 2), finite.
-        classes: shape (n,).
-        looks: of every class.
+    Points have the shape (n, 2) and are finite, classes have (n,); the axes are settled in size and
+    place. A name is placed where half of its class lies closest together, if the odds of the class
+    there are twice those over all points. Among classes that mix, names would only hide the points.
     """
     _scatter(axes, points, classes, looks)
     spots = {name: _densest_spot(points, classes == name) for name in looks if name in classes}

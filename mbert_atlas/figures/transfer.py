@@ -104,16 +104,12 @@ def transfer_plot(
 ) -> Figure:
     """Draw each seed as a small dot, their mean as a large marker, the reported value hollow.
 
-    Args:
-        measured: columns ``test``, ``language`` (code), ``condition``, ``protocol``, ``seed`` and
-            ``value`` (percent); one row per seed. Each test has a row of panels, each protocol a
-            column.
-        reported: columns ``test``, ``language``, ``condition``, ``value``: the paper's values,
-            drawn under every protocol; none where numbers are not comparable.
-        title: goes above the figure.
-        value_label: of the horizontal axis.
-        names: names of languages and conditions that differ from their usual label.
-        order: conditions of all figures that belong together; each looks the same in all of them.
+    ``measured`` has the columns ``test``, ``language`` (code), ``condition``, ``protocol``,
+    ``seed`` and ``value`` (percent), one row per seed; each test has a row of panels, each protocol
+    a column. ``reported``, if numbers are comparable, has the paper's ``test``, ``language``,
+    ``condition`` and ``value``, drawn under every protocol. ``names`` are those of languages and
+    conditions that differ from their usual label. ``order`` has the conditions of all figures that
+    belong together, so that each looks the same in all of them.
 
     Raises:
         AtlasError: if columns are missing, or there are too many conditions.

@@ -45,15 +45,12 @@ def compare(
 ) -> pd.DataFrame:
     """Compare measured with reported values and judge each, see :mod:`.rules`.
 
-    Args:
-        measurements: CSV files with the columns ``MEASUREMENT_COLUMNS``; values in the unit of
-            the reported ones; one row per cell, protocol and seed, the seed empty where a value
-            has none. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if metric X
-            differs significantly from that condition.
-        reported: CSV files with the first nine of these columns and ``value``; the mark above is 1
-            where the paper has a star.
-        contrasts: the comparisons of conditions, by paper.
-        comparable: false for presets that don't follow the papers; then nothing is judged.
+    Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, one row per cell, protocol
+    and seed (empty where a value has none), in the unit of the reported files, which have the first
+    nine of these columns and ``value``. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if
+    metric X differs significantly from that condition; where reported, if the paper has a star.
+    Contrasts are the comparisons of conditions, by paper. Nothing is judged under presets that
+    don't follow the papers, which are not ``comparable``.
 
     Returns:
         Columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,

@@ -31,14 +31,12 @@ def collect_cost(
 ) -> pd.DataFrame:
     """Add up benchmark files by paper and stage.
 
-    Args:
-        benchmarks: files ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, plain or extended.
-        root: the folder above the rules' folders.
-        logs: the folder of the jobs' logs, with the same paths but for the ending ``.log``. They
-            show whether a job computed on a GPU; to request one is not to get one.
-        rules: ``stage`` of each rule and, where paths name no paper, the ``paper`` to charge.
-        papers: part of a path below the rule's folder (a paper or a run's id; of the file name
-            the part before its last dot) to the paper to charge. The first match counts.
+    The files are ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, the logs have the same paths
+    in the folder ``logs`` but for the ending ``.log``. They show whether a job computed on a GPU;
+    to request one is not to get one. ``rules`` has the ``stage`` of each rule and, where paths name
+    no paper, the ``paper`` to charge; ``papers`` maps a part of a path below the rule's folder (a
+    paper or a run's id; of the file name the part before its last dot) to the paper to charge. The
+    first match counts.
 
     Returns:
         Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
@@ -80,8 +78,7 @@ def gpus_used(log: Path) -> int:
 def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
     """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read.
 
-    Raises:
-        DataError: if a file is no benchmark file.
+    Raises a DataError if a file is no benchmark file.
     """
     try:
         with open_text(path) as stream:
