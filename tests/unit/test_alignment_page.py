@@ -1,7 +1,5 @@
 """The page of alignment scores, with and without gold links."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Claims as data: reading and errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

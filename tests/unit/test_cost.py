@@ -1,7 +1,5 @@
 """Costs by paper and stage."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Plots of transfer show what the data say; figures are saved with the same bytes twice."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Curves show means, bands and panels as the measurements have them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The replication pages and the index are complete and need no other file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

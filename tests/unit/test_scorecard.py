@@ -1,7 +1,5 @@
 """Verdicts of cells, and errors in the files behind the scorecard."""
 
-from __future__ import annotations
-
 import csv
 import math
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Verdicts on claims, compared with calculations by hand."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

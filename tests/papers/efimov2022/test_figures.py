@@ -1,7 +1,5 @@
 """Figures 1 and 2 show what the distances say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

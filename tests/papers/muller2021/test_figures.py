@@ -1,7 +1,5 @@
 """Figures by layer: their rows, panels and lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

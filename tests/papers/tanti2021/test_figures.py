@@ -1,7 +1,5 @@
 """Figures 3 to 6: every point has the look of its class, and names keep apart."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
