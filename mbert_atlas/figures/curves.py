@@ -44,8 +44,8 @@ def curve_plot(
     ``names`` are labels of lines that differ from the usual ones.
 
     Raises:
-        AtlasError: if a column is missing, a point has several values for a seed, or there are too
-            many lines.
+        AtlasError: if a column is missing, a point has two values for a seed, or there
+            are too many lines.
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
@@ -58,6 +58,7 @@ def curve_plot(
     columns = min(columns, len(panels))
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
     size = 4.5 if columns == 1 and share is True else 2.5
+    legend: dict[str, Any] = {"ncols": 4 if share is True else 3, "frameon": False}
     with figure_style():
         labels = (along_label, value_label)
         figure, grid = panel_grid(panels, columns, (1.0, row), share, labels, title)
@@ -66,23 +67,19 @@ def curve_plot(
             if rows["least"].min() < 0 < rows["largest"].max():
                 axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
             for place, line in enumerate(lines[panel]):
-                shift = 0.6 * ((place + 0.5) / len(lines[panel]) - 0.5) if bars else 0.0
-                look = {
-                    "color": GROUP_COLOURS[ranks[line] % len(GROUP_COLOURS)],
-                    "linestyle": dashes[ranks[line] % len(dashes)],
-                    "marker": _MARKERS[ranks[line] % len(dashes)],
-                    "markersize": size,
-                    "label": label(line, names),
-                }
-                _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
+                points = rows[rows["line"] == line]
+                if bars:
+                    shift = 0.6 * ((place + 0.5) / len(lines[panel]) - 0.5)
+                    points = points.assign(along=points["along"] + shift)
+                look = _look(ranks[line], dashes) | {"markersize": size}
+                _draw_line(axes, points, label(line, names), look, bars=bars)
             if (rows["along"] % 1 == 0).all():
                 axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             if is_separate:
-                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False, ncols=3)
+                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), **legend)
         if len(every) > 1 and not is_separate:
-            legend: dict[str, Any] = {"loc": "outside lower center", "frameon": False}
-            legend["ncols"] = 4 if share is True else 3
-            figure.legend(*grid[0].get_legend_handles_labels(), **legend)
+            entries = grid[0].get_legend_handles_labels()
+            figure.legend(*entries, loc="outside lower center", **legend)
     return figure
 
 
@@ -105,13 +102,21 @@ def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     return table.groupby(_KEYS, as_index=False).agg(spread)
 
 
+def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
+    """Return colour, dash and marker of a line by its rank among all lines."""
+    return {
+        "color": GROUP_COLOURS[rank % len(GROUP_COLOURS)],
+        "linestyle": dashes[rank % len(dashes)],
+        "marker": _MARKERS[rank % len(dashes)],
+    }
+
+
 def _draw_line(
-    axes: Axes, rows: pd.DataFrame, look: Mapping[str, Any], shift: float, *, bars: bool
+    axes: Axes, points: pd.DataFrame, text: str, look: Mapping[str, Any], *, bars: bool
 ) -> None:
-    along, colour = rows["along"] + shift, look["color"]
-    axes.plot(along, rows["mean"], markeredgewidth=0, linewidth=1.2, **look)
-    ends = rows["least"], rows["largest"]
+    along, ends = points["along"], (points["least"], points["largest"])
+    axes.plot(along, points["mean"], label=text, markeredgewidth=0, linewidth=1.2, **look)
     if bars:
-        axes.vlines(along, *ends, color=colour, alpha=0.6, linewidth=1.1)
+        axes.vlines(along, *ends, color=look["color"], alpha=0.6, linewidth=1.1)
     elif (ends[0] < ends[1]).any():
-        axes.fill_between(along, *ends, color=colour, alpha=0.18, linewidth=0)
+        axes.fill_between(along, *ends, color=look["color"], alpha=0.18, linewidth=0)

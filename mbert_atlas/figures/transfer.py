@@ -118,16 +118,9 @@ def transfer_plot(
     require_columns(measured, (*keys, "seed", "value"), "plot of transfer")
     conditions = list(measured["condition"].unique())
     if (count := len(conditions)) > len(_MARKERS):
-        raise AtlasError(
-            f"plot of transfer: {count} conditions are too many to tell apart; show at most "
-            f"{len(_MARKERS)}."
-        )
-    by_cell = measured.groupby(keys, sort=False)["value"]
-    means = by_cell.mean().reset_index()
-    points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
-    if reported is not None:
-        points[_REPORTED] = means[keys].merge(reported, on=["test", "condition", "language"])
-    rows = _languages_by_test(measured)
+        most = len(_MARKERS)
+        raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
+    points, rows = _points(measured, reported, keys), _languages_by_test(measured)
     tests, protocols = list(rows), list(measured["protocol"].unique())
     ranks = places(conditions, order or conditions)
     styles = {
@@ -160,6 +153,18 @@ def transfer_plot(
         figure.suptitle(title, x=0.01, ha="left")
         _write_legend(figure, [style["label"] for style in styles.values()])
     return figure
+
+
+def _points(
+    measured: pd.DataFrame, reported: pd.DataFrame | None, keys: list[str]
+) -> dict[str, pd.DataFrame]:
+    """Return what is drawn, by kind of marker."""
+    by_cell = measured.groupby(keys, sort=False)["value"]
+    means = by_cell.mean().reset_index()
+    points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
+    if reported is not None:
+        points[_REPORTED] = means[keys].merge(reported, on=["test", "condition", "language"])
+    return points
 
 
 def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:

@@ -50,7 +50,7 @@ def draw_distances(
         figure, drawn = panel_grid(titles, columns, (0.75, 2.2), True, labels, title)
         for axes, panel in zip(drawn, panels, strict=True):
             _draw_panel(axes, samples[panel], edges)
-        _make_room(drawn[0], 1.28)
+        drawn[0].set_ylim(0, 1.28 * drawn[0].get_ylim()[1])  # room for the numbers
         _write_legend(figure, drawn[0])
     return figure
 
@@ -76,7 +76,7 @@ def draw_distance_grid(
                 axes.set_yticks([])
             text = panel_title(panel, ",\nthen ")
             row[0].set_ylabel(text, rotation=0, ha="right", va="center", fontsize=8)
-            _make_room(row[0], 1.45)
+            row[0].set_ylim(0, 1.45 * row[0].get_ylim()[1])  # room for the numbers
         for axes, code in zip(grid[0], samples, strict=True):
             axes.set_title(names[code])
         for axes in grid[-1]:
@@ -144,11 +144,6 @@ def _draw_panel(axes: Axes, seeds: _Samples, edges: Floats, *, small: bool = Fal
     corner = axes.text(0.98, 0.96, "\n".join(lines), transform=axes.transAxes, ha="right", va="top")
     corner.set_fontsize(7 if small else 8)
     axes.margins(x=0)
-
-
-def _make_room(axes: Axes, factor: float) -> None:
-    """Extend the vertical axis, so that the numbers fit above the histogram."""
-    axes.set_ylim(0, axes.get_ylim()[1] * factor)
 
 
 def _write_legend(figure: Figure, axes: Axes) -> None:
