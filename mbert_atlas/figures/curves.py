@@ -41,11 +41,8 @@ def curve_plot(
 
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
-    ``names`` are labels of lines that differ from the usual ones.
-
-    Raises:
-        AtlasError: if a column is missing, a point has two values for a seed, or there
-            are too many lines.
+    ``names`` are labels of lines that differ from the usual ones. An AtlasError is raised if a
+    column is missing, a point has several values for a seed, or there are too many lines.
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
@@ -67,12 +64,10 @@ def curve_plot(
             if rows["least"].min() < 0 < rows["largest"].max():
                 axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
             for place, line in enumerate(lines[panel]):
-                points = rows[rows["line"] == line]
-                if bars:
-                    shift = 0.6 * ((place + 0.5) / len(lines[panel]) - 0.5)
-                    points = points.assign(along=points["along"] + shift)
-                look = _look(ranks[line], dashes) | {"markersize": size}
-                _draw_line(axes, points, label(line, names), look, bars=bars)
+                look = _look(ranks[line], dashes)
+                look |= {"markersize": size, "label": label(line, names)}
+                shift = 0.6 * ((place + 0.5) / len(lines[panel]) - 0.5) if bars else 0.0
+                _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
             if (rows["along"] % 1 == 0).all():
                 axes.xaxis.set_major_locator(MaxNLocator(integer=True))
             if is_separate:
@@ -112,10 +107,10 @@ def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
 
 
 def _draw_line(
-    axes: Axes, points: pd.DataFrame, text: str, look: Mapping[str, Any], *, bars: bool
+    axes: Axes, points: pd.DataFrame, look: Mapping[str, Any], shift: float, *, bars: bool
 ) -> None:
-    along, ends = points["along"], (points["least"], points["largest"])
-    axes.plot(along, points["mean"], label=text, markeredgewidth=0, linewidth=1.2, **look)
+    along, ends = points["along"] + shift, (points["least"], points["largest"])
+    axes.plot(along, points["mean"], markeredgewidth=0, linewidth=1.2, **look)
     if bars:
         axes.vlines(along, *ends, color=look["color"], alpha=0.6, linewidth=1.1)
     elif (ends[0] < ends[1]).any():
