@@ -186,11 +186,11 @@ def _draw_panel(
         # the first condition on top, as in the tables
         shift = _ROW_HEIGHT * ((place + 0.5) / len(styles) - 0.5)
         for kind, some in points.items():
-            shown = some[some["condition"] == condition]
-            if len(shown):
-                heights = [languages.index(code) + shift for code in shown["language"]]
+            rows = some[some["condition"] == condition]
+            if len(rows):
+                heights = [languages.index(code) + shift for code in rows["language"]]
                 options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})
-                axes.plot(shown["value"], heights, linestyle="none", **options)
+                axes.plot(rows["value"], heights, linestyle="none", **options)
 
 
 def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
@@ -213,6 +213,6 @@ def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
             style = {**_MARKER_STYLES[kind], "markerfacecolor": face, "markeredgecolor": edge}
             style.pop("markeredgewidth")
             handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
-    shown = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
+    entries = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
     place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
-    figure.legend(list(shown.values()), list(shown), **place)
+    figure.legend(list(entries.values()), list(entries), **place)

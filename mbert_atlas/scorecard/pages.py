@@ -54,7 +54,7 @@ def write_page(
         counts = {name: rows[f"{name}_verdict"].value_counts().to_dict() for name in PROTOCOLS}
         section = {"key": paper, "title": titles[paper], "counts": counts, "artifacts": artifacts}
         papers.append(section)
-    shown = [name for name in (cells[0] if cells else ()) if any(cell[name] for cell in cells)]
+    columns = [name for name in (cells[0] if cells else ()) if any(cell[name] for cell in cells)]
     render(
         "page.html.j2",
         output,
@@ -65,7 +65,7 @@ def write_page(
         most_noise=rules.MOST_NOISE,
         reasons=reasons or {},
         cells=cells,
-        columns=[name for name in shown if name != "verdict"],
+        columns=[name for name in columns if name != "verdict"],
         numbers=("reported", "mean", "std", "seeds", "items", "difference"),
     )
 

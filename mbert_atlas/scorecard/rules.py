@@ -94,8 +94,8 @@ def printed(value: float, metric: str, condition: str = "", *, spread: bool = Fa
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
         return f"{value:{'' if spread else '+'}z.2f}"
-    known = metric_of(metric, condition)
-    return format(value, known.format if known else ".2g" if spread else ".4g")
+    rule = metric_of(metric, condition)
+    return format(value, rule.format if rule else ".2g" if spread else ".4g")
 
 
 def tolerance(rule: Metric, reported: float) -> float:

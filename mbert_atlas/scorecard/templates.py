@@ -106,5 +106,5 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
 
 def provenance() -> dict[str, str]:
     """Return the versions of the software, by name."""
-    own = {"mbert-atlas": mbert_atlas.__version__, "Python": platform.python_version()}
-    return own | {name: version(name) for name in ("torch", "transformers")}
+    versions = {"mbert-atlas": mbert_atlas.__version__, "Python": platform.python_version()}
+    return versions | {name: version(name) for name in ("torch", "transformers")}

@@ -70,7 +70,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
 
     options = {"panels": panels, "names": plan.language_names()}
     draw = f"papers.{PAPER}.figures:draw_distance{'_grid' if is_grid else 's'}"
-    shown = {"all": item.languages} if is_grid else {code: [code] for code in item.languages}
+    groups = {"all": item.languages} if is_grid else {code: [code] for code in item.languages}
     return Artifact(
         name,
         title="Distances of word pairs",
@@ -86,7 +86,7 @@ def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) ->
         ],
         figures=[
             figure
-            for code, languages in shown.items()
+            for code, languages in groups.items()
             for figure in figures_by_protocol(
                 name if is_grid else f"{name}.{code}",
                 draw,

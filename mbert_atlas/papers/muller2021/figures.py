@@ -36,9 +36,9 @@ def draw_by_layer(
     frame = by_layer(frame[frame.protocol == protocol], metric)
     if lines == "line":
         frame = one_line_pretrained(frame)
-    shown = frame[panels].map(lambda name: label(name, names)) if panels else ""
+    titles = frame[panels].map(lambda name: label(name, names)) if panels else ""
     return curve_plot(
-        frame.assign(panel=shown, line=frame[lines], along=frame["layers"]),
+        frame.assign(panel=titles, line=frame[lines], along=frame["layers"]),
         title=f"{title}, {protocol}",
         along_label="layer (0: embeddings)",
         columns=min(4, math.ceil(frame[panels].nunique() ** 0.5)) if panels else 1,

@@ -176,8 +176,8 @@ class _Planner:
             self.plan.transfer_figure(PAPER, item, f"{_TASKS[task]} {when}")
             for item, task in tasks.items()
         ]
-        shown: dict[str, Any] = {"caption": f"**{title}.** {_DOTS}", "highlight": name == "table1"}
-        return table_artifact(name, title, measurements, figures=figures, **shown)
+        more: dict[str, Any] = {"figures": figures, "highlight": name == "table1"}
+        return table_artifact(name, title, measurements, caption=f"**{title}.** {_DOTS}", **more)
 
     def cluster_table(self) -> Artifact:
         """Return Table 3: clusters after unlearning."""
@@ -235,8 +235,8 @@ class _Planner:
         # The captions of Figures 3 and 4 have numbers; those of Figures 5 and 6 are in Table 3.
         has_numbers = table == "table1"
         numbers = [self._clusters(name, task, conditions)] if has_numbers else []
-        shown: dict[str, Any] = {"caption": self._caption(task, table), "highlight": has_numbers}
-        return table_artifact(name, title, numbers, figures=figures, **shown)
+        more: dict[str, Any] = {"figures": figures, "highlight": has_numbers}
+        return table_artifact(name, title, numbers, caption=self._caption(task, table), **more)
 
     def _map_cells(self, task: str, table: str, protocol: Protocol) -> list[Cell]:
         cells = self.cells(task, SCORES[table], points="projection", clusters="clusters")
