@@ -53,6 +53,7 @@ def curve_plot(
         raise AtlasError(f"curves: {most} lines are too many; draw at most {len(dashes)}.")
     ranks = places(every, order or every)
     columns = min(columns, len(panels))
+    # many panels with common axes are small, one alone has large markers
     row = 3.2 if columns == 1 else 1.55 if columns > 2 and share is True else 2.2
     size = 4.5 if columns == 1 and share is True else 2.5
     legend: dict[str, Any] = {"ncols": 4 if share is True else 3, "frameon": False}
