@@ -6,7 +6,7 @@ from typing import Any
 from snakemake.exceptions import WorkflowError
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.scorecard.reasons import write_reasons
+from mbert_atlas.scorecard.cells import write_reasons
 from mbert_atlas.sources import Register, require_available
 from workflow.plan import WorkflowPlan
 

@@ -1,8 +1,6 @@
 """Maps of points in the plane, such as t-SNE's: classes with colour, marker, and name in place."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8", "H")
 _ANCHOR_SAMPLE = 1000  # points of one class that are compared pairwise to place its label
 _LABEL_RISE = 9.0  # pixels from the densest spot of a class to the middle of its label
+_MOST_MOVES = 500
 _LEAST_ODDS = 2.0  # of a class around its label, as a multiple of its odds among all points
 
 
@@ -37,41 +36,33 @@ class Look(NamedTuple):
 
 def class_looks(classes: Mapping[str, tuple[str, str]]) -> dict[str, Look]:
     """Give each class, of a heading and colour, a marker that no other of its heading has."""
-    markers: dict[str, Iterator[str]] = {}
+    headings = [heading for heading, _ in classes.values()]
     return {
-        name: Look(colour, next(markers.setdefault(heading, iter(_MARKERS))), heading)
-        for name, (heading, colour) in classes.items()
+        name: Look(colour, _MARKERS[headings[:place].count(heading)], heading)
+        for place, (name, (heading, colour)) in enumerate(classes.items())
     }
 
 
 def language_looks(groups: Mapping[str, str], single: str) -> dict[str, Look]:
     """Give each language a colour by its group and a marker that no other of that colour has.
 
-    Groups of two or more languages get colours first, the largest first. The other languages share
-    the colours left over, and grey: colour shows what is related, so that no reader has to
-    distinguish 33 hues.
-
-    Args:
-        groups: language to group (genus or family).
-        single: heading of the languages that are alone in their group.
-
-    Returns:
-        Language to look, in legend order: group by group, then the languages that are alone.
+    Groups (genera or families) of two or more languages get colours first, the largest first. The
+    other languages, with the heading ``single``, share the colours left over, and grey: colour
+    shows what is related, so that no reader has to distinguish 33 hues. The looks are in legend
+    order: group by group, then the languages that are alone.
     """
     members: dict[str, list[str]] = {}
     for language, group in groups.items():
         members.setdefault(group, []).append(language)
-    shared = sorted(
-        (group for group, languages in members.items() if len(languages) > 1),
-        key=lambda group: (-len(members[group]), group),
-    )
-    alone = [language for language, group in groups.items() if group not in shared]
-    spare = (*GROUP_COLOURS[len(shared) :], GREY)
+    shared = sorted(members, key=lambda group: (-len(members[group]), group))
+    shared = [group for group in shared if len(members[group]) > 1]
     looks = {}
     for index, group in enumerate(shared):
         turn, colour = divmod(index, len(GROUP_COLOURS))
         for place, language in enumerate(members[group], start=5 * turn):
             looks[language] = Look(GROUP_COLOURS[colour], _MARKERS[place % len(_MARKERS)], group)
+    spare = (*GROUP_COLOURS[len(shared) :], GREY)
+    alone = [language for language in groups if language not in looks]
     for place, language in enumerate(alone):
         turn, colour = divmod(place, len(spare))
         marker = _MARKERS[(colour + turn) % len(_MARKERS)]  # neighbours differ in shape too
@@ -84,14 +75,9 @@ def map_classes(
 ) -> None:
     """Draw points by class, and the names of classes that do not mix with others.
 
-    A name is placed where half of its class lies closest together, if the odds of the class there
-    are twice those over all points. Among classes that mix, names would only hide the points.
-
-    Args:
-        axes: settled in size and place.
-        points: shape ``(n, 2)``, finite.
-        classes: shape ``(n,)``.
-        looks: of every class.
+    Points have the shape (n, 2) and are finite, classes have (n,); the axes are settled in size and
+    place. A name is placed where half of its class lies closest together, if the odds of the class
+    there are twice those over all points. Among classes that mix, names would only hide the points.
     """
     _scatter(axes, points, classes, looks)
     spots = {name: _densest_spot(points, classes == name) for name in looks if name in classes}
@@ -105,10 +91,9 @@ def _scatter(
     by_class = pd.Series(classes).groupby(classes)
     turn = (by_class.cumcount() + 0.5) / by_class.transform("size")
     order = np.argsort(turn.to_numpy(), kind="stable")
-    markers = {name: MarkerStyle(look.marker) for name, look in looks.items()}
     shapes = {
         name: marker.get_path().transformed(marker.get_transform())
-        for name, marker in markers.items()
+        for name, marker in ((name, MarkerStyle(look.marker)) for name, look in looks.items())
     }
     collection = axes.scatter(
         points[order, 0],
@@ -128,10 +113,8 @@ def _scatter(
 def densest_circle(points: Floats) -> tuple[Floats, float]:
     """Return centre (2,) and radius of the smallest circle around a point that holds half of all.
 
-    Unlike the median the centre lies inside a cluster even when the points form several.
-
-    Args:
-        points: shape (n, 2), n at least 1; of more than 1,000 an even subset is searched.
+    Unlike the median the centre lies inside a cluster even when the points, shape (n, 2), form
+    several. Of more than 1,000 points an even subset is searched.
     """
     points = points[:: -(-len(points) // _ANCHOR_SAMPLE)]
     radius = np.partition(cdist(points, points), len(points) // 2, axis=1)[:, len(points) // 2]
@@ -160,34 +143,25 @@ def _write_names(axes: Axes, spots: Mapping[str, Floats], looks: Mapping[str, Lo
         colour = 0.65 * np.array(to_rgb(looks[name].colour))  # darker than the points behind it
         halo = [withStroke(linewidth=2.8, foreground="white")]
         texts.append(axes.text(x, y + rise, name, color=colour, path_effects=halo, **style))
-    places = spread_labels(axes, texts)
+    ends = list(np.stack([anchors, spread_labels(axes, texts)], axis=1))
     # Above the points, below the labels.
-    leaders = LineCollection(
-        list(np.stack([anchors, places], axis=1)), colors="#333333", linewidths=0.7, zorder=2.5
-    )
+    leaders = LineCollection(ends, colors="#333333", linewidths=0.7, zorder=2.5)
     axes.add_collection(leaders, autolim=False)
 
 
-def spread_labels(axes: Axes, texts: Sequence[Text], rounds: int = 500, gap: float = 3.0) -> Floats:
+def spread_labels(axes: Axes, texts: Sequence[Text]) -> Floats:
     """Move labels apart until none covers another, inside the axes and without random numbers.
 
-    Args:
-        axes: where the labels are; its layout must be settled.
-        texts: centred labels in data coordinates; their positions are changed.
-        rounds: at most so many small moves.
-        gap: pixels kept free around a label to its left and right; half of it above and below.
-
-    Returns:
-        Positions in data coordinates, shape (labels, 2).
+    The layout of the axes must be settled. Returns positions in data coordinates, (labels, 2).
     """
     boxes = [text.get_window_extent() for text in texts]
-    halves = np.array([[box.width / 2 + gap, box.height / 2 + gap / 2] for box in boxes])
+    halves = np.array([[box.width / 2 + 3, box.height / 2 + 1.5] for box in boxes])
     places = axes.transData.transform([text.get_position() for text in texts])
     frame = axes.get_window_extent()
     # labels on one spot need different directions to part in: multiples of the golden angle
     angles = np.arange(len(texts)) * np.pi * (3 - 5**0.5)
     places += 0.01 * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    for _ in range(rounds):
+    for _ in range(_MOST_MOVES):
         apart = places[:, None] - places[None]
         overlap = halves[:, None] + halves[None] - np.abs(apart)
         clash = (overlap > 0).all(axis=2)
@@ -211,20 +185,17 @@ def write_legend(
     axes: Axes, title: str, looks: Mapping[str, Look], names: Mapping[str, str]
 ) -> None:
     """Fill ``axes`` with a legend: a heading (an invisible patch) per group, then its classes."""
-    entries: list[tuple[str, Line2D | Patch]] = []
-    heading, point = "", {"linestyle": "none", "markersize": 5.5}
+    handles: dict[str, Line2D | Patch] = {}
     for name, look in looks.items():
-        if look.heading != heading:
-            heading = look.heading
-            entries.append((heading, Patch(facecolor="none", edgecolor="none")))
-        handle = Line2D([], [], marker=look.marker, color=look.colour, **point)  # type: ignore[arg-type]
-        entries.append((f"{name} {names.get(name, '')}".strip(), handle))
+        if look.heading:
+            handles.setdefault(look.heading, Patch(facecolor="none", edgecolor="none"))
+        handles[f"{name} {names.get(name, '')}".strip()] = Line2D(
+            [], [], marker=look.marker, color=look.colour, linestyle="none", markersize=5.5
+        )
     style: dict[str, Any] = {"loc": "upper left", "borderaxespad": 0, "frameon": False}
     style |= {"alignment": "left", "handletextpad": 0.3, "labelspacing": 0.3}
-    legend = axes.legend(
-        [handle for _, handle in entries], [text for text, _ in entries], title=title, **style
-    )
+    legend = axes.legend(list(handles.values()), list(handles), title=title, **style)
     legend.get_title().set(fontweight="bold", fontsize=9)
-    for (_, entry), text in zip(entries, legend.get_texts(), strict=True):
+    for entry, text in zip(handles.values(), legend.get_texts(), strict=True):
         if isinstance(entry, Patch):
             text.set_fontstyle("italic")

@@ -1,15 +1,15 @@
 """The style that all figures share, and how they are saved."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import matplotlib as mpl
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -52,16 +52,42 @@ def figure_style() -> Iterator[None]:
         yield
 
 
+def panel_grid(
+    titles: Sequence[str],
+    columns: int,
+    height: tuple[float, float],
+    share: bool | Literal["col"],
+    labels: tuple[str, str],
+    title: str,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its panels, one per title, row by row.
+
+    ``height`` is in inches, of what surrounds the panels and of a row of them; all panels, or those
+    of a column, ``share`` their axes; ``labels`` of both axes go next to the outer panels.
+    """
+    rows = -(-len(titles) // columns)
+    size = (FULL_WIDTH, height[0] + rows * height[1])
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=share, sharey=share, squeeze=False).ravel()
+    for place, axes in enumerate(grid):
+        if place + columns >= len(titles):  # the last one of its column
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(labels[0])
+        if place % columns == 0:
+            axes.set_ylabel(labels[1])
+        axes.set_visible(place < len(titles))
+    panels = list(grid[: len(titles)])
+    for axes, text in zip(panels, titles, strict=True):
+        axes.set_title(text)
+    figure.suptitle(title, x=0.01, ha="left")
+    return figure, panels
+
+
 def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
-    """Write ``figure`` as ``<stem>.svg`` and ``<stem>.png``, atomically.
+    """Write ``<stem>.svg`` and ``<stem>.png``, atomically, and return their paths.
 
-    The files hold no date and no random ids: the same figure gives the same bytes.
-
-    Returns:
-        The paths of the SVG and of the PNG.
-
-    Raises:
-        AtlasError: if the disk is full.
+    The files hold no date and no random ids: the same figure gives the same bytes. Raises an
+    AtlasError if the disk is full.
     """
     svg, png = Path(f"{stem}.svg"), Path(f"{stem}.png")
     metadata = {"Date": None, "Creator": None}
@@ -78,16 +104,7 @@ def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
 
 
 def require_columns(frame: pd.DataFrame, columns: tuple[str, ...], figure: str) -> None:
-    """Check a table of tidy data.
-
-    Args:
-        frame: the table.
-        columns: names that it must have.
-        figure: what is to be drawn, for the message.
-
-    Raises:
-        AtlasError: if a column is missing or the table has no rows.
-    """
+    """Raise an AtlasError if the table of a figure lacks columns or has no rows."""
     if missing := [column for column in columns if column not in frame.columns]:
         raise AtlasError(
             f"{figure}: the table has no column {', '.join(missing)} "

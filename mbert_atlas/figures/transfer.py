@@ -1,8 +1,6 @@
 """Scores of zero-shot transfer by language and condition."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_columns
 from mbert_atlas.labels import label, language, places
 
-_NAME = "plot of transfer"
 _AXES = {
     "accuracy": "accuracy (%)",
     "mrr": "mean reciprocal rank (%)",
@@ -57,34 +55,24 @@ def read_scores(
 ) -> tuple[pd.DataFrame, pd.DataFrame | None, str]:
     """Read what a plot of transfer shows: gains if there are any, else each task's first metric.
 
-    Args:
-        measurements: CSV file of one artifact.
-        reported: CSV file of the paper's numbers; none where they are not comparable.
-        names: language code to English name.
-
-    Returns:
-        Two tables for :func:`transfer_plot` and the label of its axis. Protocols that agree in all
-        values are shown as one, ``both``. Several tasks become tests, or the rows where gains are
-        shown; several training languages become tests, too. Rows of single layers are left out
-        where others have none.
+    Returns two tables for :func:`transfer_plot`, the second without numbers that may be compared
+    none, and the label of its axis. Protocols that agree in all values are shown as one, ``both``.
+    Several tasks become tests, or the rows where gains are shown; several training languages become
+    tests, too. Rows of single layers are left out where others have none.
     """
-    measured = pd.read_csv(measurements, keep_default_na=False, na_values={"value": [""]})
+    measured = read_measurements(measurements)
     measured = measured[measured["target"] != ""]
     is_gain = measured["metric"] == GAIN
-    if is_gain.any():
-        measured = measured[is_gain]
-    else:
-        headline = measured.groupby("task")["metric"].transform("first")
-        measured = measured[measured["metric"] == headline]
+    headline = measured.groupby("task")["metric"].transform("first")
+    measured = measured[is_gain if is_gain.any() else measured["metric"] == headline]
     if (all_layers := measured["layers"] == "").any():
         measured = measured[all_layers]
     values = measured.groupby("protocol")["value"].apply(tuple)
     if values.nunique() == 1:
         measured = measured[measured["protocol"] == values.index[0]].assign(protocol="both")
-    measured = measured.astype({"seed": int, "value": float})
 
-    columns = {"task": "language"} if is_gain.any() else {"target": "language"}
     by_source = measured["source"].nunique() > 1
+    columns = {"task": "language"} if is_gain.any() else {"target": "language"}
     if by_source or measured["task"].nunique() > 1:
         columns = {"task": "test", **columns}
 
@@ -92,7 +80,8 @@ def read_scores(
         tasks = table["task"].map(label)
         if by_source:
             tasks += ", trained on " + table["source"].map(lambda codes: language(codes, names))
-        return table.assign(task=tasks).rename(columns=columns)
+        table = table.assign(task=tasks).rename(columns=columns)
+        return table if "test" in table else table.assign(test="")
 
     printed = None
     if reported is not None:
@@ -115,45 +104,45 @@ def transfer_plot(
 ) -> Figure:
     """Draw each seed as a small dot, their mean as a large marker, the reported value hollow.
 
-    Args:
-        measured: columns ``language`` (code), ``condition``, ``protocol``, ``seed`` and ``value``
-            (percent); one row per seed. One column of panels per protocol. Optional ``test``: name
-            of the test set; each has a row of panels.
-        reported: columns ``language``, ``condition``, ``value`` (and ``test``): the paper's
-            values, drawn under every protocol; none where numbers are not comparable.
-        title: goes above the figure.
-        value_label: the horizontal axis, such as ``accuracy on XNLI test (%)``.
-        names: names of languages and conditions that differ from their usual label.
-        order: conditions of all figures that belong together, so that each has one colour and one
-            marker in all of them.
+    ``measured`` has the columns ``test``, ``language`` (code), ``condition``, ``protocol``,
+    ``seed`` and ``value`` (percent), one row per seed; each test has a row of panels, each protocol
+    a column. ``reported``, if numbers are comparable, has the paper's ``test``, ``language``,
+    ``condition`` and ``value``, drawn under every protocol. ``names`` are those of languages and
+    conditions that differ from their usual label. ``order`` has the conditions of all figures that
+    belong together, so that each looks the same in all of them.
 
     Raises:
-        AtlasError: if columns are missing, a value is not finite, or there are too many conditions.
+        AtlasError: if columns are missing, or there are too many conditions.
     """
-    _check(measured, reported)
-    if "test" not in measured.columns:
-        measured = measured.assign(test="")
-        reported = None if reported is None else reported.assign(test="")
-    rows = _languages_by_test(measured)
-    tests, protocols = list(rows), list(measured["protocol"].unique())
+    keys = ["test", "protocol", "condition", "language"]
+    require_columns(measured, (*keys, "seed", "value"), "plot of transfer")
     conditions = list(measured["condition"].unique())
-    styles = _styles(conditions, order or conditions, names)
+    if (count := len(conditions)) > len(_MARKERS):
+        most = len(_MARKERS)
+        raise AtlasError(f"plot of transfer: {count} conditions are too many; show at most {most}.")
+    points, rows = _points(measured, reported, keys), _languages_by_test(measured)
+    tests, protocols = list(rows), list(measured["protocol"].unique())
+    ranks = places(conditions, order or conditions)
+    styles = {
+        name: {
+            "label": label(name, names),
+            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
+            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
+        }
+        for name in conditions
+    }
     heights = [0.4 + len(rows[test]) * max(0.36, 0.17 * len(conditions)) for test in tests]
     with figure_style():
         figure = Figure(figsize=(FULL_WIDTH, 0.95 + sum(heights)), layout="constrained")
-        grid = figure.subplots(
-            len(tests),
-            len(protocols),
-            sharex=True,
-            sharey="row",
-            squeeze=False,
-            height_ratios=heights,
-        )
+        share: dict[str, Any] = {"sharex": True, "sharey": "row", "squeeze": False}
+        grid = figure.subplots(len(tests), len(protocols), height_ratios=heights, **share)
         for test, panels in zip(tests, grid, strict=True):
-            printed = None if reported is None else reported[reported["test"] == test]
             for protocol, axes in zip(protocols, panels, strict=True):
-                of_panel = (measured["protocol"] == protocol) & (measured["test"] == test)
-                _draw_panel(axes, measured[of_panel], printed, styles, rows[test])
+                of_panel = {
+                    kind: some[(some["protocol"] == protocol) & (some["test"] == test)]
+                    for kind, some in points.items()
+                }
+                _draw_panel(axes, of_panel, styles, rows[test])
                 titles = [f"protocol: {protocol}"] if test == tests[0] else []
                 if len(tests) > 1 and test:
                     titles.append(test if protocol == protocols[0] else "")
@@ -162,35 +151,20 @@ def transfer_plot(
         for axes in grid[-1]:
             axes.set_xlabel(value_label)
         figure.suptitle(title, x=0.01, ha="left")
-        _write_legend(figure, grid.flat, [style["label"] for style in styles.values()])
+        _write_legend(figure, [style["label"] for style in styles.values()])
     return figure
 
 
-def _check(measured: pd.DataFrame, reported: pd.DataFrame | None) -> None:
-    require_columns(measured, ("language", "condition", "protocol", "seed", "value"), _NAME)
+def _points(
+    measured: pd.DataFrame, reported: pd.DataFrame | None, keys: list[str]
+) -> dict[str, pd.DataFrame]:
+    """Return what is drawn, by kind of marker."""
+    by_cell = measured.groupby(keys, sort=False)["value"]
+    means = by_cell.mean().reset_index()
+    points = {_SEED: measured[by_cell.transform("size") > 1], _MEAN: means}
     if reported is not None:
-        require_columns(reported, ("language", "condition", "value"), _NAME)
-    if not np.isfinite(measured["value"].to_numpy(dtype=np.float64)).all():
-        raise AtlasError(f"{_NAME}: a value is not a finite number; check the scores behind it.")
-    if (count := measured["condition"].nunique()) > len(_MARKERS):
-        raise AtlasError(
-            f"{_NAME}: {count} conditions are too many to tell apart; show at most {len(_MARKERS)}."
-        )
-
-
-def _styles(
-    conditions: Sequence[str], order: Sequence[str], names: Mapping[str, str] | None
-) -> dict[str, dict[str, Any]]:
-    """Return label, colour and marker of each condition."""
-    ranks = places(conditions, order)
-    return {
-        name: {
-            "label": label(name, names),
-            "color": GROUP_COLOURS[ranks[name] % len(GROUP_COLOURS)],
-            "marker": _MARKERS[ranks[name] % len(_MARKERS)],
-        }
-        for name in conditions
-    }
+        points[_REPORTED] = means[keys].merge(reported, on=["test", "condition", "language"])
+    return points
 
 
 def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:
@@ -204,29 +178,19 @@ def _languages_by_test(measured: pd.DataFrame) -> dict[str, list[str]]:
 
 def _draw_panel(
     axes: Axes,
-    measured: pd.DataFrame,
-    reported: pd.DataFrame | None,
+    points: Mapping[str, pd.DataFrame],
     styles: Mapping[str, dict[str, Any]],
     languages: list[str],
 ) -> None:
     for place, (condition, style) in enumerate(styles.items()):
         # the first condition on top, as in the tables
         shift = _ROW_HEIGHT * ((place + 0.5) / len(styles) - 0.5)
-        scores = _scores_of(measured, condition)
-        by_language = scores.groupby(level=0, sort=False)
-        points = {_SEED: scores[by_language.transform("size") > 1], _MEAN: by_language.mean()}
-        if reported is not None:
-            printed = _scores_of(reported, condition)
-            points[_REPORTED] = printed[printed.index.isin(scores.index)]
-        for kind, values in points.items():
-            if len(values):
-                heights = [languages.index(code) + shift for code in values.index]
+        for kind, some in points.items():
+            rows = some[some["condition"] == condition]
+            if len(rows):
+                heights = [languages.index(code) + shift for code in rows["language"]]
                 options = style | _MARKER_STYLES[kind] | ({} if kind == _MEAN else {"label": kind})
-                axes.plot(values, heights, linestyle="none", **options)
-
-
-def _scores_of(table: pd.DataFrame, condition: str) -> pd.Series[float]:
-    return table[table["condition"] == condition].set_index("language")["value"]
+                axes.plot(rows["value"], heights, linestyle="none", **options)
 
 
 def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
@@ -239,21 +203,16 @@ def _label_rows(axes: Axes, languages: Sequence[str]) -> None:
     axes.set_ylim(len(languages) - 0.5, -0.5)
 
 
-def _write_legend(figure: Figure, grid: Iterable[Axes], conditions: Sequence[str]) -> None:
+def _write_legend(figure: Figure, conditions: Sequence[str]) -> None:
     """Write a line for each condition, and one for small and hollow markers if any are drawn."""
     handles: dict[str, Any] = {}
-    for axes in grid:
+    for axes in figure.axes:
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     for kind, face, edge in ((_SEED, GROUP_COLOURS[0], "none"), (_REPORTED, "none", "#444444")):
         if kind in handles:
             style = {**_MARKER_STYLES[kind], "markerfacecolor": face, "markeredgecolor": edge}
             style.pop("markeredgewidth")
             handles[kind] = Line2D([], [], marker="o", linestyle="none", **style)
-    labels = [name for name in (*conditions, _SEED, _REPORTED) if name in handles]
-    figure.legend(
-        [handles[name] for name in labels],
-        labels,
-        loc="outside lower center",
-        ncols=4,
-        frameon=False,
-    )
+    entries = {name: handles[name] for name in (*conditions, _SEED, _REPORTED) if name in handles}
+    place: dict[str, Any] = {"loc": "outside lower center", "ncols": 4, "frameon": False}
+    figure.legend(list(entries.values()), list(entries), **place)

@@ -1,6 +1,4 @@
-"""The CSV files of reported and measured numbers, line by line; errors name file and line."""
-
-from __future__ import annotations
+"""The CSV files of the scorecard: reported and measured numbers, and reasons for missing ones."""
 
 import csv
 import math
@@ -63,21 +61,12 @@ class CellLine(NamedTuple):
             raise self.error(f"{text!r} is not a whole number ({column})")
         return int(text) if text else None
 
-    @property
-    def protocol(self) -> str:
-        """The protocol of a measurement."""
-        name = self.fields["protocol"]
-        if name not in PROTOCOLS:
-            raise self.error(f"unknown protocol {name!r}", f"use {' or '.join(PROTOCOLS)}")
-        return name
-
 
 def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLine]:
     """Yield the lines of CSV files whose headers have these columns.
 
-    Raises:
-        DataError: if columns are missing, a row has other fields than the header, or a cell (under
-            one protocol and seed) occurs twice; names file and line.
+    A DataError names file and line if columns are missing, a row has other fields than the header,
+    or a cell (under one protocol and seed) occurs twice.
     """
     lines: dict[Key, CellLine] = {}
     for path in paths:
@@ -103,14 +92,15 @@ def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLi
 def measured_cells(lines: Iterable[CellLine]) -> dict[str, dict[Key, Measured]]:
     """Return the cells of measurements, by protocol.
 
-    Raises:
-        DataError: if a protocol is unknown, a value is not a number, or a cell has values with a
-            seed and one without; names file and line.
+    A DataError names file and line if a protocol is unknown, a value is not a number, or a cell has
+    values with a seed and one without.
     """
     cells: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
     for line in lines:
+        if (protocol := line.fields["protocol"]) not in cells:
+            raise line.error(f"unknown protocol {protocol!r}", f"use {' or '.join(PROTOCOLS)}")
         seed = line.whole("seed")
-        cell = cells[line.protocol].setdefault(line.key, Measured({}, line.whole("n")))
+        cell = cells[protocol].setdefault(line.key, Measured({}, line.whole("n")))
         if cell.values and (seed is None) != (None in cell.values):
             problem = "the same cell has values with a seed and one without"
             raise line.error(problem, "give all of them seeds, or leave one row without")
@@ -118,7 +108,23 @@ def measured_cells(lines: Iterable[CellLine]) -> dict[str, dict[Key, Measured]]:
     return cells
 
 
-def write_csv(frame: pd.DataFrame, path: Path | str, *, digits: int = 6) -> None:
+def write_csv(frame: "pd.DataFrame", path: Path | str, *, digits: int = 6) -> None:
     """Write a table with this many significant digits, atomically."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, float_format=f"%.{digits}g", lineterminator="\n")
+
+
+def write_reasons(rows: Iterable[tuple[str, str, str]], path: Path | str) -> None:
+    """Write paper, artifact and the reason why it was not run, one row each, atomically."""
+    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
+        header = ("paper", "artifact", "reason")
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])
+
+
+def read_reasons(path: Path | str) -> dict[tuple[str, str], str]:
+    """Read what :func:`write_reasons` wrote: by paper and artifact the reasons, joined."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            reasons.setdefault((row["paper"], row["artifact"]), []).append(row["reason"])
+    return {key: " ".join(filter(None, texts)) for key, texts in reasons.items()}

@@ -1,12 +1,10 @@
 """The claims of a paper's text as data: contrasts of cells, and the expected effect."""
 
-from __future__ import annotations
-
 import difflib
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -27,24 +25,9 @@ def _listed(value: Any) -> Any:
 
 Names = Annotated[list[str], BeforeValidator(_listed)]
 _NamesOrNone = Annotated[list[str], Field(min_length=0), BeforeValidator(_listed)]
-
-
-class Cells(ConfigModel):
-    """A choice of cells: one or several names by column; a column that is left out is free."""
-
-    artifact: Names | None = Field(None, description="If not that of the claim.")
-    task: Names | None = Field(None, description="Test sets as the reported numbers name them.")
-    model: Names | None = Field(None, description="Encoders as the reported numbers name them.")
-    condition: Names | None = Field(None, description="Conditions, or panels of a figure.")
-    source: Names | None = Field(None, description="Languages of training.")
-    target: Names | None = Field(None, description="Target languages.")
-    layers: Names | None = Field(None, description="Layers.")
-    metric: Names | None = Field(None, description="Metrics.")
-
-    @property
-    def named(self) -> dict[str, list[str]]:
-        """The names by column, free columns left out."""
-        return self.model_dump(exclude_none=True)
+Column = Literal["artifact", "task", "model", "condition", "source", "target", "layers", "metric"]
+Cells = dict[Column, Names]
+"""A choice of cells: one or several names by column; a column that is left out is free."""
 
 
 class Difference(ConfigModel):
@@ -54,8 +37,13 @@ class Difference(ConfigModel):
         min_length=1, description="Means that are added."
     )
     minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
-        default_factory=list, description="Means that are subtracted; none: a level."
+        [], description="Means that are subtracted; none: a level."
     )
+
+    @property
+    def columns(self) -> set[Column]:
+        """The columns in which its terms differ."""
+        return {column for cells in [*self.plus, *self.minus] for column in cells}
 
 
 class Expected(ConfigModel):
@@ -65,19 +53,22 @@ class Expected(ConfigModel):
     below: float | None = Field(None, description="The effect is smaller than this.")
 
     @model_validator(mode="after")
-    def _some_region(self) -> Expected:
+    def _some_region(self) -> Self:
         if self.above is None and self.below is None:
             raise ValueError("neither `above` nor `below` is given")
-        if None not in (self.above, self.below) and not self.above < self.below:  # type: ignore[operator]
+        if not self.ends[0] < self.ends[1]:
             raise ValueError("`above` is not less than `below`")
         return self
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the region, which may be infinite."""
+        above = -math.inf if self.above is None else self.above
+        return above, math.inf if self.below is None else self.below
+
     def margin(self, effect: float) -> float:
         """Return how far inside the region an effect lies; negative outside."""
-        return min(
-            math.inf if self.above is None else effect - self.above,
-            math.inf if self.below is None else self.below - effect,
-        )
+        return min(effect - self.ends[0], self.ends[1] - effect)
 
     def text(self, sign: str) -> str:
         """Return the region as text, numbers with or without their sign (``+`` or empty)."""
@@ -95,9 +86,7 @@ class Claim(ConfigModel):
     claim: str = Field(description="The claim as a sentence in our own words.")
     place: str = Field(description="Where the paper states it.")
     artifact: str = Field(description="The table or figure that shows it.")
-    of: Cells = Field(
-        default_factory=Cells, description="What all cells of the effect have in common."
-    )
+    of: Cells = Field({}, description="What all cells of the effect have in common.")
     effect: Annotated[list[Difference], BeforeValidator(_listed)] = Field(
         min_length=1,
         description="The effect. Every column that a side names is compared; the others, and the "
@@ -111,32 +100,26 @@ class Claim(ConfigModel):
     expect: Expected = Field(description="The expected region.")
     note: str = Field("", description="How we read the sentence, or what the paper's numbers show.")
 
-    def sides(self, difference: Difference) -> list[tuple[int, dict[str, list[str]]]]:
+    def sides(self, difference: Difference) -> list[tuple[int, Cells]]:
         """Return the sign and the names by column of each term of a difference."""
-        common = {"artifact": [self.artifact]} | self.of.named
         signed = [(1, each) for each in difference.plus] + [(-1, each) for each in difference.minus]
-        return [(sign, common | cells.named) for sign, cells in signed]
-
-    def compared(self, difference: Difference) -> set[str]:
-        """Return the columns in which the terms of a difference differ."""
-        return {column for each in (*difference.plus, *difference.minus) for column in each.named}
+        common: Cells = {"artifact": [self.artifact], **self.of}
+        return [(sign, common | cells) for sign, cells in signed]
 
 
 class Claims(ConfigModel):
     """The claims of a paper."""
 
-    reported: dict[str, _NamesOrNone] = Field(
-        default_factory=dict,
+    reported: dict[Column, _NamesOrNone] = Field(
+        {},
         description="By column: the names in the reported numbers, to detect misspelt ones; of "
         "`source` and `target` those that are no languages.",
     )
-    unreported: dict[str, Names] = Field(
-        default_factory=dict,
-        description="By column: names of additional measurements.",
+    unreported: dict[Column, Names] = Field(
+        {}, description="By column: names of additional measurements."
     )
-    means: dict[str, dict[str, Names]] = Field(
-        default_factory=dict,
-        description="By column: names of means of which the paper reports the parts.",
+    means: dict[Column, dict[str, Names]] = Field(
+        {}, description="By column: names of means of which the paper reports the parts."
     )
     claims: dict[str, Claim] = Field(description="Claims by id.")
 
@@ -162,17 +145,13 @@ class CellEffect(NamedTuple):
 
 
 def read_claims(path: Path, paper: str, reported: Path, languages: Collection[str] = ()) -> Claims:
-    """Read the claims of a paper and check every name in them.
+    """Read the claims of a paper and check every name in them and in its reported numbers.
 
-    Args:
-        path: YAML file, see :class:`Claims`.
-        paper: key of the paper.
-        reported: its reported numbers, which define its artifacts, conditions and metrics.
-        languages: codes that these may have as source and target; with none that is not checked.
+    The reported numbers define its artifacts, conditions and metrics; ``languages`` are the codes
+    that these may have as source and target, with none that is not checked.
 
     Raises:
-        DataError: names file, line, key and fix of the first mistake; also of a name in the
-            reported numbers that ``reported`` does not list.
+        DataError: names file, line, key and fix of the first mistake.
     """
     lines = list(read_cells([reported], REPORTED_COLUMNS))
     keys = {line.key for line in lines}
@@ -189,12 +168,12 @@ def read_claims(path: Path, paper: str, reported: Path, languages: Collection[st
 
 def _check_reported(
     lines: Iterable[CellLine],
-    listed: Mapping[str, Collection[str]],
+    listed: Mapping[Column, Collection[str]],
     languages: Collection[str],
     path: Path,
 ) -> None:
     """Check the names and numbers of the reported cells."""
-    allowed = {column: {*names, ""} for column, names in listed.items()}
+    allowed: dict[str, set[str]] = {column: {*names, ""} for column, names in listed.items()}
     for column in ("source", "target"):
         if languages:
             allowed[column] = allowed.get(column, {""}) | set(languages)
@@ -218,19 +197,12 @@ def cells_of(claim: Claim, paper: str, keys: Iterable[Key]) -> list[CellEffect]:
     """Return the cells of a paper's claim of which all terms are among those with numbers."""
     of_paper = [key for key in keys if key[0] == paper]
     cells = [cell for difference in claim.effect for cell in _cells(claim, difference, of_paper)]
-    varying = [
-        column
-        for column in COLUMNS
-        if len({cell.place[column] for cell in cells if cell.place[column]}) > 1
-    ]
-    return [
-        CellEffect(cell.weights, {column: cell.place[column] for column in varying})
-        for cell in cells
-    ]
+    varying = [name for name in COLUMNS if len({cell.place[name] for cell in cells} - {""}) > 1]
+    return [cell._replace(place={name: cell.place[name] for name in varying}) for cell in cells]
 
 
 def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Iterator[CellEffect]:
-    compared = claim.compared(difference)
+    compared = difference.columns
     free = [place for place, column in enumerate(KEY) if column not in compared]
     sides = []
     for sign, names in claim.sides(difference):
@@ -253,10 +225,7 @@ def _cells(claim: Claim, difference: Difference, keys: Collection[Key]) -> Itera
 
 def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
     """Check that some number of the artifact has each name."""
-    for column in read.unreported:
-        check_name(f"unreported.{column}", column, COLUMNS, " as a column")
     for column, by_name in read.means.items():
-        check_name(f"means.{column}", column, COLUMNS, " as a column")
         values = {key[KEY.index(column)] for key in reported}
         for name, parts in by_name.items():
             for part in parts:
@@ -268,7 +237,7 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
             for difference in claim.effect:
                 for _, names in claim.sides(difference):
                     _check_term(read, at, claim, names, reported)
-                    if missing := claim.compared(difference) - set(names):
+                    if missing := difference.columns - set(names):
                         raise Mistake(
                             f"{at}.effect",
                             f"one side names the column {min(missing)!r}, another leaves it free",
@@ -277,14 +246,14 @@ def _check_names(read: Claims, paper: str, reported: Collection[Key]) -> None:
 
 
 def _check_term(
-    read: Claims, at: str, claim: Claim, names: Mapping[str, list[str]], reported: Collection[Key]
+    read: Claims, at: str, claim: Claim, names: Cells, reported: Collection[Key]
 ) -> None:
     artifacts = names["artifact"]
     for column, values in names.items():
         place = KEY.index(column)
         defined = {key[place] for key in reported if column == "artifact" or key[1] in artifacts}
         defined |= {*read.unreported.get(column, []), *read.means.get(column, {})}
-        key = f"of.{column}" if column in claim.of.named else "effect"
+        key = f"of.{column}" if column in claim.of else "effect"
         where = "" if column == "artifact" else f" of {' or '.join(artifacts)}"
         for value in values:
             check_name(f"{at}.{key}", value, defined, f" as {column}{where}")

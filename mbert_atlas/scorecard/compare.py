@@ -1,12 +1,9 @@
 """The scorecard: a row per reported or measured cell, and per difference of two conditions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -24,34 +21,19 @@ from mbert_atlas.scorecard.cells import (
     read_cells,
 )
 
-_OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
+OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
     *KEY,
     *("kind", "reported", "reported_significant", "tolerance"),
-    *(f"{protocol}_{column}" for protocol in PROTOCOLS for column in _OF_PROTOCOL),
+    *(f"{protocol}_{column}" for protocol in PROTOCOLS for column in OF_PROTOCOL),
 )
 """Columns of scorecard.csv. ``kind`` is ``value``; ``claim``, a difference of two conditions, whose
 metric is ``X_minus_<baseline>``; or ``extra``, of a metric that the paper does not report there."""
 
 Contrasts = Mapping[str, Sequence[rules.Contrast]]
 _ByCondition = Mapping[Key, Sequence[rules.Contrast]]
-_Value = TypeVar("_Value")
 _SIGNIFICANT = "_significant_vs_"
 _KINDS = ("value", "claim", "extra")
-
-
-class _Cells(NamedTuple, Generic[_Value]):
-    """Numbers of cells, and whether cells are marked as significantly different."""
-
-    values: dict[Key, _Value]
-    stars: dict[Key, bool]
-
-
-class _Stars(NamedTuple):
-    """Whether a cell differs significantly from its baseline; none where that was not tested."""
-
-    reported: bool | None
-    ours: Mapping[str, bool | None]
 
 
 def compare(
@@ -61,17 +43,14 @@ def compare(
     contrasts: Contrasts,
     comparable: bool = True,
 ) -> pd.DataFrame:
-    """Compare measured with reported values and judge each by :data:`.rules.RULE`.
+    """Compare measured with reported values and judge each, see :mod:`.rules`.
 
-    Args:
-        measurements: CSV files with the columns ``MEASUREMENT_COLUMNS``; values in the unit of
-            the reported ones; one row per cell, protocol and seed, the seed empty where a value
-            has none. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if metric X
-            differs significantly from that condition.
-        reported: CSV files with the first nine of these columns and ``value``.
-            ``X_significant_vs_<condition>`` is 1 where the paper has a star.
-        contrasts: the comparisons of conditions, by paper.
-        comparable: false for presets that don't follow the papers; then nothing is judged.
+    Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, one row per cell, protocol
+    and seed (empty where a value has none), in the unit of the reported files, which have the first
+    nine of these columns and ``value``. ``X_significant_vs_<condition>`` (0 or 1, no seed) is 1 if
+    metric X differs significantly from that condition; where reported, if the paper has a star.
+    Contrasts are the comparisons of conditions, by paper. Nothing is judged under presets that
+    don't follow the papers, which are not ``comparable``.
 
     Returns:
         Columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
@@ -88,55 +67,60 @@ def compare(
         for contrast in declared:
             key = (paper, contrast.artifact, contrast.condition)
             by_condition.setdefault(key, []).append(contrast)
-    papers = _read_reported(reported, by_condition)
-    ours = _read_measurements(measurements, by_condition)
-    frame = pd.DataFrame(_rows(papers, ours, by_condition, comparable), columns=list(COLUMNS))
-    for column in COLUMNS:
-        if column.endswith("_significant"):
-            frame[column] = frame[column].astype("boolean")
-        elif column.endswith(("_n_seeds", "_n_items")):
-            frame[column] = frame[column].astype("Int64")
-    places = [
-        pd.factorize(frame["paper"])[0],
-        pd.factorize(frame["paper"] + "/" + frame["artifact"])[0],
-        np.array([_KINDS.index(kind) for kind in frame["kind"]], dtype=int),
-    ]
-    return frame.iloc[np.lexsort(places[::-1])].reset_index(drop=True)
+    printed: dict[Key, float] = {}
+    for line in _checked(read_cells(reported, REPORTED_COLUMNS), by_condition):
+        condition, metric = line.key[4], line.key[8]
+        if _SIGNIFICANT not in metric and rules.metric_of(metric, condition) is None:
+            raise line.error(
+                f"metric {metric!r} has no tolerance",
+                "correct the name or add the metric to mbert_atlas/scorecard/rules.py",
+            )
+        printed[line.key] = line.number("value")
+    ours = measured_cells(_checked(read_cells(measurements, MEASUREMENT_COLUMNS), by_condition))
+    endings = {"_significant": "boolean", "_n_seeds": "Int64", "_n_items": "Int64"}
+    types = {name: kind for end, kind in endings.items() for name in COLUMNS if name.endswith(end)}
+    frame = pd.DataFrame(_rows(printed, ours, by_condition, comparable), columns=list(COLUMNS))
+    papers, _ = pd.factorize(frame["paper"])
+    artifacts, _ = pd.factorize(frame["paper"] + "/" + frame["artifact"])
+    kinds = frame["kind"].map(_KINDS.index).to_numpy(dtype=int)
+    return frame.astype(types).iloc[np.lexsort([kinds, artifacts, papers])].reset_index(drop=True)
 
 
 def _rows(
-    papers: _Cells[float],
-    ours: Mapping[str, _Cells[Measured]],
+    printed: Mapping[Key, float],
+    ours: Mapping[str, Mapping[Key, Measured]],
     contrasts: _ByCondition,
     comparable: bool,
 ) -> Iterator[dict[str, object]]:
     """Yield a row for each cell, and one for each contrast of its condition."""
     # A paper marks only what is significant: no star is a result where the metric is tested at all.
-    tested = {(*key[:2], key[8]) for key in papers.stars}
-    metrics = {(*key[:2], key[8]) for key in papers.values}
-    for key in dict.fromkeys(chain(papers.values, *(cells.values for cells in ours.values()))):
-        measured = {protocol: cells.values.get(key) for protocol, cells in ours.items()}
-        reported = papers.values.get(key, math.nan)
+    metrics = {(*key[:2], key[8]) for key in printed}
+    for key in dict.fromkeys(chain(printed, *ours.values())):
+        if _SIGNIFICANT in key[8]:
+            continue
+        measured = {protocol: cells.get(key) for protocol, cells in ours.items()}
+        reported = printed.get(key, math.nan)
         kind = "value" if (*key[:2], key[8]) in metrics else "extra"
-        stars = _Stars(None, {})
+        stars: dict[str, bool] = {}
         differences = []
         for contrast in reversed(contrasts.get((key[0], key[1], key[4]), [])):
             star = (*key[:8], f"{key[8]}{_SIGNIFICANT}{contrast.baseline}")
-            is_tested = key in papers.values and (*key[:2], star[8]) in tested
-            stars = _Stars(
-                papers.stars.get(star, False) if is_tested else None,
-                {protocol: cells.stars.get(star) for protocol, cells in ours.items()},
-            )
+            is_tested = key in printed and (*key[:2], star[8]) in metrics
+            tested = {
+                name: cells[star].values[None] for name, cells in ours.items() if star in cells
+            }
+            stars = {name: bool(value) for name, value in tested.items()}
+            stars |= {"reported": bool(printed.get(star))} if is_tested else {}
             artifact = contrast.baseline_artifact or key[1]
             base = (key[0], artifact, *key[2:4], contrast.baseline, *key[5:])
             paired = {
-                protocol: _paired(measured[protocol], cells.values.get(base))
+                protocol: _paired(measured[protocol], cells.get(base))
                 for protocol, cells in ours.items()
             }
-            both = key in papers.values and base in papers.values
+            both = key in printed and base in printed
             if kind == "value" and (both or any(paired.values())):
                 name = (*key[:8], f"{key[8]}_minus_{contrast.baseline}")
-                difference = reported - papers.values.get(base, math.nan)
+                difference = reported - printed.get(base, math.nan)
                 differences.append(_row(name, "claim", difference, paired, stars, comparable))
         yield _row(key, kind, reported, measured, stars, comparable)
         yield from reversed(differences)
@@ -147,25 +131,24 @@ def _row(
     kind: str,
     reported: float,
     measured: Mapping[str, Measured | None],
-    stars: _Stars,
+    stars: Mapping[str, bool],  # whether tests find a difference: ``reported``, by protocol
     comparable: bool,
 ) -> dict[str, object]:
     condition, metric = key[4], key[8]
     rule = rules.metric_of("gain_over_original" if kind == "claim" else metric, condition)
     if math.isnan(reported):
         rule = None
-    star = stars.reported if kind == "claim" else None
+    star = stars.get("reported") if kind == "claim" else None
     row: dict[str, object] = dict(zip(KEY, key, strict=True)) | {
         "kind": kind,
         "reported": reported,
-        "reported_significant": stars.reported,
+        "reported_significant": stars.get("reported"),
         "tolerance": rules.tolerance(rule, reported) if rule and star is None else math.nan,
     }
     for protocol, cell in measured.items():
         values = np.array(list(cell.values.values())) if cell else np.empty(0)
         mean = float(values.mean()) if len(values) else math.nan
         std = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-        verdict: str | None
         if not len(values):  # an additional cell that was not run is not missing
             verdict = None if math.isnan(reported) else rules.NOT_RUN
         elif rule is None:
@@ -173,10 +156,7 @@ def _row(
         elif not comparable:
             verdict = rules.NOT_COMPARABLE
         elif star is not None:
-            ours = stars.ours.get(protocol)
-            verdict = rules.claim_verdict(
-                reported, mean, reported_significant=star, measured_significant=ours
-            )
+            verdict = rules.claim_verdict(reported, mean, star, stars.get(protocol))
         else:
             signed = kind == "claim" or rules.is_difference(metric, condition)
             error = std / math.sqrt(max(len(values), 1))
@@ -186,7 +166,7 @@ def _row(
             f"{protocol}_std": std,
             f"{protocol}_n_seeds": sum(seed is not None for seed in cell.values) if cell else None,
             f"{protocol}_n_items": cell.n_items if cell else None,
-            f"{protocol}_significant": stars.ours.get(protocol) if len(values) else None,
+            f"{protocol}_significant": stars.get(protocol) if len(values) else None,
             f"{protocol}_difference": mean - reported,
             f"{protocol}_verdict": verdict,
         }
@@ -205,49 +185,21 @@ def _paired(condition: Measured | None, baseline: Measured | None) -> Measured |
     return Measured(values, condition.n_items) if values else None
 
 
-def _read_reported(paths: Iterable[Path], contrasts: _ByCondition) -> _Cells[float]:
-    cells = _Cells[float]({}, {})
-    for line in read_cells(paths, REPORTED_COLUMNS):
-        metric = line.fields["metric"]
-        if _SIGNIFICANT in metric:
-            cells.stars[line.key] = _star(line, contrasts)
-        elif rules.metric_of(metric, line.fields["condition"]) is None:
-            raise line.error(
-                f"metric {metric!r} has no tolerance",
-                "correct the name or add the metric to mbert_atlas/scorecard/rules.py",
-            )
-        else:
-            cells.values[line.key] = line.number("value")
-    return cells
-
-
-def _read_measurements(
-    paths: Iterable[Path], contrasts: _ByCondition
-) -> dict[str, _Cells[Measured]]:
-    stars: dict[str, dict[Key, bool]] = {name: {} for name in PROTOCOLS}
-    values = []
-    for line in read_cells(paths, MEASUREMENT_COLUMNS):
-        if _SIGNIFICANT not in line.fields["metric"]:
-            values.append(line)
-            continue
-        if (seed := line.whole("seed")) is not None:
-            raise line.error(
-                f"significance of the single seed {seed}",
-                "test over all seeds together and leave the seed empty",
-            )
-        stars[line.protocol][line.key] = _star(line, contrasts)
-    return {name: _Cells(cells, stars[name]) for name, cells in measured_cells(values).items()}
-
-
-def _star(line: CellLine, contrasts: _ByCondition) -> bool:
-    (paper, artifact), condition = line.key[:2], line.key[4]
-    baseline = line.fields["metric"].split(_SIGNIFICANT)[1]
-    declared = contrasts.get((paper, artifact, condition), [])
-    if baseline not in [contrast.baseline for contrast in declared]:
-        raise line.error(
-            f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}",
-            f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py",
-        )
-    if line.number("value") not in (0, 1):
-        raise line.error(f"significance {line.fields['value']!r}", "write 0 or 1")
-    return bool(line.number("value"))
+def _checked(lines: Iterable[CellLine], contrasts: _ByCondition) -> Iterator[CellLine]:
+    """Yield lines whose marks of significance are 0 or 1 and belong to a declared contrast."""
+    for line in lines:
+        _, mark, baseline = line.fields["metric"].partition(_SIGNIFICANT)
+        (paper, artifact), condition = line.key[:2], line.key[4]
+        declared = contrasts.get((paper, artifact, condition), [])
+        problem = fix = ""
+        if mark and (seed := line.fields.get("seed")):
+            problem = f"significance of the single seed {seed}"
+            fix = "test over all seeds together and leave the seed empty"
+        elif mark and baseline not in [contrast.baseline for contrast in declared]:
+            problem = f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}"
+            fix = f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py"
+        elif mark and line.number("value") not in (0, 1):
+            problem, fix = f"significance {line.fields['value']!r}", "write 0 or 1"
+        if problem:
+            raise line.error(problem, fix)
+        yield line

@@ -1,7 +1,5 @@
 """What a run cost, from the benchmark files that Snakemake writes."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re
@@ -17,7 +15,7 @@ COLUMNS = (
     *("paper", "stage", "jobs", "wall_hours", "cpu_hours", "gpu_hours", "peak_memory_mb"),
     "jobs_without_reading",
 )
-_NEEDED = ("s", "max_rss", "cpu_time")
+_NEEDED = ["s", "max_rss", "cpu_time"]
 GPU_NOTE = "used {count} GPU(s)"
 """What a job writes to its log at its end if it computed on GPUs."""
 _GPU_NOTE = re.compile(re.escape(GPU_NOTE).replace(re.escape("{count}"), "([0-9]+)"))
@@ -33,24 +31,21 @@ def collect_cost(
 ) -> pd.DataFrame:
     """Add up benchmark files by paper and stage.
 
-    Args:
-        benchmarks: files ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, plain or extended.
-        root: the folder above the rules' folders.
-        logs: the folder of the jobs' logs, with the same paths but for the ending ``.log``. They
-            show whether a job computed on a GPU; to request one is not to get one.
-        rules: ``stage`` of each rule and, where paths name no paper, the ``paper`` to charge.
-        papers: part of a path below the rule's folder (a paper or a run's id; of the file name
-            the part before its last dot) to the paper to charge. The first match counts.
+    The files are ``<root>/<rule>/<...>.tsv`` as Snakemake writes them, the logs have the same paths
+    in the folder ``logs`` but for the ending ``.log``. They show whether a job computed on a GPU;
+    to request one is not to get one. ``rules`` has the ``stage`` of each rule and, where paths name
+    no paper, the ``paper`` to charge; ``papers`` maps a part of a path below the rule's folder (a
+    paper or a run's id; of the file name the part before its last dot) to the paper to charge. The
+    first match counts.
 
     Returns:
         Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
-        time and wall time times GPUs, and the largest resident set in MB. Snakemake reads no CPU
-        time and memory of a job of a few seconds; such jobs are counted in the last column and
-        add wall time only.
+        time and wall time times GPUs, and the largest resident set in MB. Jobs of a few seconds,
+        whose CPU time and memory Snakemake does not read, are counted in the last column and add
+        wall time only.
 
     Raises:
-        AtlasError: if a rule is not in ``rules``.
-        DataError: if a file is no benchmark file; names file and line.
+        AtlasError: if a rule is not in ``rules``, or a file is no benchmark file.
     """
     rows = []
     for path in benchmarks:
@@ -83,26 +78,16 @@ def gpus_used(log: Path) -> int:
 def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
     """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read.
 
-    Raises:
-        DataError: if a file is no benchmark file; names file and line.
+    Raises a DataError if a file is no benchmark file.
     """
-    readings = []
-    with open_text(path) as stream:
-        table = csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
-        if missing := [column for column in _NEEDED if column not in (table.fieldnames or ())]:
-            fix = "only Snakemake's benchmark files in TSV belong here"
-            raise DataError(path, "line 1", f"no column {', '.join(missing)}", fix)
-        for row in table:
-            try:
-                seconds, megabytes, cpu_seconds = (
-                    math.nan if row[column] in ("NA", "-") else float(row[column])
-                    for column in _NEEDED
-                )
-            except (TypeError, ValueError):
-                seconds = math.nan
-            if math.isnan(seconds):
-                problem = "the running time is missing or a reading is not a number"
-                fix = "delete the file and run its job again"
-                raise DataError(path, f"line {table.line_num}", problem, fix)
-            readings.append((seconds, megabytes, cpu_seconds))
-    return readings
+    try:
+        with open_text(path) as stream:
+            table = pd.read_csv(
+                stream, sep="\t", quoting=csv.QUOTE_NONE, usecols=_NEEDED, na_values=["NA", "-"]
+            )
+        if table["s"].isna().any():
+            raise ValueError("the running time is missing")
+        return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))
+    except ValueError as error:
+        problem = f"no benchmark file of Snakemake ({error})"
+        raise DataError(path, "", problem, "delete it and run its job again") from error

@@ -1,6 +1,7 @@
-"""How numbers are judged: tolerances by metric, verdicts, and contrasts of conditions."""
+"""How numbers are judged: tolerances by metric, verdicts, and contrasts of conditions.
 
-from __future__ import annotations
+The scorecard explains it (``page.html.j2``).
+"""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ NOT_RUN = "not run"
 JUDGED = (REPRODUCED, DIRECTION_ONLY, NOT_REPRODUCED)
 VERDICTS = (*JUDGED, NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
 
-_MOST_NOISE = 3  # tolerances that two standard errors can excuse
+MOST_NOISE = 3  # tolerances that two standard errors can excuse
 _ROUNDING = 1e-9
 
 
@@ -84,22 +85,17 @@ def metric_of(metric: str, condition: str) -> Metric | None:
     return _DIFFERENCE if is_difference(metric, condition) else METRICS.get(metric)
 
 
-def printed(value: float, metric: str, condition: str = "") -> str:
-    """Return ``value`` as the papers print it, signed if it is a difference."""
+def printed(value: float, metric: str, condition: str = "", *, spread: bool = False) -> str:
+    """Return a value, or its standard deviation, as the papers print it; empty if it is NaN.
+
+    A difference has its sign. Where the metric is unknown there are few digits.
+    """
     if math.isnan(value):
         return ""
     if is_difference(metric, condition) or "_minus_" in metric:
-        return f"{value:+z.2f}"
-    return format(value, (metric_of(metric, condition) or Metric(0.0, 0.0, ".4g")).format)
-
-
-def printed_spread(spread: float, metric: str, condition: str = "") -> str:
-    """Return a standard deviation in the decimals of its metric; empty if there is none."""
-    if math.isnan(spread):
-        return ""
-    if metric_of(metric, condition) is None and "_minus_" not in metric:
-        return format(spread, ".2g")
-    return printed(spread, metric, condition).lstrip("+")
+        return f"{value:{'' if spread else '+'}z.2f}"
+    rule = metric_of(metric, condition)
+    return format(value, rule.format if rule else ".2g" if spread else ".4g")
 
 
 def tolerance(rule: Metric, reported: float) -> float:
@@ -115,43 +111,21 @@ def value_verdict(
     If ``signed``, an equal sign alone counts as :data:`DIRECTION_ONLY`.
     """
     allowed = tolerance(rule, reported)
-    noise = 0.0 if math.isnan(standard_error) else min(2 * standard_error, _MOST_NOISE * allowed)
+    noise = 0.0 if math.isnan(standard_error) else min(2 * standard_error, MOST_NOISE * allowed)
     if abs(measured - reported) <= max(allowed, noise) + _ROUNDING:
         return REPRODUCED
     return DIRECTION_ONLY if signed and _same_sign(reported, measured) else NOT_REPRODUCED
 
 
 def claim_verdict(
-    reported: float,
-    measured: float,
-    *,
-    reported_significant: bool,
-    measured_significant: bool | None,
+    reported: float, measured: float, reported_star: bool, our_star: bool | None
 ) -> str:
     """Judge a difference of two conditions that the paper tested; none: we did not test it."""
     agree = _same_sign(reported, measured)
-    if measured_significant is reported_significant and (agree or not reported_significant):
+    if our_star is reported_star and (agree or not reported_star):
         return REPRODUCED
     return DIRECTION_ONLY if agree else NOT_REPRODUCED
 
 
 def _same_sign(one: float, other: float) -> bool:
     return (one > 0) - (one < 0) == (other > 0) - (other < 0)
-
-
-RULE = (
-    f"A cell is “{REPRODUCED}” if our mean over seeds is within the tolerance of the paper's "
-    "value, or (with two seeds or more) within two standard errors of that mean, but never beyond "
-    f"{_MOST_NOISE} tolerances. The tolerance is {_POINTS.absolute:g} point for accuracy, F1, LAS "
-    f"and BLEU, {_CLUSTERING.absolute:g} points for clustering and CKA, {_DIFFERENCE.absolute:g} "
-    f"points or {_DIFFERENCE.relative:.0%} for gains and losses, {_COUNT.relative:.0%} for counts "
-    f"({_ROUNDED_COUNT.relative:.0%} where the paper rounds), zero for hyperparameters; "
-    "scorecard.csv lists it for each cell.",
-    f"A gain or loss outside its tolerance but with the same sign is “{DIRECTION_ONLY}”.",
-    "A difference compares two conditions, of one table or of two. If the paper tests it, a "
-    f"starred difference is “{REPRODUCED}” if ours has the same sign and is significant, too, and "
-    "an unstarred one if ours is not significant either; otherwise the same sign is "
-    f"“{DIRECTION_ONLY}”. If the paper does not test it, it counts as a gain or loss. Any other "
-    f"number that was run is “{NOT_REPRODUCED}”.",
-)
-"""How verdicts are computed, one paragraph per entry, for the page."""

@@ -1,8 +1,5 @@
 """Tables shaped like the papers': reported next to reproduced, languages (or conditions) across."""
 
-from __future__ import annotations
-
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +10,17 @@ import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.files import atomic_path
+from mbert_atlas.files import read_json
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.cells import write_csv
+from mbert_atlas.scorecard.compare import OF_PROTOCOL
 from mbert_atlas.scorecard.templates import Labels, Setting, render
 
 _FACETS = ("task", "model", "source", "target", "layers", "metric", "condition")
 _COLUMNS = ("target", "metric", "layers", "condition", "task")  # what may go across, first wins
+_SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "f1"}
+_COUNTS = {"gold sentences": "sentences", "predicted links": "links"}
 _MOST_COLUMNS = 8  # as many fit on 1280 pixels next to the names of the rows
 
 
@@ -45,6 +46,10 @@ class Entry:
     reported: str  # with its star; empty if the paper has no number
     ours: dict[str, Ours]  # by protocol; those that did not run are left out
 
+    def text(self, version: str) -> str:
+        """Return the number that is ``reported``, or that of a protocol; empty if there is none."""
+        return self.reported if version == "reported" else str(self.ours.get(version, ""))
+
 
 @dataclass(frozen=True)
 class Table:
@@ -64,9 +69,7 @@ class Table:
     @property
     def protocols(self) -> list[str]:
         """Those with a number in any cell; only the first if they agree in all numbers."""
-        names: list[str] = [
-            name for name in PROTOCOLS if any(name in cell.ours for cell in self.entries)
-        ]
+        names = [str(name) for name in PROTOCOLS if any(name in cell.ours for cell in self.entries)]
         return names[:1] if self.agrees else names
 
     @property
@@ -74,11 +77,6 @@ class Table:
         """Whether the protocols have the same numbers."""
         texts = [list(map(str, cell.ours.values())) for cell in self.entries if cell.ours]
         return bool(texts) and all(len(row) == len(PROTOCOLS) and len({*row}) == 1 for row in texts)
-
-    @property
-    def size(self) -> int:
-        """The number of its cells."""
-        return len(self.entries)
 
     @property
     def has_reported(self) -> bool:
@@ -94,10 +92,8 @@ def lay_out(
     Columns are target languages if there are several and they fit, else the facet that gives the
     fewest rows. Values, claims and extras are separate tables.
 
-    Args:
-        cells: rows of the scorecard, all of one paper and artifact.
-        labels: names and marks.
-        artifact: all rows of the artifact if ``cells`` are not; they decide the columns.
+    The cells are rows of the scorecard, of one paper and artifact; ``artifact`` are all of its rows
+    if these are some, and decides the columns.
     """
     artifact = cells if artifact is None else artifact
     return [
@@ -112,7 +108,7 @@ def lay_out_parts(rows: pd.DataFrame, labels: Labels) -> tuple[list[Table], list
     return lay_out(rows[run], labels, rows), lay_out(rows[~run], labels, rows)
 
 
-def was_run(cells: pd.DataFrame) -> pd.Series[bool]:
+def was_run(cells: pd.DataFrame) -> "pd.Series[bool]":
     """Return which rows of a scorecard have a measured number."""
     return cells[[f"{protocol}_mean" for protocol in PROTOCOLS]].notna().any(axis=1)
 
@@ -138,80 +134,68 @@ def _follow(texts: pd.DataFrame, across: str) -> list[str]:
     return [facet for facet in within.index if within[facet] == 1 and texts[facet].nunique() > 1]
 
 
-def _facet_texts(cells: pd.DataFrame, kind: str, labels: Labels) -> pd.DataFrame:
+def _facet_texts(cells: pd.DataFrame, labels: Labels) -> pd.DataFrame:
     texts = cells[list(_FACETS)].copy()
     for facet in ("source", "target"):
         texts[facet] = texts[facet].map(lambda codes: language(codes, labels.names))
-    base = pd.Series("", texts.index)
-    if kind == "claim":  # f1_minus_original of adjusted: f1 of adjusted − original
-        parts = texts["metric"].str.split("_minus_", n=1)
-        texts["metric"] = parts.str[0]
-        base = " − " + parts.str[1].map(lambda name: label(name, labels.conditions))
-    conditions = texts["condition"].map(lambda name: label(name, labels.conditions))
-    texts["condition"] = conditions + base
+    # f1_minus_original of adjusted: f1 of adjusted − original
+    parts = texts["metric"].str.partition("_minus_")
+    texts["metric"] = parts[0]
+    condition = texts["condition"].map(lambda name: label(name, labels.conditions))
+    baseline = parts[2].map(lambda name: name and f" − {label(name, labels.conditions)}")
+    texts["condition"] = condition + baseline
     for facet in ("task", "model", "metric"):
         texts[facet] = texts[facet].map(label)
     return texts
 
 
 def _one_table(cells: pd.DataFrame, kind: str, labels: Labels, artifact: pd.DataFrame) -> Table:
-    texts, of_all = (_facet_texts(part, kind, labels) for part in (cells, artifact))
+    of_all = _facet_texts(artifact, labels)
     across = _across(of_all)
     in_heading = [across, *_follow(of_all, across)]
-    headings, all_headings = (
-        [", ".join(filter(None, row)) for row in part[in_heading].itertuples(index=False)]
-        for part in (texts, of_all)
-    )
+    rows_of_headings = of_all[in_heading].itertuples(index=False)
+    of_all["heading"] = [", ".join(filter(None, row)) for row in rows_of_headings]
+    texts = of_all.loc[cells.index]
+    columns = [column for column in of_all["heading"].unique() if column in {*texts["heading"]}]
     others = [facet for facet in _FACETS if facet not in in_heading]
     row_facets = [facet for facet in others if texts[facet].nunique() > 1]
-    first = texts.iloc[0]
-    common = {facet: first[facet] for facet in others if facet not in row_facets and first[facet]}
-    columns = [column for column in dict.fromkeys(all_headings) if column in {*headings}]
+    same = texts.iloc[0][[facet for facet in others if facet not in row_facets]]
+    common = {str(facet): text for facet, text in same.items() if text}
+    row_texts = texts[row_facets].itertuples(index=False, name=None)
     rows: dict[tuple[str, ...], dict[str, Entry]] = {}
-    for record, row_text, column in zip(
-        cells.to_dict("records"),
-        texts[row_facets].itertuples(index=False, name=None),
-        headings,
-        strict=True,
+    for record, row, column in zip(
+        cells.to_dict("records"), row_texts, texts["heading"], strict=True
     ):
-        rows.setdefault(row_text, {})[column] = _entry(record, labels.contrasts)
-    laid_out = [
-        (list(row), [cells.get(column) for column in columns]) for row, cells in rows.items()
-    ]
+        rows.setdefault(row, {})[column] = _entry(record, labels.contrasts)
+    laid_out = [(list(row), list(map(entries.get, columns))) for row, entries in rows.items()]
     return Table(kind, common, row_facets, columns, laid_out)
 
 
 def _entry(record: Mapping[Any, Any], contrasts: Sequence[rules.Contrast]) -> Entry:
     metric, condition = record["metric"], record["condition"]
     mark = rules.star(contrasts, record["artifact"], condition)
+    ours: dict[str, Ours] = {}
+    for protocol in PROTOCOLS:
+        mean, std, seeds, items, significant, difference, verdict = (
+            record[f"{protocol}_{column}"] for column in OF_PROTOCOL
+        )
+        if math.isnan(mean):
+            continue
+        details = [protocol if verdict == rules.NO_REPORTED_VALUE else f"{protocol}: {verdict}"]
+        details += [f"{seeds} seed{'s' if seeds > 1 else ''}"] if seeds else []
+        details += [] if pd.isna(items) else [f"{items:,} items"]
+        spread = rules.printed(std, metric, condition, spread=True)
+        size = rules.printed(abs(difference), metric, condition, spread=True)
+        ours[protocol] = Ours(
+            number=rules.printed(mean, metric, condition),
+            star=mark if significant is True else "",
+            spread=f"± {spread}" if spread else "",
+            difference=f"{'-' if difference < 0 else '+'}{size}" if size else "",
+            verdict=verdict,
+            details=", ".join(details),
+        )
     star = mark if record["reported_significant"] is True else ""
-    ours: dict[str, Ours] = {
-        protocol: _ours(record, protocol, mark)
-        for protocol in PROTOCOLS
-        if not math.isnan(record[f"{protocol}_mean"])
-    }
     return Entry(rules.printed(record["reported"], metric, condition) + star, ours)
-
-
-def _ours(record: Mapping[Any, Any], protocol: str, mark: str) -> Ours:
-    metric, condition = record["metric"], record["condition"]
-    std, difference = record[f"{protocol}_std"], record[f"{protocol}_difference"]
-    seeds, items = record[f"{protocol}_n_seeds"], record[f"{protocol}_n_items"]
-    verdict = record[f"{protocol}_verdict"]
-    details = [protocol if verdict == rules.NO_REPORTED_VALUE else f"{protocol}: {verdict}"]
-    if seeds:
-        details.append(f"{seeds} seed{'s' if seeds > 1 else ''}")
-    if not pd.isna(items):
-        details.append(f"{items:,} items")
-    size = rules.printed_spread(abs(difference), metric, condition)
-    return Ours(
-        rules.printed(record[f"{protocol}_mean"], metric, condition),
-        mark if record[f"{protocol}_significant"] is True else "",
-        "" if math.isnan(std) else f"± {rules.printed_spread(std, metric, condition)}",
-        f"{'-' if difference < 0 else '+'}{size}" if size else "",
-        verdict,
-        ", ".join(details),
-    )
 
 
 def write_tables(
@@ -226,20 +210,11 @@ def write_tables(
 ) -> None:
     """Write one artifact as a CSV file and as a page.
 
-    Differences from conditions of another artifact are only in the scorecard: an artifact is made
-    from its own measurements, so that it needs none of the other's runs.
-
-    The CSV has one line per row and version (reported, published, corrected), numbers as the
-    paper prints them, with stars and the standard deviation over seeds.
-
-    Args:
-        cells: the artifact's rows of what :func:`.compare.compare` returns.
-        title: of the page.
-        labels: names and marks.
-        csv_path: the CSV file.
-        html_path: the page.
-        comparable: whether the numbers are comparable with the paper's; else the page warns.
-        facts: rows of a table before the numbers, by heading.
+    The cells are the artifact's rows of what :func:`.compare.compare` returns, ``facts`` rows of a
+    table before the numbers, by heading. Differences from conditions of another artifact are only
+    in the scorecard: an artifact is made from its own measurements alone. The CSV has one line per
+    row and version (reported, published, corrected), numbers as the paper prints them, with stars
+    and the standard deviation over seeds.
 
     Raises:
         AtlasError: if there are no rows, or the disk is full.
@@ -252,30 +227,50 @@ def write_tables(
             cells = cells[~(of_claim & (cells["condition"] == contrast.condition))]
     _write_csv(lay_out(cells, labels), csv_path)
     tables, not_run = lay_out_parts(cells, labels)
-    setting = Setting("", comparable)
     content = {"title": title, "tables": tables, "not_run": not_run, "facts": facts}
-    render("table.html.j2", html_path, setting, **content)
+    render("table.html.j2", html_path, Setting("", comparable), **content)
 
 
 def _write_csv(tables: Sequence[Table], path: Path) -> None:
     """Write a line per row and version; columns are those of any table."""
-    used = {facet for table in tables for facet in (*table.common, *table.row_facets)}
-    facets = [facet for facet in _FACETS if facet in used]
-    columns = list(dict.fromkeys(column for table in tables for column in table.columns))
-    with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(["kind", *facets, "version", *columns])
-        for table in tables:
-            for texts, cells in table.rows:
-                values = table.common | dict(zip(table.row_facets, texts, strict=True))
-                head = [table.kind, *(values.get(facet, "") for facet in facets)]
-                entries = {c: e for c, e in zip(table.columns, cells, strict=True) if e}
-                for version in ("reported", *PROTOCOLS):
-                    numbers = {
-                        column: cell.reported if version == "reported" else str(cell.ours[version])
-                        for column, cell in entries.items()
-                        if version == "reported" or version in cell.ours
-                    }
-                    if any(numbers.values()):
-                        row = [numbers.get(column, "") for column in columns]
-                        writer.writerow([*head, version, *row])
+    rows = []
+    for table in tables:
+        for texts, cells in table.rows:
+            facets = table.common | dict(zip(table.row_facets, texts, strict=True))
+            entries = list(zip(table.columns, cells, strict=True))
+            for version in ("reported", *PROTOCOLS):
+                numbers = {column: entry.text(version) for column, entry in entries if entry}
+                if any(numbers.values()):
+                    rows.append({"kind": table.kind, **facets, "version": version, **numbers})
+    used = [facet for facet in _FACETS if any(facet in row for row in rows)]
+    columns = dict.fromkeys(column for table in tables for column in table.columns)
+    write_csv(pd.DataFrame(rows, columns=["kind", *used, "version", *columns]), path)
+
+
+def write_alignment_page(
+    scores: Mapping[tuple[str, str], Path], names: Mapping[str, str], output: Path
+) -> None:
+    """Write a page with a row per bitext, language and symmetrisation; shares are in percent.
+
+    Args:
+        scores: by bitext and language the JSON file of the alignment; a language without gold
+            links has one row without scores.
+        names: language code to English name.
+        output: the page.
+    """
+    rows = []
+    for (bitext, code), path in scores.items():
+        content = read_json(path)
+        methods = content.get("by_symmetrisation", {})
+        head = {"bitext": bitext, "language": names.get(code, code)}
+        for method, values in methods.items():
+            used = " (used)" if method == content["symmetrisation"] else ""
+            row = head | {"symmetrisation": label(method) + used}
+            row |= {name: f"{100 * values[key]:.1f}" for name, key in _SCORES.items()}
+            rows.append(row | {name: f"{values[key]:,}" for name, key in _COUNTS.items()})
+        if not methods:
+            head["symmetrisation"] = "no gold links"
+            rows.append(head | dict.fromkeys([*_SCORES, *_COUNTS], "–"))
+    content = {"title": "Word alignment against gold links (%)", "facts": rows}
+    setting = Setting("", comparable=True)
+    render("table.html.j2", output, setting, **content, tables=[], not_run=[])

@@ -1,7 +1,5 @@
 """What all pages share: templates, their setting, names of artifacts, figures, provenance."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
@@ -19,17 +17,7 @@ from mbert_atlas.files import atomic_path
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules, verdicts
 
-_SYMBOLS = {
-    rules.REPRODUCED: "✓",
-    rules.DIRECTION_ONLY: "≈",
-    rules.NOT_REPRODUCED: "✗",
-    rules.NOT_COMPARABLE: "≁",
-    rules.NO_REPORTED_VALUE: "–",
-    rules.NOT_RUN: "○",
-    verdicts.HOLDS: "✓",
-    verdicts.DOES_NOT_HOLD: "✗",
-    verdicts.UNDECIDED: "?",
-}
+_ELSEWHERE = "with the data and the encoder of this run"
 
 
 class Labels(NamedTuple):
@@ -55,13 +43,6 @@ class Setting:
         """Return how cells of ``paper/artifact`` are named and marked."""
         return Labels(self.names, contrasts, self.conditions.get(key, {}))
 
-    @property
-    def where(self) -> str:
-        """Where a claim holds, to be read after "holds"."""
-        if self.comparable:
-            return "here"
-        return self.world or "with the data and the encoder of this run"
-
 
 @dataclass(frozen=True)
 class FigureLink:
@@ -76,12 +57,9 @@ class FigureLink:
 def figure_links(
     figures: Iterable[Mapping[str, str]], names: Mapping[str, str]
 ) -> list[FigureLink]:
-    """Return figures with titles that follow from their file names.
+    """Return figures (``paper``, ``artifact``, ``path``) with titles by their file names.
 
-    Args:
-        figures: ``paper``, ``artifact`` and ``path`` of each; ``figure1.de.published.svg`` is
-            *Figure 1, German, published*.
-        names: language code to English name.
+    ``figure1.de.published.svg`` is *Figure 1, German, published*.
     """
     links = []
     for figure in figures:
@@ -110,33 +88,23 @@ def render(template: str, output: Path, setting: Setting, **content: object) -> 
     )
     templates.filters |= {
         "artifact_name": artifact_name,
+        "relative": lambda path: Path(os.path.relpath(path, output.parent)).as_posix(),
         "minus": lambda number: number.replace("-", "−", 1),  # as wide as a plus
     }
     templates.globals |= {
-        "symbols": _SYMBOLS,
         "protocols": PROTOCOLS,
         "judged": rules.JUDGED,
         "verdicts": rules.VERDICTS,
         "claim_verdicts": verdicts.VERDICTS,
-        "plurals": {verdicts.HOLDS: "hold", verdicts.DOES_NOT_HOLD: "do not hold"},
         "run_name": setting.run_name,
         "comparable": setting.comparable,
-        "where": setting.where,
+        "where": "here" if setting.comparable else setting.world or _ELSEWHERE,
     }
     with atomic_path(output) as temporary:
         temporary.write_text(templates.get_template(template).render(content), encoding="utf-8")
 
 
-def relative(path: Path, page: Path) -> str:
-    """Return the target of a link from a page to a file."""
-    return Path(os.path.relpath(path, page.parent)).as_posix()
-
-
 def provenance() -> dict[str, str]:
     """Return the versions of the software, by name."""
-    return {
-        "mbert-atlas": mbert_atlas.__version__,
-        "Python": platform.python_version(),
-        "torch": version("torch"),
-        "transformers": version("transformers"),
-    }
+    versions = {"mbert-atlas": mbert_atlas.__version__, "Python": platform.python_version()}
+    return versions | {name: version(name) for name in ("torch", "transformers")}

@@ -1,11 +1,8 @@
-"""Whether a paper's claims hold here: one rule over measurements alone.
+"""Whether a paper's claims hold here: one rule over measurements alone, as pages explain it.
 
 An effect is a sum of measured numbers times weights: a mean over cells of one condition minus that
-of another. Each claim names the region in which its effect is expected.
+of another. A claim without numbers for any of its cells is *not run*.
 
-- It *holds* if the 95% interval of the effect lies inside the region, and *does not hold* if it
-  lies outside. If it crosses a border, the claim is *undecided*; without numbers for any of its
-  cells it is *not run*.
 - **Seeds.** The seeds that all sides have are paired: the spread s of the effects of S seeds adds
   s²/S to the variance (Student's t, S - 1 degrees of freedom). Without a common seed each number is
   its mean over its seeds. With one seed there is no spread, and only items make the interval.
@@ -22,10 +19,9 @@ of another. Each claim names the region in which its effect is expected.
   have infinitely many.
 - A claim over the mean of its k cells has one interval. One over every, most or some of them has an
   interval for each cell, and a verdict that a single cell can bring about takes level 1 - .05/k
-  (Bonferroni) in place of 95%: "every" to fail, "some" to hold, "most" for both. Thus either
-  verdict is wrong in at most 2.5%, however many cells there are. Sorted by verdict and by how far
-  they are inside the region, the limiting case is the worst cell for "every", the best for "some",
-  and for "most" the one that more than half are as good as.
+  (Bonferroni): "every" to fail, "some" to hold, "most" for both. Thus either verdict is wrong in at
+  most 2.5%, however many cells there are. Cells are sorted by verdict and by how far they are
+  inside the region; that gives the limiting case.
 
 Example: 64, 62, 66 with three seeds against 61, 62, 60, of 1,000 items each. The effects are 3, 0
 and 6: mean 3, s² = 9, so that the seeds add 9 / 3 = 3. The means 64 and 61 become 63.94 and 60.96,
@@ -34,12 +30,10 @@ variance is 7.686, with 7.686² / (3² / 2) = 13.1 degrees of freedom, t = 2.16,
 3 ± 5.98.
 """
 
-from __future__ import annotations
-
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
+from itertools import chain, permutations
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -48,7 +42,6 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit  # scipy.stats would take a second to import
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.errors import DataError
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import (
@@ -75,21 +68,6 @@ COLUMNS = (
 ``cells`` is the number of cells, ``cell`` the limiting case where the effect is not their mean;
 ``effect_of`` is ``difference`` (of conditions) or ``level``; ``reported_bears_out`` is ``yes`` if
 the paper's own numbers agree with the claim."""
-
-RULE = (
-    "A claim is about an effect: the mean of some cells minus that of others. It holds if the 95% "
-    "confidence interval (CI) of the effect lies inside the expected region, does not hold if it "
-    "lies outside, and is undecided if it crosses a border.",
-    "The CI combines the variance over seeds (Student's t, paired by seed) and over test items (of "
-    "a proportion; conditions count as different items unless their paired interval was measured). "
-    "With one seed it is an item-level CI; the basis is given below each effect.",
-    "Where a claim is about every, most or some of k cells rather than their mean, each cell has a "
-    "CI, and a verdict that a single cell can bring about takes level 1 − .05/k (Bonferroni) in "
-    "place of 95%. The limiting case, named next to the effect, is the worst cell for “in all”, "
-    "the best for “in at least one”, and for “in most” the one that more than half are as good as.",
-    "The paper's own numbers have no CI: they agree with a claim if they lie in the region.",
-)
-"""How verdicts are computed, one paragraph per entry, for the pages; the module has the details."""
 _NUMBERS = ("effect", "low", "high", "cells", "above", "below", "reported")
 _TEXTS = tuple(column for column in COLUMNS if column not in _NUMBERS)
 _LEVEL = 0.05
@@ -111,8 +89,7 @@ class Estimate(NamedTuple):
 
 def judge(low: float, high: float, expected: Expected) -> str:
     """Return the verdict of an interval: inside the region, outside of it, or neither."""
-    above = -math.inf if expected.above is None else expected.above
-    below = math.inf if expected.below is None else expected.below
+    above, below = expected.ends
     if above < low and high < below:
         return HOLDS
     return DOES_NOT_HOLD if high <= above or below <= low else UNDECIDED
@@ -121,12 +98,9 @@ def judge(low: float, high: float, expected: Expected) -> str:
 def estimate(
     weights: Mapping[Key, float], cells: Mapping[Key, Measured], level: float = _LEVEL
 ) -> Estimate:
-    """Estimate an effect by the rule of this module.
+    """Estimate an effect by the rule of this module; the interval covers 1 - ``level``.
 
-    Args:
-        weights: the effect.
-        cells: measured numbers, with paired intervals where they exist.
-        level: 1 - the coverage of the interval.
+    The cells are measured numbers, with paired intervals where they exist.
     """
     effect, spread, freedom, seeds = _over_seeds(weights, cells)
     items = _over_items(weights, cells)
@@ -144,22 +118,12 @@ def estimate(
 
 
 def verdicts(
-    claims: Mapping[str, Claims],
-    measurements: Sequence[Path],
-    reported: Sequence[Path],
+    claims: Mapping[str, Claims], measurements: Sequence[Path], reported: Sequence[Path]
 ) -> pd.DataFrame:
-    """Judge claims under both protocols.
+    """Judge the claims of papers: columns :data:`COLUMNS`, one row per claim and protocol.
 
-    Args:
-        claims: by paper.
-        measurements: CSV files with the columns ``MEASUREMENT_COLUMNS``.
-        reported: CSV files of the papers' numbers, all papers'.
-
-    Returns:
-        Columns :data:`COLUMNS`, one row per claim and protocol.
-
-    Raises:
-        DataError: names file and line of a mistake in a CSV file.
+    Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, ``reported`` those of the
+    papers' numbers. A DataError names file and line of a mistake in them.
     """
     printed = {line.key: line.number("value") for line in read_cells(reported, REPORTED_COLUMNS)}
     ours = measured_cells(read_cells(measurements, MEASUREMENT_COLUMNS))
@@ -183,17 +147,8 @@ def verdicts(
 
 
 def read_verdicts(path: Path | str) -> pd.DataFrame:
-    """Read the CSV file of what :func:`verdicts` returns.
-
-    Raises:
-        DataError: if columns are missing.
-    """
-    frame = pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, str)).fillna(dict.fromkeys(_TEXTS, ""))
-    if missing := [column for column in COLUMNS if column not in frame]:
-        raise DataError(
-            path, "line 1", f"no column {', '.join(missing)}", "delete the file and run again"
-        )
-    return frame
+    """Read the CSV file of what :func:`verdicts` returns."""
+    return pd.read_csv(path, dtype=dict.fromkeys(_TEXTS, str)).fillna(dict.fromkeys(_TEXTS, ""))
 
 
 def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
@@ -204,14 +159,10 @@ def _as_columns(claim: Claim, cells: Sequence[CellEffect]) -> dict[str, object]:
     scopes = {"every": f" in all {noun}s", "most": f" in most {noun}s"}
     scopes |= {"some": f" in at least one {noun}", "mean": ""}
     return {
-        "claim": claim.claim,
-        "artifact": claim.artifact,
-        "place": claim.place,
+        **claim.model_dump(include={"claim", "artifact", "place", "note"}),
+        **claim.expect.model_dump(),
         "effect_of": "difference" if is_difference else "level",
         "expected": region + scopes[claim.over],
-        "above": claim.expect.above,
-        "below": claim.expect.below,
-        "note": claim.note,
     }
 
 
@@ -220,16 +171,14 @@ def _verdict(
 ) -> dict[str, object]:
     if not cells:
         return {"verdict": NOT_RUN, "cells": 0, "cell": "", "basis": ""}
-    if claim.over == "mean":
-        estimates = [(estimate(_mean(cells), measured), "")]
-    else:
-        estimates = [
-            (
-                _of_cell(claim, cell.weights, measured, len(cells)),
-                " ".join(filter(None, cell.place.values())),
-            )
-            for cell in cells
-        ]
+    parts = _parts(claim, cells)
+    estimates = [
+        (
+            _estimate_part(claim, weights, measured, len(parts)),
+            " ".join(filter(None, place.values())),
+        )
+        for weights, place in parts
+    ]
 
     def goodness(item: tuple[Estimate, str]) -> tuple[int, float]:
         ranks = (DOES_NOT_HOLD, UNDECIDED, HOLDS)
@@ -241,15 +190,15 @@ def _verdict(
     return {"verdict": verdict, "cells": len(cells), "cell": cell, **limiting._asdict()}
 
 
-def _of_cell(
-    claim: Claim, weights: Weights, measured: Mapping[Key, Measured], cells: int
+def _estimate_part(
+    claim: Claim, weights: Weights, measured: Mapping[Key, Measured], parts: int
 ) -> Estimate:
     """Return the estimate of one cell of several, at the level that its verdict takes."""
     plain = estimate(weights, measured)
     needs_all = {"every": HOLDS, "some": DOES_NOT_HOLD}.get(claim.over)
     if judge(plain.low, plain.high, claim.expect) == needs_all:
         return plain
-    return estimate(weights, measured, _LEVEL / cells)
+    return estimate(weights, measured, _LEVEL / parts)
 
 
 def _limiting_case(claim: Claim, best_first: Sequence[_Item]) -> _Item:
@@ -264,20 +213,25 @@ def _of_paper(
     """Return the effect in the paper's own numbers, and whether it is as claimed."""
     if not cells:
         return {"reported": math.nan, "reported_bears_out": ""}
-    parts = [_mean(cells)] if claim.over == "mean" else [cell.weights for cell in cells]
-    effects = [sum(weight * printed[key] for key, weight in part.items()) for part in parts]
+    effects = [
+        sum(weight * printed[key] for key, weight in weights.items())
+        for weights, _ in _parts(claim, cells)
+    ]
     effect = _limiting_case(claim, sorted(effects, key=claim.expect.margin, reverse=True))
     # reported numbers are rounded, and a sum of them is not exact
     inside = claim.expect.margin(round(effect, 6)) > 0
     return {"reported": effect, "reported_bears_out": "yes" if inside else "no"}
 
 
-def _mean(cells: Collection[CellEffect]) -> Weights:
+def _parts(claim: Claim, cells: Sequence[CellEffect]) -> Sequence[CellEffect]:
+    """Return the effects that are judged: those of the cells, or their mean."""
+    if claim.over != "mean":
+        return cells
     weights: Weights = {}
     for cell in cells:
         for key, weight in cell.weights.items():
             weights[key] = weights.get(key, 0.0) + weight / len(cells)
-    return {key: weight for key, weight in weights.items() if abs(weight) > 1e-12}
+    return [CellEffect({key: each for key, each in weights.items() if abs(each) > 1e-12}, {})]
 
 
 def _over_seeds(
@@ -316,15 +270,13 @@ def _over_items(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> 
     """Return the variance over items; none if it is unknown for a number."""
     variance = 0.0
     left = dict(weights)
-    for key, weight in weights.items():
-        for other, against in weights.items():
-            if key not in left or other not in left or not math.isclose(weight, -against):
-                continue
+    for key, other in permutations(weights, 2):
+        if key in left and other in left and math.isclose(weights[key], -weights[other]):
             paired = _paired_variance(key, other, cells)
             if paired is not None:
-                variance += weight**2 * paired
+                variance += weights[key] ** 2 * paired
                 del left[key], left[other]
-    originals: dict[tuple[str, ...], tuple[float, int]] = {}
+    originals: dict[Key, tuple[float, int]] = {}
     for key, weight in left.items():
         of_one = _item_variance(key, cells[key])
         if of_one is None:
@@ -353,18 +305,12 @@ def _item_variance(key: Key, cell: Measured) -> float | None:
 
 def _paired_variance(key: Key, baseline: Key, cells: Mapping[Key, Measured]) -> float | None:
     """Return the variance of the difference of two conditions, if its interval was measured."""
-    if (*key[:_CONDITION], *key[_CONDITION + 1 :]) != (
-        *baseline[:_CONDITION],
-        *baseline[_CONDITION + 1 :],
-    ):
+    if key != (*baseline[:_CONDITION], key[_CONDITION], *baseline[_CONDITION + 1 :]):
         return None
-    low, high = (
-        cells.get((*key[:_METRIC], f"{key[_METRIC]}_gain_{end}_vs_{baseline[_CONDITION]}"))
-        for end in ("low", "high")
-    )
+    name = f"{key[_METRIC]}_gain_{{}}_vs_{baseline[_CONDITION]}"
+    low, high = (cells.get((*key[:_METRIC], name.format(end))) for end in ("low", "high"))
     if low is None or high is None:
         return None
     width = high.values[None] - low.values[None]
-    if width <= 0:  # no difference at all, such as two scores of 0, is not certainty
-        return None
-    return float((width / (2 * ndtri(0.975))) ** 2)
+    # no difference at all, such as two scores of 0, is not certainty
+    return float((width / (2 * ndtri(0.975))) ** 2) if width > 0 else None

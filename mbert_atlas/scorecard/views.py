@@ -1,22 +1,26 @@
-"""Claims as pages show them: verdicts under both protocols, effects as text and as plots."""
-
-from __future__ import annotations
+"""What pages show of a paper: its claims with verdicts and effects, and parts of its prose."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import language
 from mbert_atlas.scorecard.templates import artifact_name
 from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
 
-_WIDTH, _HEIGHT, _EDGE = 150, 22, 6  # of a plot, in pixels
-_Record = Mapping[str, Any]
+_MARKS = (
+    (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
+    (re.compile(r"\*\*(.+?)\*\*"), r"<strong>\1</strong>"),
+    (re.compile(r"(?<!\w)\*(.+?)\*"), r"<em>\1</em>"),
+    (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
+)
+_WIDTH, _EDGE = 150, 6  # of a plot, in pixels
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Outcome:
     verdict: str
     effect: str = ""  # with its interval
     basis: str = ""  # of the interval, and the limiting case if there is one
-    plot: str = ""  # effect and interval over the expected region, as SVG
+    plot: Mapping[str, float | None] | None = None  # pixels of its effect, interval, region, ...
 
 
 @dataclass(frozen=True)
@@ -43,25 +47,28 @@ def claim_views(
     claims: pd.DataFrame, names: Mapping[str, str], *, comparable: bool
 ) -> list[ClaimView]:
     """Prepare the claims of one paper for a page; if comparable, plots show the paper's effect."""
+    columns = ["effect", "low", "high", "above", "below", *(["reported"] if comparable else [])]
     views = []
     for _, rows in claims.groupby("id", sort=False):
         records = [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
         first = records[0]
         reported = first["reported"]
         text = "" if math.isnan(reported) else signed(reported, 2, first["effect_of"])
-        scale = _scale(records, with_reported=comparable)
-        outcomes = [_outcome(record, names, scale, comparable) for record in records]
+        # the plots of both protocols have one scale
+        numbers = [record[column] for record in records for column in columns]
+        numbers = [number for number in numbers if math.isfinite(number)] or [0.0]
+        margin = 0.08 * ((max(numbers) - min(numbers)) or 1.0)
+        scale = (min(numbers) - margin, max(numbers) + margin)
+        outcomes = [_outcome(record, names, scale, columns) for record in records]
         views.append(ClaimView(first, text, outcomes))
     return views
 
 
 def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
     """Return how many claims have which verdict, by protocol."""
+    counts = claims.groupby(["protocol", "verdict"]).size()
     return {
-        protocol: {
-            verdict: int(((claims["protocol"] == protocol) & (claims["verdict"] == verdict)).sum())
-            for verdict in VERDICTS
-        }
+        protocol: {verdict: int(counts.get((protocol, verdict), 0)) for verdict in VERDICTS}
         for protocol in PROTOCOLS
     }
 
@@ -73,7 +80,10 @@ def signed(number: float, digits: int, effect_of: str) -> str:
 
 
 def _outcome(
-    record: _Record, names: Mapping[str, str], scale: tuple[float, float], comparable: bool
+    record: Mapping[str, Any],
+    names: Mapping[str, str],
+    scale: tuple[float, float],
+    plotted: Sequence[str],
 ) -> Outcome:
     if record["verdict"] == NOT_RUN:
         return Outcome(record["protocol"], NOT_RUN)
@@ -91,8 +101,7 @@ def _outcome(
         basis += f"; limiting case: {cell} (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
-    reported = record["reported"] if comparable else math.nan
-    plot = _plot(record, scale, reported)
+    plot = {column: _place(record[column], *scale) for column in plotted}
     return Outcome(record["protocol"], record["verdict"], text, basis, plot)
 
 
@@ -101,40 +110,46 @@ def _name(part: str, names: Mapping[str, str]) -> str:
     return artifact_name(part) if is_artifact else language(part, names)
 
 
-def _scale(records: Sequence[_Record], *, with_reported: bool) -> tuple[float, float]:
-    """Return the range of a claim's plots, the same under both protocols."""
-    columns = ["effect", "low", "high", "above", "below", *(["reported"] if with_reported else [])]
-    numbers = [record[column] for record in records for column in columns]
-    numbers = [number for number in numbers if math.isfinite(number)]
-    if not numbers:
-        return 0.0, 1.0
-    width = (max(numbers) - min(numbers)) or 1.0
-    return min(numbers) - 0.08 * width, max(numbers) + 0.08 * width
+def _place(number: float, low: float, high: float) -> float | None:
+    """Return where a plot shows a number, in pixels from its left; none if that is not finite."""
+    if not math.isfinite(number):
+        return None
+    share = (min(max(number, low), high) - low) / (high - low)
+    return round(_EDGE + share * (_WIDTH - 2 * _EDGE), 1)
 
 
-def _plot(record: _Record, scale: tuple[float, float], reported: float) -> Markup:
-    """Return the expected region, the interval and the effect as an SVG without text."""
+def bullets(text: str, heading: str) -> list[Markup]:
+    """Return the items of the list under a heading of a Markdown text; none if there is none."""
+    return [_inline(line[2:]) for line in _section(text, heading) if line.startswith("- ")]
 
-    def place(number: float) -> float:
-        share = (min(max(number, scale[0]), scale[1]) - scale[0]) / (scale[1] - scale[0])
-        return round(_EDGE + share * (_WIDTH - 2 * _EDGE), 1)
 
-    above, below = (
-        place(record[column]) if math.isfinite(record[column]) else edge
-        for column, edge in (("above", 0.0), ("below", float(_WIDTH)))
-    )
-    size = f'width="{round(below - above, 1)}" height="{_HEIGHT}"'
-    parts = [f'<rect class="region" x="{above}" y="0" {size}/>']
-    middle = _HEIGHT / 2
-    if math.isfinite(record["high"] - record["low"]):
-        ends = f'x1="{place(record["low"])}" x2="{place(record["high"])}"'
-        parts.append(f'<line class="interval" {ends} y1="{middle}" y2="{middle}"/>')
-    if math.isfinite(reported):
-        x = place(reported)
-        corners = f"{x},{middle - 5} {x + 5},{middle} {x},{middle + 5} {x - 5},{middle}"
-        parts.append(f'<polygon class="reported" points="{corners}"/>')
-    parts.append(f'<circle class="effect" cx="{place(record["effect"])}" cy="{middle}" r="3.5"/>')
-    return Markup(
-        f'<svg class="plot" width="{_WIDTH}" height="{_HEIGHT}" aria-hidden="true">'
-        f"{''.join(parts)}</svg>"
-    )
+def table_rows(text: str, heading: str) -> list[list[Markup]]:
+    """Return the rows of the table under a heading, its head first; none if there is none."""
+    return [
+        [_inline(cell.strip()) for cell in line.strip().strip("|").split("|")]
+        for line in _section(text, heading)
+        if line.startswith("|") and not re.fullmatch(r"[|\s:-]+", line)
+    ]
+
+
+def _section(text: str, heading: str) -> list[str]:
+    """Return the lines between a heading and the next one, lists with one line per item."""
+    lines: list[str] = []
+    inside = fenced = False
+    for line in text.splitlines():
+        if line.startswith("```") or fenced:
+            fenced ^= line.startswith("```")
+        elif line.startswith("#"):
+            inside = line.lstrip("# ").strip() == heading
+        elif inside and line.startswith("  ") and lines and lines[-1].startswith("- "):
+            lines[-1] += " " + line.strip()
+        elif inside:
+            lines.append(line)
+    return lines
+
+
+def _inline(text: str) -> Markup:
+    html = str(escape(text))
+    for mark, replacement in _MARKS:
+        html = mark.sub(replacement, html)
+    return Markup(html)

@@ -1,7 +1,5 @@
 """Costs by paper and stage."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.scorecard.cells import write_csv
-from mbert_atlas.scorecard.cost import GPU_NOTE, collect_cost
+from mbert_atlas.scorecard.cost import GPU_NOTE, collect_cost, read_benchmark
 
 HEADER = [
     *("s", "h:m:s", "max_rss", "max_vms", "max_uss", "max_pss"),
@@ -76,30 +74,20 @@ def test_cost_by_paper_and_stage(tmp_path: Path) -> None:
 
 def test_a_run_id_with_dots_may_be_the_file_name(tmp_path: Path) -> None:
     path = benchmark(tmp_path / "finetune" / "nli-hi.published.tsv", {"s": 3600})
-    frame = collect_cost(
-        [path], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={"nli-hi.published": "p"}
-    )
+    options = {"root": tmp_path, "logs": tmp_path / "logs", "rules": RULES}
+    frame = collect_cost([path], papers={"nli-hi.published": "p"}, **options)
     assert frame["paper"].tolist() == ["p"]
-
-
-def test_cost_of_nothing_is_an_empty_table(tmp_path: Path) -> None:
-    assert collect_cost([], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={}).empty
+    assert collect_cost([], papers={}, **options).empty
 
 
 def test_bad_benchmarks_are_named(tmp_path: Path) -> None:
     unknown = benchmark(tmp_path / "brew" / "tea.tsv", {})
     with pytest.raises(AtlasError, match="rule 'brew' has no stage"):
         collect_cost([unknown], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={})
-    for value in ("NA", "soon"):
-        bad = benchmark(tmp_path / "extract" / "bad.tsv", {"s": 1}, {"s": value})
-        with pytest.raises(DataError, match=r"bad.tsv, line 3: the running time is missing"):
-            collect_cost([bad], root=tmp_path, logs=tmp_path / "logs", rules=RULES, papers={})
-    (tmp_path / "extract" / "other.tsv").write_text("a\tb\n")
-    with pytest.raises(DataError, match="line 1: no column s, max_rss, cpu_time"):
-        collect_cost(
-            [tmp_path / "extract" / "other.tsv"],
-            root=tmp_path,
-            logs=tmp_path / "logs",
-            rules=RULES,
-            papers={},
-        )
+    for value, problem in (("NA", "running time is missing"), ("soon", "'soon'")):
+        bad = benchmark(tmp_path / "bad.tsv", {"s": 1}, {"s": value})
+        with pytest.raises(DataError, match=rf"bad.tsv: no benchmark file.*{problem}"):
+            read_benchmark(bad)
+    (tmp_path / "other.tsv").write_text("a\tb\n")
+    with pytest.raises(DataError, match=r"other.tsv: no benchmark file.*max_rss"):
+        read_benchmark(tmp_path / "other.tsv")

@@ -1,7 +1,5 @@
 """Maps of points: looks of classes, and names where a class is densest."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """The replication pages and the index are complete and need no other file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -12,11 +10,10 @@ from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard.claims import Claim, Claims
 from mbert_atlas.scorecard.compare import compare
 from mbert_atlas.scorecard.cost import COLUMNS as COST_COLUMNS
-from mbert_atlas.scorecard.prose import bullets, table_rows
-from mbert_atlas.scorecard.replication import write_index, write_replication
+from mbert_atlas.scorecard.pages import write_index, write_replication
 from mbert_atlas.scorecard.templates import FigureLink, Setting
 from mbert_atlas.scorecard.verdicts import verdicts
-from mbert_atlas.scorecard.views import claim_views
+from mbert_atlas.scorecard.views import bullets, claim_views, table_rows
 
 PNG = bytes.fromhex("89504e470d0a1a0a")
 HEADER = ",".join(MEASUREMENT_COLUMNS)
@@ -198,9 +195,9 @@ def test_only_runs_off_the_papers_have_a_warning(
 
 def test_both_protocols_of_a_claim_have_one_scale(claims: pd.DataFrame) -> None:
     better, never = claim_views(claims, {}, comparable=False)
-    plots = {outcome.plot for outcome in better.outcomes}
-    assert len(plots) == 1  # the same numbers under both
-    assert [outcome.plot for outcome in never.outcomes] == ["", ""]
+    first, second = (outcome.plot for outcome in better.outcomes)
+    assert first == second  # the same numbers under both
+    assert [outcome.plot for outcome in never.outcomes] == [None, None]
     assert (better.reported, better.row["reported_bears_out"]) == ("−1.00", "no")
 
 

@@ -1,7 +1,5 @@
 """A claim of a paper, and the numbers that it is about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

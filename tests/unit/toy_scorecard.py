@@ -1,7 +1,5 @@
 """Two papers made up of numbers that two real ones report, and their scorecard."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -16,10 +16,9 @@ _LINKS = {
 
 def scorecard(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.cards import corpora_read
-    from mbert_atlas.scorecard.cells import write_csv
+    from mbert_atlas.scorecard.cells import read_reasons, write_csv
     from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.page import write_page
-    from mbert_atlas.scorecard.reasons import read_reasons
+    from mbert_atlas.scorecard.pages import write_page
     from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.templates import Setting, figure_links, provenance
 
@@ -82,7 +81,7 @@ def write_replication(snakemake: Snakemake) -> None:
     import pandas as pd
 
     from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.replication import write_replication
+    from mbert_atlas.scorecard.pages import write_replication
     from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
@@ -113,7 +112,7 @@ def write_replication(snakemake: Snakemake) -> None:
 
 
 def write_index(snakemake: Snakemake) -> None:
-    from mbert_atlas.scorecard.replication import write_index
+    from mbert_atlas.scorecard.pages import write_index
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
@@ -134,9 +133,8 @@ def write_index(snakemake: Snakemake) -> None:
 
 
 def write_alignment_scores(snakemake: Snakemake) -> None:
-    from mbert_atlas.scorecard.alignment import alignment_rows, write_alignment_page
+    from mbert_atlas.scorecard.tables import write_alignment_page
 
     pairs = map(tuple, snakemake.params.pairs)
     scores = dict(zip(pairs, map(Path, snakemake.input), strict=True))
-    rows = alignment_rows(scores, snakemake.params.names)
-    write_alignment_page(rows, Path(snakemake.output[0]))
+    write_alignment_page(scores, snakemake.params.names, Path(snakemake.output[0]))

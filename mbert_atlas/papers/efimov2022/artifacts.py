@@ -1,10 +1,7 @@
 """Tables 1 to 9, Figures 1 and 2, section 5.4: measurements and plots."""
 
-from __future__ import annotations
-
 import re
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.transfer import TransferTable
@@ -12,6 +9,7 @@ from mbert_atlas.labels import listed
 from mbert_atlas.papers.efimov2022.claims import TITLES
 from mbert_atlas.papers.efimov2022.config import Histograms, Section
 from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
     Distances,
@@ -21,9 +19,6 @@ from mbert_atlas.plan.records import (
     table_artifact,
 )
 from mbert_atlas.plan.runs import RunTable
-
-if TYPE_CHECKING:
-    from mbert_atlas.plan.plan import Plan
 
 PAPER = "efimov2022"
 _SIZE = re.compile(r"(\w+)_(\d+)K")
@@ -42,11 +37,11 @@ apart."""
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
-    paper = _section(plan)
+    paper: Section = plan.config.efimov2022  # type: ignore[attr-defined]
     return PaperPlan(
         artifacts=[
-            *(_distance_figure(plan, name, item) for name, item in paper.figures.items()),
-            _language_table(plan),
+            *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
+            _language_table(plan, paper),
             *(_transfer_table(plan, name, item) for name, item in paper.tables.items()),
         ],
         # The models of each figure are a job, so that Figure 1 needs none of Figure 2's tasks.
@@ -62,41 +57,20 @@ def plan_paper(plan: Plan) -> PaperPlan:
     )
 
 
-def _section(plan: Plan) -> Section:
-    section: Section = plan.config.efimov2022  # type: ignore[attr-defined]
-    return section
-
-
-def _distance_figure(plan: Plan, name: str, item: Histograms) -> Artifact:
+def _distance_figure(plan: Plan, paper: Section, name: str, item: Histograms) -> Artifact:
     panels, is_grid = list(item.panels), name == "figure2"
 
     def cells(kind: str, languages: list[str]) -> list[Cell]:
-        place = f"{PAPER}/{name}"
+        place = partial(path, kind, distances=f"{PAPER}/{name}")
         return [
-            Cell(
-                language=code, seed=seed, path=path(kind, distances=place, language=code, seed=seed)
-            )
+            Cell(language=code, seed=seed, path=place(language=code, seed=seed))
             for code in languages
             for seed in plan.config.seeds
         ]
 
     options = {"panels": panels, "names": plan.language_names()}
-    draw = f"papers.{PAPER}.figures:draw_distance"
-    if is_grid:
-        all_cells = partial(cells, "distances", item.languages)
-        figures = figures_by_protocol(name, f"{draw}_grid", all_cells, options)
-    else:
-        figures = [
-            figure
-            for code in item.languages
-            for figure in figures_by_protocol(
-                f"{name}.{code}",
-                f"{draw}s",
-                partial(cells, "distances", [code]),
-                options,
-                language=code,
-            )
-        ]
+    draw = f"papers.{PAPER}.figures:draw_distance{'_grid' if is_grid else 's'}"
+    groups = {"all": item.languages} if is_grid else {code: [code] for code in item.languages}
     return Artifact(
         name,
         title="Distances of word pairs",
@@ -107,17 +81,25 @@ def _distance_figure(plan: Plan, name: str, item: Histograms) -> Artifact:
                 measure=f"papers.{PAPER}.measures:measure_separation",
                 cells=partial(cells, "distance_summary", item.languages),
                 options=lambda: {"panels": panels, "shares": is_grid},
-                columns={"model": _section(plan).model, "source": "en"},
+                columns={"model": paper.model, "source": "en"},
             )
         ],
-        figures=figures,
+        figures=[
+            figure
+            for code, languages in groups.items()
+            for figure in figures_by_protocol(
+                name if is_grid else f"{name}.{code}",
+                draw,
+                partial(cells, "distances", languages),
+                options,
+                language=code,
+            )
+        ],
         highlight=not is_grid,
     )
 
 
-def _language_table(plan: Plan) -> Artifact:
-    paper = _section(plan)
-    languages = [plan.languages[code] for code in paper.languages]
+def _language_table(plan: Plan, paper: Section) -> Artifact:
     measurement = Measurement(
         "table1",
         measure=f"papers.{PAPER}.measures:count_articles",
@@ -134,7 +116,7 @@ def _language_table(plan: Plan) -> Artifact:
             "script": item.script,
             "word order": item.word_order,
         }
-        for item in languages
+        for item in (plan.languages[code] for code in paper.languages)
     ]
     return table_artifact("table1", "Languages", [measurement], facts=facts)
 

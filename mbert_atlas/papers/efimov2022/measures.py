@@ -1,7 +1,5 @@
 """Measures of Table 1, Figures 1 and 2, and section 5.4."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,26 +26,20 @@ def count_articles(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def measure_separation(
     cells: Sequence[Cell], panels: Collection[str], shares: bool
 ) -> list[dict[str, Any]]:
-    """Return the rows of a figure of distances.
+    """Return the rows of a figure of distances, see :mod:`mbert_atlas.analysis.distances`.
 
     By panel, language, protocol and seed: the mean L2 distances, their ratio, the separation AUC
     and the percentage of the squared distance in the 10 and 100 most influential dimensions.
-
-    Args:
-        cells: JSON files of a language and seed each, see
-            :func:`mbert_atlas.analysis.distances.word_pair_distances`.
-        panels: those that the figure shows.
-        shares: also return the rows of section 5.4, which is about all NLI models.
+    Each cell is the JSON file of a language and seed. ``shares`` adds the rows of section 5.4,
+    which is about all NLI models.
     """
     rows = [row for cell in cells for row in _separations(cell, panels)]
     return [*rows, *average_shares(rows)] if shares else rows
 
 
 def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]]:
-    summaries = read_json(Path(cell.path))
+    summaries = [item for item in read_json(Path(cell.path)) if item["panel"] in panels]
     for summary in sorted(summaries, key=lambda item: (item["panel"], item["protocols"])):
-        if summary["panel"] not in panels:
-            continue
         shares = summary["squared_distance_share"]
         values = {
             "mean_ratio": summary["mean_ratio"],
@@ -67,22 +59,13 @@ def _separations(cell: Cell, panels: Collection[str]) -> Iterator[dict[str, Any]
 def average_shares(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the rows of section 5.4: the share of the squared distance in few dimensions.
 
-    Args:
-        rows: of :func:`measure_separation`; the shares are averaged over languages and the models
-            fine-tuned on NLI (panels that end in ``nli``).
+    The shares are averaged over languages and the models fine-tuned on NLI.
     """
     shares: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     for row in rows:
         if row["condition"].endswith("nli") and row["metric"] in _SHARES:
             shares[_SHARES[row["metric"]], row["protocol"], row["seed"]].append(row["value"])
+    place = {"artifact": "section5.4", "task": "xnli", "condition": "all"}
     for (metric, protocol, seed), values in shares.items():
-        yield {
-            "artifact": "section5.4",
-            "task": "xnli",
-            "condition": "all",
-            "metric": metric,
-            "value": sum(values) / len(values),
-            "protocol": protocol,
-            "seed": seed,
-            "n": len(values),
-        }
+        mean = {"metric": metric, "value": sum(values) / len(values), "n": len(values)}
+        yield place | mean | {"protocol": protocol, "seed": seed}

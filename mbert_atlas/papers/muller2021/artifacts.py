@@ -1,15 +1,13 @@
 """Tables 1 to 8 and Figures 1 to 8, and the runs behind them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.papers.muller2021.conditions import (
+from mbert_atlas.papers.muller2021.claims import (
     CKA,
     CORRELATION,
     DIFFERENCE,
@@ -20,6 +18,7 @@ from mbert_atlas.papers.muller2021.conditions import (
 )
 from mbert_atlas.papers.muller2021.config import LayerTable, Section
 from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
@@ -31,9 +30,6 @@ from mbert_atlas.plan.records import (
     measured,
     table_artifact,
 )
-
-if TYPE_CHECKING:
-    from mbert_atlas.plan.plan import Plan
 
 PAPER, FEATURES = "muller2021", "muller2021/parallel"
 _TITLES = {
@@ -71,7 +67,12 @@ _CORRELATION_CAPTION = (
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return the paper's artifacts and the features that they need."""
-    return _Planner(plan).plan_paper()
+    planner = _Planner(plan)
+    artifacts = [*planner.tables(), *planner.similarities(), *planner.correlations()]
+    return PaperPlan(
+        artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
+        features={FEATURES: planner.features()},
+    )
 
 
 class _Planner:
@@ -83,13 +84,6 @@ class _Planner:
         self.by_target: dict[str, LayerTable] = {
             name: table for name, table in self.section.tables.items() if name in _BY_TARGET
         }
-
-    def plan_paper(self) -> PaperPlan:
-        artifacts = [*self.tables(), *self.similarities(), *self.correlations()]
-        return PaperPlan(
-            artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
-            features={FEATURES: self.features()},
-        )
 
     def features(self) -> Features:
         similarity = self.similarity
@@ -117,15 +111,13 @@ class _Planner:
     def tables(self) -> Iterator[Artifact]:
         """Yield Tables 1 to 3 and 5 to 8: scores, their means, chosen hyperparameters."""
         for name, table in self.section.tables.items():
-            cells = partial(layer_cells, self.plan, table)
-            scores = self.measurement(name, "measure_layers", cells)
+            scores = self.measurement(name, "measure_layers", partial(self.layer_cells, table))
             yield _table(replace(scores, resources="measure_layers"))
         if self.by_target:
             names = sorted(self.by_target)
             layers = self.by_target[names[0]].layers
             sources = partial(measured, PAPER, *names)
-            means = self.measurement("table1", "measure_means", sources, layers=layers)
-            yield _table(means)
+            yield _table(self.measurement("table1", "measure_means", sources, layers=layers))
         choices = [
             Cell(task=task, protocol=protocol, condition="hyperparameters", path=choice)
             for task, family in self.similarity.runs.items()
@@ -136,6 +128,24 @@ class _Planner:
         ]
         if choices:
             yield _table(self.measurement("table3", "list_hyperparameters", lambda: choices))
+
+    def layer_cells(self, table: LayerTable) -> list[Cell]:
+        """Return the predictions of runs with and without re-initialised layers."""
+        changed = DIFFERENCE if table.shown == "difference" else SCORE
+        return [
+            Cell(
+                *(task, run.task, dataset, source, language, condition, protocol, seed),
+                path=self.plan.predictions(run, seed),
+                layers=layers,
+                facts={"target": target},
+            )
+            for task, test in table.tests.items()
+            for source in table.sources
+            for layers in ["", *table.layers]
+            for condition in [changed if layers else REFERENCE]
+            for protocol, run, seed in self.plan.seeded_runs(_family(test.runs, layers), source)
+            for target, (dataset, language) in test.places().items()
+        ]
 
     def similarities(self) -> Iterator[Artifact]:
         """Yield the figures of similarity by layer that have any of their tasks."""
@@ -148,7 +158,7 @@ class _Planner:
             "figure1": (_UNCHANGED, every, one, {"lines": "line"}),
             "figure2": (changed, ["ner"], one, {"lines": "condition"}),
             "figure4": (tuned, ["ner"], self.similarity.languages, by_target),
-            "figure5": (_UNCHANGED, every, five, {"lines": "line", "panels": "target"}),
+            "figure5": (_UNCHANGED, every, five, {**by_target, "lines": "line"}),
             "figure6": (changed, ["parsing"], five, by_target),
             "figure7": (changed, ["pos"], five, by_target),
             "figure8": (changed, ["ner"], five, by_target),
@@ -157,8 +167,7 @@ class _Planner:
             if tasks := [task for task in names if task in every]:
                 cells = partial(self.encoder_cells, conditions, tasks)
                 measurement = self.measurement(name, "measure_similarities", cells, targets=targets)
-                options = {"metric": CKA, "value_label": "CKA (%)", **layout}
-                yield self.figure(measurement, _CKA_CAPTION, options)
+                yield self.figure(measurement, _CKA_CAPTION, CKA, "CKA (%)", **layout)
 
     def correlations(self) -> Iterator[Artifact]:
         """Yield Table 4 and Figure 3: correlations of similarity and cross-lingual gap."""
@@ -175,8 +184,8 @@ class _Planner:
             )
             yield _table(table)
             layout = {"lines": "task", "panels": "condition", "bars": True}
-            options = {"metric": CORRELATION, "value_label": "rank correlation", **layout}
-            yield self.figure(figure, _CORRELATION_CAPTION, options)
+            label = "rank correlation"
+            yield self.figure(figure, _CORRELATION_CAPTION, CORRELATION, label, **layout)
 
     def encoder_cells(
         self,
@@ -207,52 +216,23 @@ class _Planner:
         ]
 
     def figure(
-        self, measurement: Measurement, caption: str, options: Mapping[str, object]
+        self, measurement: Measurement, caption: str, metric: str, value_label: str, **layout: Any
     ) -> Artifact:
         """Return an artifact that draws its measurement, one figure per protocol."""
         name, languages = measurement.name, self.plan.language_names()
-        names = {
-            **languages,
-            **{"pos": "POS", "ner": "NER", FINE_TUNED: "fine-tuned"},
-            **{key: f"layers {layers} re-initialised" for key, layers in self.changed.items()},
-        }
-        order = [*_UNCHANGED, *self.similarity.runs, *self.changed]
         title = _TITLES[name].format(
             source=languages[self.similarity.source], target=languages[self.similarity.figure1]
         )
-        figures = figures_by_protocol(
-            name,
-            "papers.muller2021.figures:draw_by_layer",
-            partial(measured, PAPER, name),
-            {**options, "title": title, "names": names, "order": order},
-        )
+        changed = {key: f"layers {layers} re-initialised" for key, layers in self.changed.items()}
+        options = {
+            **{"metric": metric, "value_label": value_label, **layout, "title": title},
+            "names": {**languages, "pos": "POS", "ner": "NER", FINE_TUNED: "fine-tuned", **changed},
+            "order": [*_UNCHANGED, *self.similarity.runs, *self.changed],
+        }
+        draw, cells = "papers.muller2021.figures:draw_by_layer", partial(measured, PAPER, name)
+        figures = figures_by_protocol(name, draw, cells, options)
         is_highlight = name in _HIGHLIGHTS
         return Artifact(name, title, caption, [measurement], figures, highlight=is_highlight)
-
-
-def layer_cells(plan: Plan, table: LayerTable) -> list[Cell]:
-    """Return the cells of a table: predictions of runs with and without re-initialised layers."""
-    changed = DIFFERENCE if table.shown == "difference" else SCORE
-    return [
-        Cell(
-            task=task,
-            kind=run.task,
-            dataset=dataset,
-            source=source,
-            language=language,
-            condition=changed if layers else REFERENCE,
-            protocol=protocol,
-            seed=seed,
-            path=plan.predictions(run, seed),
-            layers=layers,
-            facts={"target": target},
-        )
-        for task, test in table.tests.items()
-        for source in table.sources
-        for layers in ["", *table.layers]
-        for protocol, run, seed in plan.seeded_runs(_family(test.runs, layers), source)
-        for target, (dataset, language) in test.places().items()
-    ]
 
 
 def _family(family: str, layers: str) -> str:

@@ -1,8 +1,7 @@
 """Similarities and correlations by layer."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -11,34 +10,49 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.curves import layer_plot
-from mbert_atlas.papers.muller2021.conditions import PRETRAINED
+from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+from mbert_atlas.labels import label
+from mbert_atlas.papers.muller2021.claims import PRETRAINED
 
 
 def draw_by_layer(
-    cells: Sequence[Cell], *, protocol: str, metric: str, title: str, lines: str, **options: Any
+    cells: Sequence[Cell],
+    *,
+    protocol: str,
+    metric: str,
+    title: str,
+    lines: str,
+    names: Mapping[str, str],
+    panels: str = "",
+    **options: Any,
 ) -> Figure:
-    """Draw a metric of one protocol by layer.
+    """Draw a metric of one protocol by layer, see :func:`mbert_atlas.figures.curves.curve_plot`.
 
-    The options are those of :func:`mbert_atlas.figures.curves.layer_plot`; the lines ``line`` are
-    one per task and one of the pretrained encoder.
+    ``lines`` and ``panels`` are columns with a line and a panel for each of their values; the lines
+    ``line`` are one per task and one of the pretrained encoder.
     """
     (cell,) = cells
     frame = read_measurements(cell.path)
     frame = by_layer(frame[frame.protocol == protocol], metric)
     if lines == "line":
         frame = one_line_pretrained(frame)
-    return layer_plot(frame, title=f"{title}, {protocol}", lines=lines, **options)
+    titles = frame[panels].map(lambda name: label(name, names)) if panels else ""
+    return curve_plot(
+        frame.assign(panel=titles, line=frame[lines], along=frame["layers"]),
+        title=f"{title}, {protocol}",
+        along_label="layer (0: embeddings)",
+        columns=min(4, math.ceil(frame[panels].nunique() ** 0.5)) if panels else 1,
+        share=True,
+        names=names,
+        dashes=MANY_DASHES,
+        **options,
+    )
 
 
 def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return the rows of one metric, with layers as numbers.
+    """Return the rows of one metric whose layers are numbers, from those of one protocol.
 
-    Args:
-        frame: measurements of one artifact and protocol, ``layers`` as text; other layers than
-            numbers are left out.
-        metric: its name; ``<metric>_low`` and ``<metric>_high``, if measured, become the columns
-            ``low`` and ``high``.
+    ``<metric>_low`` and ``<metric>_high``, if measured, become the columns ``low`` and ``high``.
 
     Raises:
         AtlasError: if there is no such row.

@@ -1,7 +1,5 @@
 """Costs of re-initialised layers, and correlations of similarity with transfer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.papers.muller2021.conditions import CKA, CORRELATION, DIFFERENCE, REFERENCE
+from mbert_atlas.papers.muller2021.claims import CKA, CORRELATION, DIFFERENCE, REFERENCE
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
@@ -27,11 +25,10 @@ _SIMILARITY_KEYS = ("task", "condition", "source", "target", "protocol", "seed",
 def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield scores with and without re-initialised layers, in percent.
 
-    Args:
-        cells: predictions, those of the reference before all others; ``target`` in ``facts`` is
-            the target as the reported numbers name it. The condition is ``ref``; or
-            ``random_init``, the score; or ``random_init_delta``, its difference to the reference of
-            the same seed, in points, left out where that has no such seed.
+    Each cell has predictions and, in its facts, the ``target`` as the reported numbers name it. Its
+    condition is ``ref``, which comes before all others; or ``random_init``, the score; or
+    ``random_init_delta``, its difference to the reference of the same seed, in points, left out
+    where that has no such seed.
     """
     references: dict[tuple[Any, ...], float] = {}
     for cell in cells:
@@ -52,12 +49,9 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[str, Any]]:
     """Return Table 1: scores in the source language, and means over all others (``mean_x``).
 
-    In addition to the sets of layers there are depths, so that claims fit encoders of any depth:
-    the lowest and the highest set, and the means over the lower and the upper half of the sets.
-
-    Args:
-        cells: the measurements by target (Tables 6 to 8).
-        layers: the sets of layers, the lowest first.
+    Cells are the measurements by target (Tables 6 to 8). In addition to the sets of ``layers``, the
+    lowest first, there are depths, so that claims fit encoders of any depth: the lowest and the
+    highest set, and the means over the lower and the upper half of the sets.
     """
     frame = pd.concat([read_measurements(cell.path) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
@@ -80,8 +74,7 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
 def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield Table 3: hyperparameters by task, the number of trials, and the best score.
 
-    Args:
-        cells: task, condition, protocol, and the file with the choice of the grid search.
+    Each cell has task, condition, protocol, and the file with the choice of the grid search.
     """
     for cell in cells:
         choice = read_json(cell.path)
@@ -99,22 +92,15 @@ def gaps(frame: pd.DataFrame, task: str, source: str, protocol: str) -> dict[int
     """
     place = {"task": task, "source": source, "protocol": protocol, "condition": REFERENCE}
     rows = frame[(frame[[*place]] == pd.Series(place)).all(axis=1)]
-    values = {seed: some.set_index("target")["value"] for seed, some in rows.groupby("seed")}
-    return {
-        int(str(seed)): (some[source] - some.drop(source)).to_dict()
-        for seed, some in values.items()
-    }
+    scores = rows.set_index("target").groupby("seed")["value"]
+    return {int(str(seed)): (some[source] - some.drop(source)).to_dict() for seed, some in scores}
 
 
 def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
-    """Read the similarities under several encoders, in percent.
+    """Return a row per encoder, protocol, target, layer and measure, in percent.
 
-    Args:
-        cells: task, condition, protocol, seed, and the file that
-            :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
-
-    Returns:
-        One row per encoder, protocol, target, layer and measure.
+    Each cell has task, condition, protocol, seed, and the file that
+    :func:`mbert_atlas.analysis.similarity.measure_similarity` wrote.
     """
     frames = []
     for cell in cells:
@@ -122,8 +108,7 @@ def read_similarities(cells: Sequence[Cell]) -> pd.DataFrame:
         place = {"task": cell.task, "condition": cell.condition, "seed": cell.seed}
         frames.append(frame[frame.protocol == cell.protocol].assign(**place))
     table: pd.DataFrame = pd.concat(frames, ignore_index=True)
-    for column in ("value", "low", "high"):
-        table[column] *= 100
+    table[["value", "low", "high"]] *= 100
     return table
 
 
@@ -135,10 +120,7 @@ def measure_similarities(
     ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
     other kernels have separate names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
     the first, the last or the largest value; ``cka_percent_maximum`` is the largest, in its layer.
-
-    Args:
-        cells: see :func:`read_similarities`.
-        targets: languages that the figure shows.
+    Cells are those of :func:`read_similarities`.
     """
     frame = read_similarities(cells)
     frame = frame[frame.target.isin(targets)]
@@ -164,12 +146,9 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
     """Yield Table 4 (or by layer Figure 3): do more similar languages transfer better?
 
     The paper prints the correlation of similarity with what transfer keeps;
-    ``spearman_signed``, with its p-value, is that of similarity and gap.
-
-    Args:
-        cells: see :func:`read_similarities`; in addition the measurements by target of the task
-            (Table 6, 7 or 8) in the role ``transfer``.
-        by_layer: correlate in each layer, else the mean over all layers.
+    ``spearman_signed``, with its p-value, is that of similarity and gap. Without ``by_layer`` the
+    similarity is the mean over all layers. Cells are those of :func:`read_similarities`; in the
+    role ``transfer`` they have the measurements by target of the task (Table 6, 7 or 8).
     """
     similarities = read_similarities(cells)
     transfer = {cell.task: cell.paths["transfer"] for cell in cells}

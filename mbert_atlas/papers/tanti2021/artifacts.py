@@ -1,31 +1,29 @@
 """Tables 1 to 3 and 5, Figures 3 to 6, and appendices A and B."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS, Protocol
 from mbert_atlas.labels import label
 from mbert_atlas.papers.tanti2021.config import Condition, LanguageTask, Section
 from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
+    Cells,
     Features,
     Figure,
     Measurement,
+    Options,
     PaperPlan,
     Store,
     measured,
     table_artifact,
 )
 from mbert_atlas.plan.runs import Run
-
-if TYPE_CHECKING:
-    from mbert_atlas.plan.plan import Plan
 
 PAPER = "tanti2021"
 FINE_TUNING = ("initial", "fine_tuned")
@@ -62,28 +60,22 @@ _READING = (
 
 def plan_paper(plan: Plan) -> PaperPlan:
     """Return what the paper shows under a config."""
-    section: Section = cast(Any, plan.config).tanti2021
-    tasks = {str(name): item for name, item in section.tasks.items()}
-    experiments = _Experiments(plan, section, tasks)
+    planner = _Planner(plan)
     artifacts = [
-        *(experiments.score_table(name) for name in SCORES),
-        experiments.cluster_table(),
-        experiments.search_table(),
-        *(experiments.maps(name) for name in MAPS),
-        *experiments.appendices(),
+        *(planner.score_table(name) for name in SCORES),
+        planner.cluster_table(),
+        planner.search_table(),
+        *(planner.maps(name) for name in MAPS),
+        *planner.appendices(),
     ]
     return PaperPlan(
         artifacts=[item for item in artifacts if item.tables or item.figures],
-        features={f"{PAPER}/{task}": experiments.features(task) for task in section.tasks},
+        features={f"{PAPER}/{task}": planner.features(task) for task in planner.tasks},
     )
 
 
 def search_space(config: Any) -> dict[str, list[float]]:
-    """Return all values that are searched, by their name in Table 4.
-
-    Args:
-        config: with the section of this paper.
-    """
+    """Return all values that are searched, by their name in Table 4."""
     space: dict[str, list[float]] = {}
     for task in config.tanti2021.tasks.values():
         for condition, family in task.conditions.items():
@@ -94,13 +86,13 @@ def search_space(config: Any) -> dict[str, list[float]]:
     return space
 
 
-@dataclass(frozen=True)
-class _Experiments:
+class _Planner:
     """The experiments, a condition of a task each; a config may have left out some of them."""
 
-    plan: Plan
-    section: Section
-    tasks: Mapping[str, LanguageTask]
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.section: Section = cast(Any, plan.config).tanti2021
+        self.tasks: dict[str, LanguageTask] = {str(k): v for k, v in self.section.tasks.items()}
 
     def fine_tuned(self, task: str) -> Run:
         return self.plan.runs.get(self.tasks[task].conditions["fine_tuned"], None, "published")
@@ -119,12 +111,9 @@ class _Experiments:
         return evaluated[self.tasks[task].test]
 
     def cells(self, task: str, conditions: Sequence[str], **kinds: str) -> list[Cell]:
-        """Return a cell per condition, protocol and seed.
+        """Return a cell per condition of a task, protocol and seed.
 
-        Args:
-            task: name of the task.
-            conditions: those that the task lacks are left out.
-            kinds: the kind of path behind each role of a cell's files.
+        ``kinds`` are the kinds of path behind each role of a cell's files.
         """
         cells = []
         for condition in self.conditions(task, conditions):
@@ -133,8 +122,8 @@ class _Experiments:
                 place = {"features": f"{PAPER}/{task}", "run": run.id, "seed": seed}
                 place["protocol"] = protocol
                 paths = {role: path(kind, **place) for role, kind in kinds.items()}
-                cell = Cell(task, run.task, condition=condition, protocol=protocol, seed=seed)
-                cells.append(replace(cell, paths=paths))
+                named: dict[str, Any] = {"condition": condition, "protocol": protocol}
+                cells.append(Cell(task, run.task, **named, seed=seed, paths=paths))
         return cells
 
     def features(self, task: str) -> Features:
@@ -173,26 +162,22 @@ class _Experiments:
         kinds = {"labels": "predictions", "languages": "identified", "training": "identification"}
         tasks = {f"{name}_{task}": task for task in self.tasks_with(conditions)}
         title = f"Macro F1 of the task and of language identification {when}"
-        return table_artifact(
-            name,
-            title,
-            [
-                self._measurement(
-                    item,
-                    "measure_scores",
-                    cells=partial(self.cells, task, conditions, **kinds),
-                    options=lambda: {"by_language": f"{name}_languages"},
-                    resources="measure_experiments",
-                )
-                for item, task in tasks.items()
-            ],
-            caption=f"**{title}.** {_DOTS}",
-            figures=[
-                self.plan.transfer_figure(PAPER, item, f"{_TASKS[task]} {when}")
-                for item, task in tasks.items()
-            ],
-            highlight=name == "table1",
-        )
+        measurements = [
+            self._measurement(
+                item,
+                "measure_scores",
+                partial(self.cells, task, conditions, **kinds),
+                resources="measure_experiments",
+                options=lambda: {"by_language": f"{name}_languages"},
+            )
+            for item, task in tasks.items()
+        ]
+        figures = [
+            self.plan.transfer_figure(PAPER, item, f"{_TASKS[task]} {when}")
+            for item, task in tasks.items()
+        ]
+        more: dict[str, Any] = {"figures": figures, "highlight": name == "table1"}
+        return table_artifact(name, title, measurements, caption=f"**{title}.** {_DOTS}", **more)
 
     def cluster_table(self) -> Artifact:
         """Return Table 3: clusters after unlearning."""
@@ -202,11 +187,9 @@ class _Experiments:
         return table_artifact("table3", title, measurements)
 
     def _clusters(self, name: str, task: str, conditions: Sequence[str]) -> Measurement:
+        cells = partial(self.cells, task, conditions, clusters="clusters")
         return self._measurement(
-            f"{name}_{task}",
-            "measure_clusters",
-            cells=partial(self.cells, task, conditions, clusters="clusters"),
-            resources="measure_experiments",
+            f"{name}_{task}", "measure_clusters", cells, resources="measure_experiments"
         )
 
     def search_table(self) -> Artifact:
@@ -225,13 +208,10 @@ class _Experiments:
         ]
         searched = search_space(self.plan.config) if cells else {}
         facts = [
-            {
-                "searched": name.replace("_", " "),
-                "values": ", ".join(f"{item:g}" for item in values),
-            }
-            for name, values in searched.items()
+            {"searched": name.replace("_", " "), "values": ", ".join(f"{item:g}" for item in some)}
+            for name, some in searched.items()
         ]
-        choices = [self._measurement("table5", "list_choices", cells=lambda: cells)]
+        choices = [self._measurement("table5", "list_choices", lambda: cells)]
         title = "Hyperparameters that the random searches choose"
         return table_artifact("table5", title, choices if cells else [], facts=facts)
 
@@ -241,26 +221,22 @@ class _Experiments:
         conditions = self.conditions(task, SCORES[table])
         if not conditions:
             return Artifact(name)
+        title = f"{_POINTS[task]} {_WHEN[table]}"
+        figures = [
+            Figure(
+                f"{name}.{protocol}",
+                draw=f"papers.{PAPER}.figures:draw_maps",
+                cells=partial(self._map_cells, task, table, protocol),
+                options=partial(self._map_options, title),
+                protocol=protocol,
+            )
+            for protocol in PROTOCOLS
+        ]
         # The captions of Figures 3 and 4 have numbers; those of Figures 5 and 6 are in Table 3.
         has_numbers = table == "table1"
-        title = f"{_POINTS[task]} {_WHEN[table]}"
-        return table_artifact(
-            name,
-            title,
-            [self._clusters(name, task, conditions)] if has_numbers else [],
-            caption=self._caption(task, table),
-            figures=[
-                Figure(
-                    f"{name}.{protocol}",
-                    draw=f"papers.{PAPER}.figures:draw_maps",
-                    cells=partial(self._map_cells, task, table, protocol),
-                    options=partial(self._map_options, title),
-                    protocol=protocol,
-                )
-                for protocol in PROTOCOLS
-            ],
-            highlight=has_numbers,
-        )
+        numbers = [self._clusters(name, task, conditions)] if has_numbers else []
+        more: dict[str, Any] = {"figures": figures, "highlight": has_numbers}
+        return table_artifact(name, title, numbers, caption=self._caption(task, table), **more)
 
     def _map_cells(self, task: str, table: str, protocol: Protocol) -> list[Cell]:
         cells = self.cells(task, SCORES[table], points="projection", clusters="clusters")
@@ -277,12 +253,8 @@ class _Experiments:
         codes = {code for task in self.tasks for code in self.languages(task)}
         for item in self.tasks.values():
             codes.update(datasets[item.wikipedia.dataset].languages)
-        languages = [self.plan.languages[code] for code in sorted(codes)]
-        return {
-            "title": title,
-            "names": {language.code: language.name for language in languages},
-            "genera": {language.code: language.genus for language in languages},
-        }
+        genera = {code: self.plan.languages[code].genus for code in sorted(codes)}
+        return {"title": title, "names": self.plan.language_names(), "genera": genera}
 
     def _caption(self, task: str, table: str) -> str:
         conditions = " (left) and ".join(map(label, self.conditions(task, SCORES[table])))
@@ -298,20 +270,19 @@ class _Experiments:
 
     def appendices(self) -> list[Artifact]:
         """Return appendices A and B: examples of each set, points of the samples."""
+
+        def sampled() -> list[Cell]:
+            return [self.cells(task, ["initial"], clusters="clusters")[0] for task in self.tasks]
+
         examples = self._measurement(
             "appendixA",
             "count_examples",
-            cells=self._encoded_sets,
-            columns={"metric": "n_items"},
+            self._encoded_sets,
             resources="count_examples",
+            metric="n_items",
         )
         points = self._measurement(
-            "appendixB",
-            "count_points",
-            cells=lambda: [
-                self.cells(task, ["initial"], clusters="clusters")[0] for task in self.tasks
-            ],
-            columns={"condition": "tsne_sample", "metric": "n_points"},
+            "appendixB", "count_points", sampled, condition="tsne_sample", metric="n_points"
         )
         return [
             table_artifact("appendixA", "Examples of each set", [examples]),
@@ -338,7 +309,14 @@ class _Experiments:
         return [*cells, Cell(task="wikipedia", condition="train", path=self._wikipedia(task))]
 
     def _measurement(
-        self, name: str, function: str, columns: Mapping[str, str] | None = None, **more: Any
+        self,
+        name: str,
+        function: str,
+        cells: Cells,
+        resources: str = "",
+        options: Options = dict,
+        **columns: str,
     ) -> Measurement:
-        columns = {"model": self.section.model, **(columns or {})}
-        return Measurement(name, f"papers.{PAPER}.measures:{function}", columns=columns, **more)
+        columns = {"model": self.section.model, **columns}
+        measure = f"papers.{PAPER}.measures:{function}"
+        return Measurement(name, measure, cells, options, columns, resources)

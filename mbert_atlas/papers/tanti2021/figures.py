@@ -1,9 +1,8 @@
 """Figures 3 to 6: t-SNE maps of a task's labels, its languages, and Wikipedia's languages."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures import style
 from mbert_atlas.figures.projection import (
     Floats,
     Look,
@@ -22,17 +22,6 @@ from mbert_atlas.figures.projection import (
     language_looks,
     map_classes,
     write_legend,
-)
-from mbert_atlas.figures.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILION,
-    figure_style,
 )
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.labels import label
@@ -42,63 +31,47 @@ from mbert_atlas.schemas import PROJECTION
 _PANEL, _LEGEND, _GAP, _HEAD, _TITLE, _FOOT = 3.9, 2.1, 0.15, 0.3, 0.5, 0.3
 
 _TAGS = {
-    "NOUN": ("open class", VERMILION, "noun"),
+    "NOUN": ("open class", style.VERMILION, "noun"),
     "PROPN": ("open class", "#7F3C00", "proper noun"),
-    "VERB": ("open class", ORANGE, "verb"),
-    "ADJ": ("open class", PURPLE, "adjective"),
+    "VERB": ("open class", style.ORANGE, "verb"),
+    "ADJ": ("open class", style.PURPLE, "adjective"),
     "ADV": ("open class", "#A8104F", "adverb"),
     "INTJ": ("open class", "#E8837A", "interjection"),
-    "ADP": ("closed class", BLUE, "adposition"),
+    "ADP": ("closed class", style.BLUE, "adposition"),
     "AUX": ("closed class", "#4B2E83", "auxiliary"),
-    "CCONJ": ("closed class", SKY, "coordinator"),
-    "DET": ("closed class", GREEN, "determiner"),
+    "CCONJ": ("closed class", style.SKY, "coordinator"),
+    "DET": ("closed class", style.GREEN, "determiner"),
     "NUM": ("closed class", "#5F7F00", "numeral"),
     "PART": ("closed class", "#7C77D1", "particle"),
     "PRON": ("closed class", "#0B5351", "pronoun"),
     "SCONJ": ("closed class", "#1D3A8F", "subordinator"),
-    "PUNCT": ("other", BLACK, "punctuation"),
+    "PUNCT": ("other", style.BLACK, "punctuation"),
     "SYM": ("other", "#9C9C9C", "symbol"),
-    "X": ("other", GREY, ""),
+    "X": ("other", style.GREY, ""),
 }
 """UPOS tags: open classes are warm, closed ones cool, the others grey."""
-_NLI_LABELS = {"entailment": BLUE, "neutral": "#8A8A8A", "contradiction": VERMILION}
+_NLI_LABELS = {"entailment": style.BLUE, "neutral": "#8A8A8A", "contradiction": style.VERMILION}
 LABEL_LOOKS = {
     "udpos": class_looks({tag: look[:2] for tag, look in _TAGS.items()}),
     "xnli": class_looks({name: ("", colour) for name, colour in _NLI_LABELS.items()}),
 }
 """Labels by task."""
-_LABEL_NAMES = {tag: name for tag, (_, _, name) in _TAGS.items()}
 
 
-class _Row(NamedTuple):
-    """A row of panels: which examples they show and what divides them into classes."""
-
-    key: str
-    dataset: str
-    column: str
-    title: str
-
-
-_ROWS = (
-    _Row("label", "target", "label", "{task} labels"),
-    _Row("language_target", "target", "language", "{task} languages"),
-    _Row("language_wikipedia", "wikipedia", "language", "Wikipedia languages"),
-)
+_ROWS = {
+    "label": ("target", "label", "{task} labels"),
+    "language_target": ("target", "language", "{task} languages"),
+    "language_wikipedia": ("wikipedia", "language", "Wikipedia languages"),
+}
+"""Rows of panels: the dataset, the column that divides it into classes, and the title."""
 
 
 class Condition(NamedTuple):
-    """One column of panels.
+    """One column of panels."""
 
-    Attributes:
-        name: in the panels' titles.
-        points: columns of :data:`mbert_atlas.schemas.PROJECTION`; labels of Wikipedia are null.
-        scores: percent, by row of panels (``label``, ``language_target``, ``language_wikipedia``)
-            and name; those that were measured.
-    """
-
-    name: str
-    points: pd.DataFrame
-    scores: Mapping[str, Mapping[str, float]]
+    name: str  # in the panels' titles
+    points: pd.DataFrame  # columns of schemas.PROJECTION; labels of Wikipedia are null
+    scores: Mapping[str, Mapping[str, float]]  # percent, by row of panels and name, if measured
 
 
 def draw_maps(
@@ -116,14 +89,9 @@ def draw_maps(
 def read_condition(cell: Cell) -> Condition:
     """Read what one column of panels shows.
 
-    Args:
-        cell: with the files ``points``, Parquet, columns
-            :data:`mbert_atlas.schemas.PROJECTION`; ``clusters``, JSON, by row of panels and
-            protocol ``v_measure`` and ``ami`` (0 to 1); ``scores``, measurements, of which
-            ``macro_f1_<row>`` over all languages are averaged over seeds.
-
-    Raises:
-        DataError: if ``points`` has other columns or ``clusters`` is missing or not JSON.
+    The cell has the files ``points``, Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`;
+    ``clusters``, JSON, by row of panels and protocol ``v_measure`` and ``ami`` (0 to 1); and
+    ``scores``, measurements, whose ``macro_f1_<row>`` over all languages are averaged over seeds.
     """
     measured = read_measurements(cell.paths["scores"])
     for column in ("condition", "task", "protocol"):
@@ -131,14 +99,12 @@ def read_condition(cell: Cell) -> Condition:
     pooled = measured[measured["target"] == ""].dropna(subset="value")
     macro_f1 = pooled.groupby("metric")["value"].mean()
     clusters = read_json(cell.paths["clusters"])
-    scores: dict[str, dict[str, float]] = {row.key: {} for row in _ROWS}
+    scores: dict[str, dict[str, float]] = {key: {} for key in _ROWS}
     for key, percent in scores.items():
         if (metric := f"macro_f1_{key}") in macro_f1:
             percent["macro F1"] = macro_f1[metric]
-        agreement = clusters.get(key, {}).get(cell.protocol, {})
-        for name, column in (("V-measure", "v_measure"), ("AMI", "ami")):
-            if column in agreement:
-                percent[name] = 100 * agreement[column]
+        if agreement := clusters.get(key, {}).get(cell.protocol):
+            percent |= {"V-measure": 100 * agreement["v_measure"], "AMI": 100 * agreement["ami"]}
     points = read_parquet(cell.paths["points"], PROJECTION).to_pandas()
     return Condition(label(cell.condition), points, scores)
 
@@ -154,41 +120,33 @@ def map_grid(
 ) -> Figure:
     """Draw a column of three panels per condition: target labels, target and Wikipedia languages.
 
-    Colour and marker of a language follow from ``genera`` alone, so they are the same in every
-    panel and in every figure with the same genera.
-
-    Args:
-        conditions: columns, from left to right.
-        title: goes above the figure.
-        task: udpos or xnli.
-        names: code to English name; without one the legend has the code alone.
-        genera: code of every language to genus; languages of one genus share a colour.
-        note: goes below the panels.
+    Colour and marker of a language follow from ``genera`` (of every language code) alone, so they
+    are the same in every panel and in every figure with the same genera. Without an entry in
+    ``names`` the legend has the code alone; ``note`` goes below the panels.
 
     Raises:
-        AtlasError: if all points of a panel are missing, a coordinate is not finite, or a point
-            has an unknown language or label.
+        AtlasError: if a point has a coordinate that is not finite, or an unknown language or label.
     """
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
     height = _HEAD + len(_ROWS) * (_TITLE + _PANEL) + _FOOT
-    panels = [(row, condition) for row in _ROWS for condition in conditions]
-    with figure_style():
+    with style.figure_style():
         figure = Figure(figsize=(width, height))
         figure.suptitle(title, x=_GAP / width, y=1 - 0.1 / height, ha="left", va="top")
         figure.text(_GAP / width, 0.1 / height, note, ha="left", va="bottom", fontsize=8)
-        for index, (row, condition) in enumerate(panels):
-            looks = of_label if row.column == "label" else of_language
+        for index, (key, condition) in enumerate(product(_ROWS, conditions)):
+            dataset, column, row_title = _ROWS[key]
+            looks = of_label if column == "label" else of_language
             axes = _add_axes(figure, *divmod(index, len(conditions)))
-            map_classes(axes, *_classes(condition, row, looks), looks)
-            heading = f"({string.ascii_lowercase[index]}) {row.title.format(task=task.upper())}"
-            scores = condition.scores.get(row.key, {}).items()
+            map_classes(axes, *_classes(condition, dataset, column, looks), looks)
+            heading = f"({string.ascii_lowercase[index]}) {row_title.format(task=task.upper())}"
+            scores = condition.scores.get(key, {}).items()
             measured = ", ".join(f"{name} {value:.1f}%" for name, value in scores)
             axes.set_title(f"{heading}, {condition.name}\n{measured}", fontsize=9)
         present = {code for condition in conditions for code in condition.points["language"]}
         of_present = {code: look for code, look in of_language.items() if code in present}
         legends = (
-            (f"{task.upper()} labels", of_label, _LABEL_NAMES),
+            (f"{task.upper()} labels", of_label, {tag: name for tag, (*_, name) in _TAGS.items()}),
             ("Languages, by genus", of_present, names),
         )
         for place, legend in enumerate(legends):
@@ -207,20 +165,14 @@ def _add_axes(figure: Figure, row: int, column: int, width: float = _PANEL) -> A
 
 
 def _classes(
-    condition: Condition, row: _Row, looks: Mapping[str, Look]
+    condition: Condition, dataset: str, column: str, looks: Mapping[str, Look]
 ) -> tuple[Floats, npt.NDArray[np.object_]]:
     """Return the points of a panel, shape (n, 2), and the class of each."""
-    rows = condition.points[condition.points["dataset"] == row.dataset]
+    rows = condition.points[condition.points["dataset"] == dataset]
     points = rows[["x", "y"]].to_numpy(dtype=np.float64)
-    classes = rows[row.column].to_numpy(dtype=object)
+    classes = rows[column].to_numpy(dtype=object)
     unknown = sorted({str(name) for name in classes if name not in looks})
-    problem = ""
-    if rows.empty:
-        problem = f"has no points of dataset {row.dataset}"
-    elif not np.isfinite(points).all():
-        problem = "has a coordinate that is not a finite number"
-    elif unknown:
-        problem = f"has points of {row.column} {', '.join(unknown)}, not one of {', '.join(looks)}"
-    if problem:
-        raise AtlasError(f"map of {condition.name}: it {problem}; check the projection behind it.")
+    if unknown or not np.isfinite(points).all():
+        problem = f"an unknown {column} ({', '.join(unknown)})" if unknown else "no finite place"
+        raise AtlasError(f"map of {condition.name}: a point has {problem}; check the projection.")
     return points, classes

@@ -1,7 +1,5 @@
 """How much language a task's encoder shows: scores and clusters by experiment."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +39,7 @@ _HYPERPARAMETERS = {
     "optimisation.head_learning_rate": "classifier_lr",
     "optimisation.learning_rate": "encoder_lr",
 }
+_SCORE = ["metric", "language", "value", "n"]
 _WEIGHTS = {"gradient_reversal": "grad_rev_lambda", "entropy_maximisation": "entropy_weight"}
 
 
@@ -49,13 +48,11 @@ def measure_scores(cells: Sequence[Cell], *, by_language: str) -> Iterator[dict[
 
     ``macro_f1_*`` is the protocol's, see :data:`MACRO_F1`. The other metrics are accuracy, every
     other F1 and the mean entropy (nats) of the language classifier. Footnote 6 has the fine-tuned
-    encoder's micro F1 and accuracy.
+    encoder's micro F1 and accuracy. Scores of single languages go to the artifact ``by_language``.
 
-    Args:
-        cells: with the files ``labels`` (predictions of the task), ``languages`` (predictions of
-            the language classifier, of the target test set and Wikipedia) and ``training`` (the
-            report of :func:`mbert_atlas.analysis.probing.probe_features`).
-        by_language: artifact of the scores of single languages.
+    Cells have the files ``labels`` (predictions of the task), ``languages`` (predictions of the
+    language classifier, of the target test set and Wikipedia) and ``training`` (the report of
+    :func:`mbert_atlas.analysis.probing.probe_features`).
     """
     for cell in cells:
         yield from _label_scores(cell, by_language)
@@ -67,7 +64,7 @@ def _label_scores(cell: Cell, by_language: str) -> Iterator[dict[str, Any]]:
     headline = MACRO_F1[unit, cell.protocol]
     footnote, name_there = FOOTNOTE_6[unit, cell.protocol]
     scores = prediction_scores(cell.paths["labels"], unit, cell.protocol)
-    for name, language, value, n in _values(scores):
+    for name, language, value, n in scores[_SCORE].itertuples(index=False, name=None):
         is_pooled = language == ALL_LANGUAGES
         where = {} if is_pooled else {"artifact": by_language, "target": language}
         if name == headline:
@@ -87,19 +84,13 @@ def _language_scores(cell: Cell) -> Iterator[dict[str, Any]]:
     entropies = read_json(cell.paths["training"])[cell.protocol]["entropy"]
     for dataset in ("target", "wikipedia"):
         pooled = scores[(scores["dataset"] == dataset) & (scores["language"] == ALL_LANGUAGES)]
-        for name, _, value, n in _values(pooled):
+        for name, _, value, n in pooled[_SCORE].itertuples(index=False, name=None):
             if name == MACRO_F1[unit, cell.protocol]:
                 yield _row(cell, f"macro_f1_language_{dataset}", value, n)
             elif "macro" in name or name.endswith("accuracy"):
                 yield _row(cell, f"{name}_language_{dataset}", value, n)
         n = int(pooled["n"].iloc[0])
         yield _row(cell, f"entropy_language_{dataset}", float(entropies[dataset]["mean"]), n)
-
-
-def _values(scores: Any) -> Iterator[tuple[str, str, float, int]]:
-    """Yield metric, language, value and count of scores."""
-    for score in scores.to_dict("records"):
-        yield str(score["metric"]), str(score["language"]), float(score["value"]), int(score["n"])
 
 
 def _unit(cell: Cell) -> str:
@@ -116,10 +107,8 @@ def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 
     V-measure, AMI and the V-measure of shuffled labels, of the task's labels, its languages and
     Wikipedia's. ``published`` makes as many clusters for languages as the authors, ``corrected`` as
-    there are languages.
-
-    Args:
-        cells: with the file ``clusters`` of :func:`mbert_atlas.analysis.projection.cluster_sample`.
+    there are languages. Cells have the file ``clusters`` of
+    :func:`mbert_atlas.analysis.projection.cluster_sample`.
     """
     for cell in cells:
         for classes, by_protocol in read_json(cell.paths["clusters"]).items():
@@ -132,8 +121,7 @@ def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the rows of Table 5: the best draw of each search, and its score.
 
-    Args:
-        cells: with the file of :func:`mbert_atlas.analysis.choice.choose_hyperparameters`.
+    Cells have the file of :func:`mbert_atlas.analysis.choice.choose_hyperparameters`.
     """
     for cell in cells:
         choice = read_json(cell.path)
@@ -147,11 +135,9 @@ def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def count_examples(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the rows of appendix A: examples by task and part, those with [UNK] left out.
 
-    Args:
-        cells: a token store each. Its part is the ``condition``, unless the store has splits.
-            ``selection`` among the facts splits training data, see
-            :class:`mbert_atlas.config.methods.selection.Selection`; the held-out part is ``val``.
-            ``languages`` among the facts limits what counts.
+    Each cell is a token store, its part the ``condition`` unless the store has splits. Of its facts
+    ``languages`` limits what counts, and ``selection`` splits training data, see
+    :class:`mbert_atlas.config.methods.selection.Selection`; the held-out part is ``val``.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for cell in cells:
@@ -179,8 +165,7 @@ def _parts(cell: Cell) -> Mapping[str, int]:
 def count_points(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the rows of appendix B: points in the samples of each task, and of Wikipedia.
 
-    Args:
-        cells: with the file ``clusters`` of any experiment of each task.
+    Cells have the file ``clusters`` of any experiment of each task.
     """
     counts: dict[str, int] = {}
     for cell in cells:

@@ -120,8 +120,3 @@ def test_one_hyperparameter_reruns_one_family_and_what_depends_on_it(demo, tmp_p
     assert planned["finetune"] == 2 * 2 + 2 + 1 + 1 + 2 + 1 + 1
     assert "pretrain" not in planned
     assert "align" not in planned
-
-
-def test_every_figure_is_drawn(demo):
-    """Figure 1 by language and protocol, Figure 2 by protocol, eight tables."""
-    assert len(list((demo / "results/demo/figures/efimov2022").glob("*.svg"))) == 4 + 2 + 8

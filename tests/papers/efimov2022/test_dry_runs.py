@@ -45,12 +45,6 @@ def test_an_extended_encoder_plans_with_the_one_below(repository, preset):
         assert planned["fetch_encoder"] == planned["read_corpus_by_language_large"] == 1
 
 
-def test_every_artifact_is_a_target(repository):
-    artifacts = ["figure1", "figure2", *(f"table{number}" for number in range(1, 10))]
-    targets = [f"efimov2022_{artifact}" for artifact in artifacts]
-    assert jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))["render_table"] == 9
-
-
 def test_one_table_needs_nothing_of_the_others(repository):
     planned = jobs(snakemake(repository, "efimov2022_table2", "-n", "--forceall", *DEMO))
     assert "word_pair_distances" not in planned  # Figure 1

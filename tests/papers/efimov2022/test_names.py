@@ -1,14 +1,11 @@
 """Names of conditions follow the config, not the paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from mbert_atlas import papers
 from mbert_atlas.papers.efimov2022.artifacts import conditions_by_size
-from mbert_atlas.papers.efimov2022.figures import panel_title
 from mbert_atlas.plan.runs import RunTable
 
 ROOT = Path(__file__).parents[3]
@@ -34,8 +31,3 @@ def test_sizes_are_those_of_the_config(overlays: list[str], names: dict[str, str
     found = conditions_by_size(table, RunTable(config))
     assert names.items() <= found.items()
     assert "original" not in found
-
-
-def test_panels_have_readable_titles() -> None:
-    assert panel_title("original") == "original"
-    assert panel_title("adjusted_continual-qa") == "adjusted, then continual QA"

@@ -27,13 +27,6 @@ def test_every_artifact_is_a_target(repository):
     assert planned["measure_large"] == 5  # Tables 2 and 5 to 8
 
 
-def test_one_table_needs_nothing_of_the_others(repository):
-    planned = jobs(snakemake(repository, "muller2021_table7", "-n", "--forceall"))
-    assert planned["finetune"] == 5 * 3 * 7
-    assert "extract_features" not in planned
-    assert "choose_hyperparameters" not in planned
-
-
 def test_tables_can_be_left_out(repository, tmp_path):
     config = tmp_path / "mine.yaml"
     config.write_text("papers: [muller2021]\nmuller2021: {tables: {table2: null, table6: null}}\n")

@@ -1,6 +1,4 @@
-"""Rows of a figure by layer."""
-
-from __future__ import annotations
+"""Figures by layer: their rows, panels and lines."""
 
 from pathlib import Path
 
@@ -8,14 +6,16 @@ import numpy as np
 import pytest
 
 from mbert_atlas.analysis.measurements import read_measurements, write_measurements
+from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.papers.muller2021.figures import by_layer
+from mbert_atlas.papers.muller2021.figures import by_layer, draw_by_layer
 
 
 def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Path) -> None:
-    common = {"target": "ru", "condition": "c", "seed": 1, "protocol": "corrected"}
     rows = [
-        common | {"layers": str(layer), "metric": metric, "value": value}
+        {"target": target, "condition": "c", "seed": 1, "protocol": "corrected"}
+        | {"layers": str(layer), "metric": metric, "value": value}
+        for target in ("ru", "hi")
         for layer in range(3)
         for metric, value in (("cka", 0.5), ("cka_low", 0.4))
     ]
@@ -23,8 +23,22 @@ def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Pa
     write_measurements([*rows, *other], tmp_path / "m.csv")
     frame = read_measurements(tmp_path / "m.csv")
     chosen = by_layer(frame, "cka")
-    assert chosen["layers"].tolist() == [0, 1, 2]
+    assert chosen["layers"].tolist() == [0, 1, 2] * 2
     np.testing.assert_allclose(chosen["value"] - chosen["low"], 0.1)
     assert "high" not in chosen
     with pytest.raises(AtlasError, match="no rho by layer"):
         by_layer(frame, "rho")
+    figure = draw_by_layer(
+        [Cell(path=str(tmp_path / "m.csv"))],
+        protocol="corrected",
+        metric="cka",
+        title="CKA",
+        lines="condition",
+        panels="target",
+        names={"hi": "Hindi"},
+        value_label="CKA (%)",
+        order=["c"],
+    )
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in shown] == ["ru", "Hindi"]
+    assert [len(axes.lines) for axes in shown] == [1, 1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clone import DEMO, jobs, snakemake
+from clone import jobs, snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -19,37 +19,7 @@ def test_runs_at_paper_scale(repository):
     assert planned["read_corpus_by_language_large"] == 33  # Wikipedia
 
 
-def test_every_artifact_is_a_target(repository):
-    tables, figures = (1, 2, 3, 5), range(3, 7)
-    appendices = ["appendixA", "appendixB"]
-    artifacts = [*appendices, *(f"table{n}" for n in tables), *(f"figure{n}" for n in figures)]
-    targets = [f"tanti2021_{artifact}" for artifact in artifacts]
-    assert jobs(snakemake(repository, *targets, "-n", "--forceall", *DEMO))["render_table"] == 8
-
-
 def test_one_table_needs_nothing_of_the_others(repository):
     planned = jobs(snakemake(repository, "tanti2021_table1", "-n", "--forceall"))
     assert planned["finetune"] == 5 * (2 * 2 + 2)  # no search, no unlearning; UDPOS twice
     assert "adjust" not in planned
-
-
-def test_the_search_can_be_left_out(repository, tmp_path):
-    config = tmp_path / "mine.yaml"
-    none = "{search: {draws: 0}}"
-    config.write_text(f"runs: {{udpos-initial: {none}, xnli-initial: {none}}}\n")
-    planned = jobs(snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config))
-    assert planned["finetune"] == 5 * (8 + 5)
-    assert "choose_hyperparameters" not in planned
-    assert planned["measure"] == 1  # appendix B, but not Table 5
-
-
-def test_a_task_and_a_condition_can_be_left_out(repository, tmp_path):
-    config = tmp_path / "mine.yaml"
-    config.write_text(
-        "tanti2021: {tasks: {xnli: null, udpos: {conditions: {gradient_reversal: null}}}}\n"
-    )
-    done = snakemake(repository, "tanti2021", "-n", "--forceall", "--configfile", config)
-    planned = jobs(done)
-    assert planned["finetune"] == 5 * 3 * 2  # seeds, conditions, protocols
-    assert planned["render_figure"] == 2 + 2 * 2  # Tables 1 and 2, Figures 3 and 5
-    assert "xnli" not in done.stdout

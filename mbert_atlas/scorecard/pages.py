@@ -1,0 +1,210 @@
+"""The pages: the scorecard, one self-contained page per paper, and the index to start from."""
+
+import base64
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.labels import label, language
+from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
+from mbert_atlas.scorecard.tables import lay_out_parts, was_run
+from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, provenance, render
+from mbert_atlas.scorecard.views import bullets, claim_views, count_verdicts, table_rows
+
+_TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
+_MOST_EXTRA_CELLS = 150
+"""Larger tables of additional results are left to figure and CSV file."""
+
+
+def write_page(
+    scorecard: pd.DataFrame,
+    output: Path,
+    *,
+    setting: Setting,
+    provenance: Mapping[str, str],
+    titles: Mapping[str, str],
+    contrasts: Contrasts,
+    figures: Sequence[FigureLink] = (),
+    reasons: Mapping[tuple[str, str], str] | None = None,
+) -> None:
+    """Write the scorecard for readers; titles and contrasts are those of the papers, by key.
+
+    An artifact with figures and no cells gets a section, too. ``reasons`` say why artifacts were
+    not run, by paper and artifact, where a failed run has shown it; ``provenance`` names versions,
+    encoder and data. Raises AtlasError if the disk is full.
+    """
+    run = scorecard[was_run(scorecard) & scorecard["reported"].notna()]
+    cells = [cell for record in run.to_dict("records") for cell in _texts(record, setting.names)]
+    papers = []
+    for paper in dict.fromkeys([*scorecard["paper"], *(figure.paper for figure in figures)]):
+        rows = scorecard[scorecard["paper"] == paper]
+        plots = [figure for figure in figures if figure.paper == paper]
+        artifacts = []
+        for key in sorted({*rows["artifact"], *(plot.artifact for plot in plots)}, key=_natural):
+            labels = setting.labels(f"{paper}/{key}", contrasts[paper])
+            artifact = _artifact(rows[rows["artifact"] == key], labels)
+            of_artifact = [plot for plot in plots if plot.artifact == key]
+            artifacts.append({"key": key, "figures": of_artifact, **artifact})
+        counts = {name: rows[f"{name}_verdict"].value_counts().to_dict() for name in PROTOCOLS}
+        section = {"key": paper, "title": titles[paper], "counts": counts, "artifacts": artifacts}
+        papers.append(section)
+    columns = [name for name in (cells[0] if cells else ()) if any(cell[name] for cell in cells)]
+    render(
+        "page.html.j2",
+        output,
+        setting,
+        provenance=provenance,
+        papers=papers,
+        tolerances=rules.METRICS,
+        most_noise=rules.MOST_NOISE,
+        reasons=reasons or {},
+        cells=cells,
+        columns=[name for name in columns if name != "verdict"],
+        numbers=("reported", "mean", "std", "seeds", "items", "difference"),
+    )
+
+
+def _artifact(rows: pd.DataFrame, labels: Labels) -> dict[str, Any]:
+    tables, not_run = lay_out_parts(rows, labels)
+    large = [
+        table
+        for table in tables
+        if table.kind == "extra" and len(table.entries) > _MOST_EXTRA_CELLS
+    ]
+    return {
+        "run": int(was_run(rows).sum()),
+        "cells": len(rows),
+        "tables": [table for table in tables if table not in large],
+        "left_out": sum(len(table.entries) for table in large),
+        "not_run": not_run,
+    }
+
+
+def _natural(artifact: str) -> tuple[int, list[str | int]]:
+    """Return a key that sorts tables, figures, then the rest, and table 2 before table 10."""
+    kind = next((i for i, name in enumerate(("table", "figure")) if artifact.startswith(name)), 2)
+    parts = re.split(r"(\d+)", artifact)
+    return kind, [int(part) if part.isdigit() else part for part in parts]
+
+
+def _texts(record: Mapping[Any, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the texts of a cell by column, for every protocol that was run."""
+    metric, condition = record["metric"], record["condition"]
+    facets = {
+        "paper": record["paper"],
+        "artifact": record["artifact"],
+        **{name: label(record[name]) for name in ("task", "model", "condition")},
+        **{name: language(record[name], names) for name in ("source", "target")},
+        "layers": record["layers"],
+        "metric": label(metric),
+    }
+    rows = []
+    for protocol in PROTOCOLS:
+        mean, std, seeds, items, _, difference, verdict = (
+            record[f"{protocol}_{column}"] for column in OF_PROTOCOL
+        )
+        if not math.isnan(mean):
+            numbers = {
+                "protocol": protocol,
+                "reported": rules.printed(record["reported"], metric, condition),
+                "mean": rules.printed(mean, metric, condition),
+                "std": rules.printed(std, metric, condition, spread=True),
+                "seeds": str(seeds or ""),
+                "items": "" if pd.isna(items) else f"{items:,}",
+                "difference": "" if math.isnan(difference) else f"{difference:+.4g}",
+                "verdict": verdict,
+            }
+            rows.append(facets | numbers)
+    return rows
+
+
+def write_replication(
+    claims: pd.DataFrame,
+    output: Path,
+    *,
+    paper: str,
+    title: str,
+    setting: Setting,
+    scorecard: pd.DataFrame,
+    contrasts: Sequence[rules.Contrast],
+    artifacts: Sequence[str],
+    figures: Sequence[FigureLink],
+    prose: str,
+    cost: pd.DataFrame,
+) -> None:
+    """Write the page of one paper, with its figures embedded; the claims are those of all papers.
+
+    It quotes the deviations and protocols of ``prose``, the paper's page in ``docs/papers``, and
+    shows the shared part of the cost next to the paper's. Raises AtlasError if the disk is full.
+    """
+    claims = claims[claims["paper"] == paper]
+    views = claim_views(claims, setting.names, comparable=setting.comparable)
+    sections = []
+    for key in artifacts:
+        labels = setting.labels(f"{paper}/{key}", contrasts)
+        tables, not_run = lay_out_parts(scorecard[scorecard["artifact"] == key], labels)
+        section = {
+            "key": key,
+            "views": [view for view in views if view.row["artifact"] == key],
+            "figures": [(each.title, _data_url(each)) for each in figures if each.artifact == key],
+            "tables": tables,
+            "not_run": not_run,
+        }
+        sections.append(section)
+    render(
+        "replication.html.j2",
+        output,
+        setting,
+        paper=paper,
+        title=title,
+        views=views,
+        counts=count_verdicts(claims),
+        artifacts=sections,
+        deviations=bullets(prose, "Deviations and choices"),
+        protocol_rows=table_rows(prose, "The two protocols"),
+        cost=cost[cost["paper"].isin([paper, "shared"])].to_dict("records"),
+        provenance=provenance(),
+    )
+
+
+def write_index(
+    claims: pd.DataFrame,
+    output: Path,
+    *,
+    titles: Mapping[str, str],
+    setting: Setting,
+    figures: Sequence[FigureLink],
+    links: Mapping[str, str],
+    part: str = "",
+) -> None:
+    """Write the page to start from: papers in the order of their titles, claims, small figures.
+
+    ``links`` are other files of the run's folder with a description, ``part`` is the part of the
+    run that is shown, if not all. Raises AtlasError if the disk is full.
+    """
+    papers = []
+    for key, title in titles.items():
+        of_paper = claims[claims["paper"] == key]
+        section = {
+            "key": key,
+            "title": title,
+            "views": claim_views(of_paper, {}, comparable=setting.comparable),
+            "counts": count_verdicts(of_paper),
+            "figures": [figure for figure in figures if figure.paper == key],
+        }
+        papers.append(section)
+    render("index.html.j2", output, setting, papers=papers, links=links, part=part)
+
+
+def _data_url(figure: FigureLink) -> str:
+    """Return the smaller of a figure's SVG and PNG as a data URL."""
+    both = (figure.path, figure.path.with_suffix(".png"))
+    smallest = min(filter(Path.exists, both), key=lambda path: path.stat().st_size)
+    content = base64.b64encode(smallest.read_bytes()).decode()
+    return f"data:{_TYPES[smallest.suffix]};base64,{content}"

@@ -1,0 +1,96 @@
+"""Curves show means, bands and panels as the measurements have them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+
+from mbert_atlas.errors import AtlasError
+from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
+
+ALONG = range(5)
+
+
+def measured(panels: int = 1, lines: int = 2, seeds: int = 3) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"panel": f"p{p}", "line": f"c_{c}", "seed": s, "along": along}
+            | {"value": 0.1 * c + 0.01 * s + 0.05 * along + 0.02 * p}
+            for p in range(panels)
+            for c in range(lines)
+            for s in range(seeds)
+            for along in reversed(ALONG)
+        ]
+    )
+
+
+def plot(frame: pd.DataFrame, **options: object) -> Figure:
+    return curve_plot(frame, title="", along_label="x", value_label="y", **options)  # type: ignore[arg-type]
+
+
+def test_lines_are_means_and_bands_reach_over_the_seeds() -> None:
+    (axes,) = plot(measured()).axes
+    line = next(line for line in axes.lines if line.get_label() == "c 1")
+    np.testing.assert_allclose(line.get_xdata(), ALONG)
+    np.testing.assert_allclose(line.get_ydata(), [0.11 + 0.05 * along for along in ALONG])
+    points = axes.collections[1].get_paths()[0].vertices
+    at_last = points[np.isclose(points[:, 0], 4), 1]
+    assert (at_last.min(), at_last.max()) == pytest.approx((0.3, 0.32))
+    assert not plot(measured(seeds=1)).axes[0].collections  # one seed has no band
+
+
+def test_intervals_as_bands_and_as_bars() -> None:
+    frame = measured(seeds=2).assign(low=lambda f: f["value"] - 0.3, high=lambda f: f["value"] + 1)
+    (axes,) = plot(frame).axes
+    points = axes.collections[0].get_paths()[0].vertices
+    at_first = points[np.isclose(points[:, 0], 0), 1]
+    assert (at_first.min(), at_first.max()) == pytest.approx((-0.3, 1.01))
+    assert any(np.allclose(line.get_ydata(), 0) for line in axes.lines)  # it crosses zero
+    (axes,) = plot(frame, bars=True).axes
+    bars = [item for item in axes.collections if isinstance(item, LineCollection)]
+    assert [len(item.get_segments()) for item in bars] == [5, 5]
+    assert bars[0].get_segments()[0][0][0] < 0 < bars[1].get_segments()[0][0][0]
+
+
+@pytest.mark.parametrize(("panels", "columns", "rows"), [(1, 1, 1), (4, 2, 2), (7, 3, 3)])
+def test_panels_fill_a_grid_with_common_axes(panels: int, columns: int, rows: int) -> None:
+    figure = plot(measured(panels, 4), columns=columns, share=True)
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    titles = [axes.get_title(loc="left") for axes in shown]
+    assert titles == [f"p{number}" for number in range(panels)]
+    assert len({axes.get_subplotspec().rowspan.start for axes in shown}) == rows
+    assert len({axes.get_ylim() for axes in shown}) == 1
+    assert len([axes for axes in shown if axes.get_xlabel()]) == min(panels, columns)
+
+
+def test_curves_keep_the_style_of_a_line() -> None:
+    def colours(*lines: str) -> dict[str, object]:
+        frame = measured(lines=3)
+        figure = plot(frame[frame["line"].isin(lines)], order=["c_0", "c_1", "c_2"])
+        return {str(line.get_label()): line.get_color() for line in figure.axes[0].lines}
+
+    assert colours("c_2", "c_1")["c 2"] == colours("c_2")["c 2"]
+    assert colours("c_0", "c_1", "c_2")["c 2"] == colours("c_2")["c 2"]
+
+
+def test_curves_have_separate_legends_if_panels_share_no_line() -> None:
+    for line, legends in (("", 1), ("panel", 2)):
+        frame = measured(panels=2)
+        own = frame["line"] + (frame[line] if line else "")
+        figure = plot(frame.assign(line=own))
+        inside = [axes.get_legend() for axes in figure.axes]
+        assert len(figure.legends) + sum(legend is not None for legend in inside) == legends
+
+
+def test_tables_that_cannot_be_drawn() -> None:
+    frame = measured()
+    for match, wrong in (
+        ("no column seed", frame.drop(columns="seed")),
+        ("no rows", frame.iloc[:0]),
+        ("has several values; choose one metric", pd.concat([frame, frame])),
+        ("7 lines are too many", measured(lines=7)),
+    ):
+        with pytest.raises(AtlasError, match=match):
+            plot(wrong)
+    assert plot(measured(lines=8), dashes=MANY_DASHES)
