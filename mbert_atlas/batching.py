@@ -1,7 +1,5 @@
 """Which examples are trained on together: batches of similar length, within a token budget."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

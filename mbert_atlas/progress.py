@@ -1,7 +1,5 @@
 """Progress: a bar on a terminal, a line about every half minute in a log file."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

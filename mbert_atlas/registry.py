@@ -1,7 +1,5 @@
 """Registries: what can be chosen by a name, and the module that defines it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pkgutil import resolve_name
 from typing import Any

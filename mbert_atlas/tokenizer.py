@@ -1,7 +1,5 @@
 """The tokenizer of an encoder folder: ``tokenizer.json``, opened without torch or transformers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

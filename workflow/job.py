@@ -1,7 +1,5 @@
 """Set up one job: output goes to its log, and an error ends with one sentence on the terminal."""
 
-from __future__ import annotations
-
 import gc
 import json
 import logging
