@@ -1,7 +1,5 @@
 """The draw of a hyperparameter search that scores best on development data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,16 +19,14 @@ def choose_hyperparameters(
     languages: Sequence[str] | None,
     output: Path,
 ) -> None:
-    """Write the draw with the highest score on development data, and the score of each.
-
-    Ties go to the first draw.
+    """Write the draw with the highest score on development data, of equal ones the first.
 
     Args:
         draws: values of each draw, by hyperparameter.
         predictions: predictions of each draw on development data, in the same order.
-        unit: ``token``, ``text`` or ``tree``.
-        protocol: ``published`` scores every labelled subword, ``corrected`` every word.
-        metric: score that decides, as :mod:`mbert_atlas.analysis.scores` names it.
+        unit: see :func:`mbert_atlas.analysis.scores.prediction_scores`, as ``protocol``.
+        protocol: ``published`` or ``corrected``.
+        metric: score that decides.
         languages: languages whose mean decides; none: the score of all of them pooled.
         output: JSON file with ``values`` and ``score`` (percent) of the best draw, its number
             ``draw`` (from 1), and values and score of all ``draws``.

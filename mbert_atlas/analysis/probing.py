@@ -5,21 +5,19 @@ authors pass the data through the encoder in every epoch, with its dropout on (a
 cached vectors, only the dropout before the layer is left.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
-from scipy.special import entr
+from scipy.special import entr, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -33,7 +31,7 @@ from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.representations.reading import FeatureArrays, read_features
+from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 _logger = logging.getLogger(__name__)
@@ -70,9 +68,7 @@ class LinearProbe:
 
     def probabilities(self, vectors: Floats) -> Floats:
         """Return class probabilities, float32, shape ``(n, classes)``."""
-        logits = self.logits(vectors)
-        odds = np.exp(logits - logits.max(1, keepdims=True))
-        return np.asarray(odds / odds.sum(1, keepdims=True), dtype=np.float32)
+        return np.asarray(softmax(self.logits(vectors), axis=1), dtype=np.float32)
 
 
 def probe_features(
@@ -91,8 +87,8 @@ def probe_features(
     split; then it predicts all vectors of the test split, and all of the other datasets.
 
     Args:
-        features: features of one encoder by name of the dataset; except for ``train_on`` they may
-            have languages that the classifier was not trained on.
+        features: features of one encoder by dataset; all but ``train_on``, the one with the splits,
+            may have languages that the classifier was not trained on.
         train_on: the dataset with the splits.
         protocols: how to train, by protocol.
         seed: decides initial weights, order, dropout, and which vectors ``lbfgs`` samples.
@@ -134,11 +130,6 @@ def probe_features(
 def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> LinearProbe:
     """Train a linear classifier of languages; ties on validation data go to the first candidate.
 
-    Args:
-        features: vectors with the splits ``train`` and ``validation``.
-        specification: the protocol.
-        seed: see :func:`probe_features`.
-
     Raises:
         DataError: if a split is empty, the train split has only one language, or the sample of
             ``lbfgs`` lacks one.
@@ -179,9 +170,8 @@ def predict(
 ) -> tuple[pa.Table, dict[str, float]]:
     """Predict the languages of some examples' vectors.
 
-    Returns:
-        Predictions, see :func:`probe_features`, and the mean, least and greatest entropy of
-        the predicted distributions over vectors, in nats.
+    Returns predictions, see :func:`probe_features`, and the mean, least and greatest entropy of the
+    predicted distributions over vectors, in nats.
     """
     best, entropies, probabilities = [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
@@ -224,28 +214,18 @@ def predict(
 
 @dataclass(frozen=True)
 class _Training:
-    """The train split.
+    """The train split, and how its vectors are standardised."""
 
-    Attributes:
-        features: all vectors.
-        examples: which examples train.
-        names: all languages.
-        trained: which of them the train split has, ascending, shape ``(k,)``.
-        codes: language of each vector, by example.
-        shift: subtracted from the vectors, shape ``(dims,)``; none without standardisation.
-        scale: divisor of the vectors, shape ``(dims,)``.
-    """
-
-    features: FeatureArrays
-    examples: Rows
-    names: npt.NDArray[np.str_]
-    trained: Rows
-    codes: Ragged
-    shift: Floats | None = None
-    scale: Floats | None = None
+    features: FeatureArrays  # all vectors
+    examples: Rows  # those that train
+    names: npt.NDArray[np.str_]  # all languages
+    trained: Rows  # those of the train split, ascending
+    codes: Ragged  # language of each vector, by example
+    shift: Floats | None = None  # subtracted from the vectors
+    scale: Floats | None = None  # divisor of the vectors
 
     @classmethod
-    def of(cls, features: FeatureArrays, standardise: bool) -> _Training:
+    def of(cls, features: FeatureArrays, standardise: bool) -> Self:
         examples = features.examples("train")
         codes, names = features.classes("language")
         trained = np.unique(codes.take(examples).values)
@@ -271,7 +251,7 @@ class _Training:
         """Return all vectors of some examples, float32, and the language of each, int64."""
         part = self.features.by_example.take(examples)
         gold = np.searchsorted(self.trained, self.codes.take(examples).values)
-        return self.standardised(_as_float32(part)), torch.from_numpy(gold)
+        return self.standardised(as_float32(part.values)), torch.from_numpy(gold)
 
     def probe(self, weights: Floats, bias: Floats) -> LinearProbe:
         """Return the classifier of raw vectors."""
@@ -321,23 +301,24 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
             f"none of the {len(rows)} sampled vectors is in it",
             "raise maximum_vectors",
         )
-    x = data.standardised(torch.from_numpy(data.features.vectors[rows]).float()).numpy()
+    x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
     model = LogisticRegression(max_iter=specification.maximum_iterations, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):
         model.set_params(C=inverse)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(x, y)
-        if model.n_iter_.max() >= specification.maximum_iterations:
-            _logger.warning(
-                "logistic regression with inverse penalty %g stopped at %d iterations",
-                inverse,
-                specification.maximum_iterations,
-            )
+        fit_quietly(model, x, y, f"logistic regression with inverse penalty {inverse:g}")
         weights, bias = model.coef_, model.intercept_
         if len(weights) == 1:  # one row for both classes
             weights, bias = np.concatenate([-weights, weights]) / 2, np.append(-bias, bias) / 2
         yield f"{inverse:g}", weights.astype(np.float32), bias.astype(np.float32)
+
+
+def fit_quietly(model: LogisticRegression, x: Floats, y: Rows, name: str) -> None:
+    """Fit a model; where it stops at its limit of iterations, log one line with its name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(x, y)
+    if model.n_iter_.max() >= model.max_iter:
+        _logger.warning("%s stopped at %d iterations", name, model.max_iter)
 
 
 def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> Iterator[Floats]:
@@ -345,11 +326,12 @@ def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> I
     starts: Any = range(0, len(examples), _EXAMPLES_AT_A_TIME)
     for start in track(starts, description) if description else starts:
         part = features.by_example.take(examples[start : start + _EXAMPLES_AT_A_TIME])
-        yield _as_float32(part).numpy()
+        yield as_float32(part.values).numpy()
 
 
-def _as_float32(part: Ragged) -> torch.Tensor:
-    return torch.from_numpy(part.values).float()  # several times faster than NumPy from float16
+def as_float32(vectors: Vectors) -> torch.Tensor:
+    """Convert vectors, several times faster than NumPy does from float16."""
+    return torch.from_numpy(vectors).float()
 
 
 def _require_alike(training: FeatureArrays, other: FeatureArrays) -> None:

@@ -1,6 +1,10 @@
-"""Scores of predictions in percent: accuracy, F1 of texts and words, seqeval's F1 of spans."""
+"""Scores of predictions in percent: accuracy and F1 of texts and words, F1 of spans, trees.
 
-from __future__ import annotations
+Attachment scores are those of the CoNLL 2018 shared task's script: all words count, punctuation
+included, and relations are compared without their subtypes. Words are the gold ones, so that
+precision, recall and F1 are the same: the fraction of words with the correct head (UAS), or with
+the correct head and relation (LAS). A word beyond the model's input (predicted head -1) is wrong.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,27 +16,24 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.analysis.trees import attachment_counts
+from mbert_atlas.arrays import offsets_of
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TREE_PREDICTIONS
 
-SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
+Ints = npt.NDArray[np.int64]
+Examples = tuple[list[str], npt.NDArray[np.float64]]
+"""Ids of examples, and the score of each, 0 to 1, shape ``(n,)``."""
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "subword"]
 
 
 def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
-    """Score predictions: every labelled subword (published) or word (corrected).
+    """Score a file of predictions: every labelled subword (published) or word (corrected).
 
-    Args:
-        path: Parquet file of predictions.
-        unit: what is predicted, ``token``, ``text`` or ``tree``.
-        protocol: ``published`` or ``corrected``.
-
-    Returns:
-        As :func:`tag_scores`, :func:`class_scores` or :func:`tree_scores`.
+    ``unit`` is what is predicted, ``token``, ``text`` or ``tree``. Returns what :func:`tag_scores`,
+    :func:`class_scores` or :func:`tree_scores` do.
     """
     if unit == "text":
         return class_scores(read_parquet(path, CLASS_PREDICTIONS))
@@ -43,15 +44,12 @@ def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFram
 
 
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
-    """Score predictions of one label per example.
-
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
+    """Score predictions of one label per example, :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
 
     Returns:
-        Columns :data:`SCORE_COLUMNS`: ``accuracy``, ``macro_f1_present``, ``macro_f1_union`` and
-        ``micro_f1`` in percent by dataset and language, and for all languages of a dataset pooled
-        (language ``all``); ``n`` counts examples.
+        Columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
+        ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all
+        languages of a dataset pooled (language ``all``); ``n`` counts examples.
 
     Raises:
         AtlasError: if there are no predictions.
@@ -65,15 +63,12 @@ def class_scores(predictions: pa.Table) -> pd.DataFrame:
 
 
 def tag_scores(
-    predictions: pa.Table,
-    *,
-    outside: str | None = None,
-    unit: TagUnit = "word",
+    predictions: pa.Table, *, outside: str | None = None, unit: TagUnit = "word"
 ) -> pd.DataFrame:
-    """Score predictions of tags.
+    """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
     Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
+        predictions: the table.
         outside: label that is no class, left out of ``token_micro_f1``; none for POS.
         unit: ``word`` scores the first labelled subword of a word; ``subword`` scores all of them,
             so that a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
@@ -83,8 +78,7 @@ def tag_scores(
         ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or subwords.
 
     Raises:
-        AtlasError: if there are no predictions, or a sentence has more or fewer predictions
-            than gold tags.
+        AtlasError: if there are no predictions, or gold and prediction differ in length.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
@@ -104,16 +98,10 @@ def tag_scores(
 
 
 def tree_scores(predictions: pa.Table) -> pd.DataFrame:
-    """Score predictions of dependency trees (see :mod:`mbert_atlas.analysis.trees`).
+    """Score dependency trees, :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
-
-    Returns:
-        As :func:`class_scores`, with ``las`` and ``uas``; ``n`` counts words.
-
-    Raises:
-        AtlasError: if there are no predictions, or the columns of a sentence differ in length.
+    Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words. Raises
+    :class:`AtlasError` if there are no predictions, or columns differ in length.
     """
     counts = attachment_counts(predictions)
     scores = []
@@ -124,21 +112,23 @@ def tree_scores(predictions: pa.Table) -> pd.DataFrame:
     return _score_table(scores)
 
 
-def sentence_counts(
-    predictions: pa.Table, *, unit: Literal["entity", "token"]
-) -> npt.NDArray[np.int64]:
+def attachment_counts(predictions: pa.Table) -> Ints:
+    """Count words with the correct head and relation, with the correct head, and all, by sentence.
+
+    Returns int64, shape ``(n, 3)``; errors as :func:`tree_scores`.
+    """
+    heads, relations, lengths = _right_arcs(predictions)
+    offsets = offsets_of(lengths)
+    before = [offsets_of(right)[offsets] for right in (heads & relations, heads)]
+    return np.stack([*map(np.diff, before), lengths], axis=1)
+
+
+def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) -> Ints:
     """Count correct, gold and predicted items of each sentence, which micro F1 sums up.
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
-        unit: ``entity`` counts exactly matching spans (see :class:`SpanScorer`); ``token`` counts
-            words whose tag is not ``O``.
-
-    Returns:
-        int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum of the others.
-
-    Raises:
-        AtlasError: if a sentence has more or fewer predictions than gold tags.
+    ``entity`` counts exactly matching spans (see :class:`SpanScorer`), ``token`` words whose tag is
+    not ``O``. Returns int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum
+    of the others. Raises :class:`AtlasError` if gold and prediction differ in length.
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
@@ -150,60 +140,30 @@ def sentence_counts(
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def right_words(predictions: pa.Table) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """Return for each word whether its tag is correct.
+def right_words(predictions: pa.Table) -> Examples:
+    """Return for each word of one language whether its tag is correct (1 or 0).
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, of one language.
-
-    Returns:
-        Keys of sentence id and word number, sorted by sentence; and 1 or 0, float64, shape
-        ``(words,)``.
-
-    Raises:
-        AtlasError: if a sentence has more or fewer predictions than gold tags.
+    Ids join sentence and word number, sorted by sentence; errors as :func:`sentence_counts`.
     """
     table = predictions.sort_by("example_id")
     (gold, predicted), _, lengths = _tag_codes(table, "word")
-    sentences = zip(table["example_id"].to_pylist(), lengths.tolist(), strict=True)
-    keys = [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
-    return keys, (gold == predicted).astype(np.float64)
+    return _word_ids(table, lengths), (gold == predicted).astype(np.float64)
 
 
-def _tag_codes(
-    predictions: pa.Table, unit: TagUnit
-) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
-    """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
-    lengths = pc.list_value_length(predictions["gold"]).to_numpy()
-    other = pc.list_value_length(predictions["prediction"]).to_numpy()
-    if not np.array_equal(lengths, other):
-        example = predictions["example_id"][int(np.argmax(lengths != other))]
-        raise AtlasError(
-            f"predictions of sentence {example}: gold and prediction differ in length; "
-            "predict with the words that were encoded."
-        )
-    codes, labels = _codes(
-        pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
-    )
-    if unit == "subword":
-        return codes, labels, lengths
-    words = pc.list_flatten(predictions["words"]).to_numpy()
-    sentence = np.repeat(np.arange(len(lengths)), lengths)
-    first = np.ones(len(words), dtype=bool)
-    first[1:] = (sentence[1:] != sentence[:-1]) | (words[1:] != words[:-1])
-    return (
-        (codes[0][first], codes[1][first]),
-        labels,
-        np.bincount(sentence[first], minlength=len(lengths)),
-    )
+def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
+    """Return for each word of one language whether its head is correct (1 or 0), as for UAS.
+
+    ``labelled`` asks for the relation, too, as for LAS. Ids as those of :func:`right_words`, errors
+    as :func:`tree_scores`.
+    """
+    table = predictions.sort_by("example_id")
+    heads, relations, lengths = _right_arcs(table)
+    right = heads & relations if labelled else heads
+    return _word_ids(table, lengths), right.astype(np.float64)
 
 
 def select(predictions: pa.Table, **where: str) -> pa.Table:
-    """Return some of the predictions, sorted by example id.
-
-    Args:
-        predictions: columns as in one of the prediction schemas.
-        where: values by column, such as ``dataset`` and ``language``.
+    """Return the predictions with some values by column, such as ``dataset``, sorted by example id.
 
     Raises:
         AtlasError: if there are none, or an example occurs twice.
@@ -218,6 +178,54 @@ def select(predictions: pa.Table, **where: str) -> pa.Table:
     return predictions.sort_by("example_id").combine_chunks()
 
 
+def _word_ids(table: pa.Table, lengths: npt.NDArray[Any]) -> list[str]:
+    sentences = zip(table["example_id"].to_pylist(), lengths.tolist(), strict=True)
+    return [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
+
+
+def _lengths(predictions: pa.Table, *names: str) -> npt.NDArray[Any]:
+    """Return the number of items by row, the same in all columns."""
+    lengths: npt.NDArray[Any] = pc.list_value_length(predictions[names[0]]).to_numpy()
+    for name in names[1:]:
+        other = pc.list_value_length(predictions[name]).to_numpy()
+        if not np.array_equal(lengths, other):
+            example = predictions["example_id"][int(np.argmax(lengths != other))]
+            raise AtlasError(
+                f"predictions of sentence {example}: {names[0]} and {name} differ in length; "
+                "predict with the words that were encoded."
+            )
+    return lengths
+
+
+def _tag_codes(
+    predictions: pa.Table, unit: TagUnit
+) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
+    """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
+    lengths = _lengths(predictions, "gold", "prediction")
+    codes, labels = _codes(
+        pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
+    )
+    if unit == "subword":
+        return codes, labels, lengths
+    words = pc.list_flatten(predictions["words"]).to_numpy()
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    first = np.ones(len(words), dtype=bool)
+    first[1:] = (sentence[1:] != sentence[:-1]) | (words[1:] != words[:-1])
+    lengths = np.bincount(sentence[first], minlength=len(lengths))
+    return (codes[0][first], codes[1][first]), labels, lengths
+
+
+def _right_arcs(
+    predictions: pa.Table,
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[Any]]:
+    """Return which heads and which relations are correct, and the words by sentence."""
+    names = ("gold_heads", "predicted_heads", "gold_relations", "predicted_relations")
+    lengths = _lengths(predictions, *names)
+    columns = [pc.list_flatten(predictions[name]) for name in names]
+    universal = [pc.replace_substring_regex(column, ":.*", "") for column in columns[2:]]
+    return pc.equal(*columns[:2]).to_numpy(), pc.equal(*universal).to_numpy(), lengths
+
+
 def _score_table(scores: Iterable[tuple[str, str, dict[str, float], int]]) -> pd.DataFrame:
     """Return rows of dataset, language, fractions by metric, and number of items, in percent."""
     rows = [
@@ -225,7 +233,7 @@ def _score_table(scores: Iterable[tuple[str, str, dict[str, float], int]]) -> pd
         for dataset, language, values, n in scores
         for metric, value in values.items()
     ]
-    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+    return pd.DataFrame(rows, columns=["dataset", "language", "metric", "value", "n"])
 
 
 def _item_scores(confusion: Confusion, outside: int | None) -> dict[str, float]:
@@ -247,7 +255,7 @@ def _codes(
     return (codes[: len(gold)], codes[len(gold) :]), encoded.dictionary.to_pylist()
 
 
-def _groups(predictions: pa.Table) -> Iterator[tuple[str, str, npt.NDArray[np.int64]]]:
+def _groups(predictions: pa.Table) -> Iterator[tuple[str, str, Ints]]:
     """Yield the rows of each dataset and language, then of each dataset."""
     if predictions.num_rows == 0:
         raise AtlasError("there are no predictions to score; predict first.")

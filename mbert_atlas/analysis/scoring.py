@@ -1,7 +1,5 @@
 """How the predictions of a task are scored, and two conditions compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -12,16 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.analysis import SCORINGS
-from mbert_atlas.analysis.answers import scores_by_question
-from mbert_atlas.analysis.scores import right_words, tag_scores
-from mbert_atlas.analysis.significance import (
-    Comparison,
-    Floats,
-    compare_taggers,
-    correct_examples,
-    paired_t_test,
-)
-from mbert_atlas.analysis.trees import right_arcs
+from mbert_atlas.analysis.answers import score_answers
+from mbert_atlas.analysis.scores import Examples, right_arcs, right_words, select, tag_scores
+from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
@@ -33,7 +24,6 @@ from mbert_atlas.schemas import (
 )
 
 _SEED = 0  # of permutations and resamples: the same for every cell
-Examples = tuple[list[str], Floats]
 
 
 class Scoring:
@@ -48,7 +38,7 @@ class Scoring:
     metrics: ClassVar[tuple[str, ...]]
 
     def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return ids and scores, 0 to 1, of the examples whose mean is a metric."""
+        """Return ids and scores of the examples whose mean is a metric."""
         raise NotImplementedError
 
     def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
@@ -93,7 +83,9 @@ class TextScoring(Scoring):
 
     def examples(self, cell: Cell, metric: str) -> Examples:
         """Return which texts have the correct class."""
-        return correct_examples(predictions(cell), dataset=cell.dataset, language=cell.language)
+        table = select(_predictions(cell), dataset=cell.dataset, language=cell.language)
+        right = pc.equal(table["gold"], table["prediction"]).to_numpy()
+        return table["example_id"].to_pylist(), right.astype(np.float64)
 
 
 class WordScoring(Scoring):
@@ -125,14 +117,15 @@ class AnswerScoring(Scoring):
         """Return the scores of the questions."""
         contexts = "en" if cell.questions == "target" else cell.language
         questions = {"same": contexts, "target": cell.language, "english": "en"}
-        return scores_by_question(
-            predictions(cell),
-            metric="exact_match" if metric == "exact_match" else "f1",
-            normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
+        table = select(
+            _predictions(cell),
             dataset=cell.dataset,
             language=contexts,
             question_language=questions[cell.questions],
         )
+        normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
+        scores = score_answers(table, normalisation=normalisation)
+        return table["example_id"].to_pylist(), getattr(scores, metric)
 
 
 class EntityScoring(Scoring):
@@ -155,14 +148,10 @@ class EntityScoring(Scoring):
         return dict(zip(self.metrics, values, strict=True)), int(frame["n"].iloc[0])
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
-        """Return a permutation test on the concatenated predictions of the runs.
-
-        Raises:
-            AtlasError: as :func:`.significance.compare_taggers`.
-        """
+        """Return a permutation test, see :func:`compare_taggers`."""
         return compare_taggers(
-            list(map(predictions, baseline)),
-            list(map(predictions, system)),
+            list(map(_predictions, baseline)),
+            list(map(_predictions, system)),
             unit="entity" if system[0].protocol == "published" else "token",
             seed=_SEED,
             dataset=system[0].dataset,
@@ -172,11 +161,7 @@ class EntityScoring(Scoring):
 
 @cache
 def scoring_of(task: str) -> Scoring:
-    """Return the scoring of a task.
-
-    Raises:
-        AtlasError: if it has none in :data:`mbert_atlas.analysis.SCORINGS`.
-    """
+    """Return the scoring of a task; raise :class:`AtlasError` if it has none."""
     scoring: Scoring = SCORINGS.load(task)()
     return scoring
 
@@ -193,16 +178,20 @@ def forget() -> None:
         cached.cache_clear()
 
 
-def predictions(cell: Cell) -> pa.Table:
-    """Return all predictions of the file behind a cell."""
+def rows_of(cell: Cell) -> pa.Table:
+    """Return the predictions of a cell's dataset and language."""
+    table = _predictions(cell)
+    in_language = pc.equal(table["language"], cell.language)
+    return table.filter(pc.and_(pc.equal(table["dataset"], cell.dataset), in_language))
+
+
+def _predictions(cell: Cell) -> pa.Table:
     return _read(cell.path, cell.kind)
 
 
-def rows_of(cell: Cell) -> pa.Table:
-    """Return the predictions of a cell's dataset and language."""
-    table = predictions(cell)
-    in_language = pc.equal(table["language"], cell.language)
-    return table.filter(pc.and_(pc.equal(table["dataset"], cell.dataset), in_language))
+@lru_cache(maxsize=8)  # tables are large; what is computed from them is kept
+def _read(path: str, task: str) -> pa.Table:
+    return read_parquet(path, scoring_of(task).schema)
 
 
 def _examples(cell: Cell, metric: str) -> Examples:
@@ -213,8 +202,3 @@ def _examples(cell: Cell, metric: str) -> Examples:
 @cache
 def _cached_examples(cell: Cell, metric: str) -> Examples:
     return scoring_of(cell.kind).examples(cell, metric)
-
-
-@lru_cache(maxsize=8)  # tables are large; what is computed from them is kept
-def _read(path: str, task: str) -> pa.Table:
-    return read_parquet(path, scoring_of(task).schema)

@@ -9,23 +9,22 @@ decomposes is the scatter of the language means up to a factor (:func:`densray`)
 appendix A. So its rank is at most n - 1, as for LDA; the paper proves n + 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.progress import track
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """Means and scatter of vectors.
 
     Attributes:
@@ -65,11 +64,7 @@ class Directions(NamedTuple):
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Return the moments of all parts.
-
-    Raises:
-        AtlasError: if two parts share a language.
-    """
+    """Return the moments of all parts; raise :class:`AtlasError` if two share a language."""
 
     def both(one: Moments, other: Moments) -> Moments:
         if twice := set(one.languages) & set(other.languages):
@@ -88,12 +83,9 @@ def densray(means: Floats, within: Floats) -> Directions:
     """Return DensRay's directions: eigenvectors of the scatter of the language means.
 
     The paper's A = 2 m^2 / (n - 1) sum_i (c_i - c) (c_i - c)^T for means c_i, their mean c and m
-    vectors per language (appendix A with A_1 and A_2 taken together); here without 2 m^2.
-
-    Args:
-        means: of the languages, shape ``(n, dims)``.
-        within: covariance within languages, shape ``(dims, dims)``; it sorts the directions beyond
-            the rank.
+    vectors per language (appendix A with A_1 and A_2 taken together); here without 2 m^2. Means
+    have the shape ``(n, dims)``; the covariance ``within`` languages, shape ``(dims, dims)``, sorts
+    the directions beyond the rank.
     """
     # c = [[1, 0, 0],   centred: [[ 1, 0, 0],   A = [[1, 0, 0],   first direction [1, 0, 0],
     #      [-1, 0, 0],            [-1, 0, 0],        [0, 0, 0],   rank 1 of at most 2
@@ -111,12 +103,8 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
     """Return the directions of linear discriminant analysis (Fisher 1936).
 
     After a layer normalisation one axis has no variance (the normalised entries sum to 0). Such
-    axes come last, with length 1.
-
-    Args:
-        means: of the languages, shape ``(n, dims)``.
-        counts: vectors of each, shape ``(n,)``: they weight the means, as in scikit-learn.
-        within: covariance within languages, shape ``(dims, dims)``.
+    axes come last, with length 1. The counts of vectors, shape ``(n,)``, weight the means, as in
+    scikit-learn; the others are those of :func:`densray`.
 
     Raises:
         AtlasError: if there are fewer vectors than dimensions.
@@ -138,6 +126,49 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
     values[:rank] = singular[:rank] ** 2
     basis = np.hstack([whitening @ np.hstack([rows[:rank].T, beyond]), axes[:, ~varies]])
     return Directions(_signed(basis), values, rank)
+
+
+def find_directions(
+    parts: Sequence[Path], output: Path, languages: Sequence[str] | None = None
+) -> None:
+    """Find DensRay's and LDA's directions of every layer.
+
+    Args:
+        parts: folders of :func:`mbert_atlas.representations.language_vectors.collect_vectors`, each
+            of different languages.
+        output: token store to write: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
+            dims)``, a direction per column), ``densray_values`` and ``lda_values`` (float64,
+            ``(layers, dims)``), ``densray_rank`` and ``lda_rank`` (int64, ``(layers,)``), ``means``
+            (float64, ``(n, layers, dims)``), and ``languages`` in the meta data.
+        languages: whose means are used; none: all. The covariance within languages is that of all
+            languages of the parts.
+
+    Raises:
+        AtlasError: if a language is in two parts or in none.
+    """
+    moments = merged([_read_moments(part) for part in parts])
+    languages = moments.languages if languages is None else languages
+    if missing := sorted(set(languages) - set(moments.languages)):
+        raise AtlasError(f"language {missing[0]}: it has no vectors; collect them first.")
+    rows = [moments.languages.index(code) for code in languages]
+    means, counts = moments.means[rows], moments.counts[rows]
+    bases: dict[str, list[Directions]] = {"densray": [], "lda": []}
+    for layer in track(range(means.shape[1]), "directions, layers"):
+        within = moments.within(layer)
+        bases["densray"].append(densray(means[:, layer], within))
+        bases["lda"].append(lda(means[:, layer], counts, within))
+    arrays: dict[str, Any] = {"means": means}
+    for name, directions in bases.items():
+        arrays[f"{name}_basis"] = np.stack([one.basis for one in directions])
+        arrays[f"{name}_values"] = np.stack([one.values for one in directions])
+        arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)
+    save_arrays(output, arrays, {"languages": list(languages)})
+
+
+def _read_moments(part: Path) -> Moments:
+    stored = load_arrays(part)
+    counts, means, scatter = (stored.dense(name) for name in ("counts", "means", "scatter"))
+    return Moments(list(stored.meta["languages"]), counts, means, scatter)
 
 
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:

@@ -1,7 +1,5 @@
 """Zero-shot transfer: scores by condition, language and seed, and tests of their differences."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,13 +25,9 @@ def measure_transfer(
     conditions have: a two-sided paired t-test on the examples' mean scores or, for entities, a
     permutation test. 1 where p < .05, under ``corrected`` after Holm's correction over all tests of
     the table. Also returned: p-values, the ends of the 95% interval of the gain in points
-    (entities: bootstrapped over sentences), and Cohen's d_z (not for entities).
-
-    Args:
-        cells: the prediction files.
-        against: by tested condition, the condition that it is compared with.
-        gains_over: condition of whose scores by seed all others also get their difference,
-            ``gain_over_original``.
+    (entities: bootstrapped over sentences), and Cohen's d_z (not for entities). ``against`` maps a
+    tested condition to the one that it is compared with; all others also get the difference from
+    the scores by seed of the condition ``gains_over``, as ``gain_over_original``.
 
     Raises:
         AtlasError: if conditions were evaluated on different examples.

@@ -3,10 +3,8 @@
 Logistic regression (C = 1), each value of a feature against the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,21 +18,13 @@ _FOLDS = 5
 
 
 class Fold(NamedTuple):
-    """The test languages of a feature, and the regressions that predict their values.
+    """The test languages of a feature, and the regressions that predict their values."""
 
-    Attributes:
-        languages: places of the test languages.
-        gold: their values.
-        classes: values of the training languages.
-        columns: regressions, one for each class; none if there is only one class.
-        majority: the most frequent class of the training languages.
-    """
-
-    languages: list[int]
-    gold: list[str]
-    classes: list[str]
-    columns: list[int]
-    majority: str
+    languages: list[int]  # places of the test languages
+    gold: list[str]  # their values
+    classes: list[str]  # values of the training languages
+    columns: list[int]  # a regression for each class; none if there is only one class
+    majority: str  # the most frequent class of the training languages
 
 
 class TypologyProbe(NamedTuple):
@@ -55,15 +45,12 @@ class TypologyProbe(NamedTuple):
         codes: Sequence[str],
         features: Mapping[str, Mapping[str, str]],
         random: np.random.Generator | None = None,
-    ) -> TypologyProbe:
-        """Plan the regressions.
+    ) -> Self:
+        """Plan the regressions for languages, by their values of each feature.
 
-        Args:
-            codes: the languages.
-            features: of each feature the values of languages.
-            random: draws five folds of the languages with a feature, each of them predicted by the
-                others; features of fewer than five languages are dropped. None: test vectors are of
-                the training languages.
+        ``random`` draws five folds of the languages with a feature, each of them predicted by the
+        others; features of fewer than five languages are dropped. Without it test vectors are of
+        the training languages.
 
         Raises:
             AtlasError: if no feature has two values and enough languages.
@@ -85,15 +72,10 @@ class TypologyProbe(NamedTuple):
                 first = len(signs)
                 if len(classes) > 1:
                     signs += [_signs(codes, trained, values, value) for value in classes]
-                folds.append(
-                    Fold(
-                        languages=[codes.index(code) for code in tested],
-                        gold=[values[code] for code in tested],
-                        classes=classes,
-                        columns=list(range(first, len(signs))),
-                        majority=classes[int(np.argmax(counts))],
-                    )
-                )
+                columns = list(range(first, len(signs)))
+                languages, gold = map(codes.index, tested), [values[code] for code in tested]
+                majority = classes[int(np.argmax(counts))]
+                folds.append(Fold(list(languages), gold, classes, columns, majority))
             planned.append(folds)
         if not planned:
             raise AtlasError("typology: no feature separates these languages; take more of them.")
@@ -102,14 +84,8 @@ class TypologyProbe(NamedTuple):
     def micro_f1(self, train: Sequence[Floats], test: Sequence[Floats]) -> float:
         """Fit the regressions and return the micro F1 (accuracy over tokens), mean over features.
 
-        A test value that no training language has counts as an error.
-
-        Args:
-            train: training vectors of each language, shape ``(n, dims)``.
-            test: test vectors of each language, shape ``(m, dims)``.
-
-        Returns:
-            Percent.
+        In percent, from training and test vectors of each language, shape ``(n, dims)``. A test
+        value that no training language has counts as an error.
         """
         weights = fit_regressions(list(map(_tensor, train)), self.signs)
         margins = [_tensor(own) @ weights[:, :-1].T + weights[:, -1] for own in test]
@@ -125,11 +101,7 @@ class TypologyProbe(NamedTuple):
         return self._mean_accuracy(correct, list(map(len, test)))
 
     def majority_f1(self, counts: Sequence[int]) -> float:
-        """Return the micro F1 of predicting the majority class, mean over features, in percent.
-
-        Args:
-            counts: test vectors of each language.
-        """
+        """Return the micro F1 of the majority class in percent; ``counts`` are test vectors."""
         return self._mean_accuracy(
             lambda fold, language, value: counts[language] * (fold.majority == value), counts
         )

@@ -10,16 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mbert_atlas.analysis.answers import (
-    answer_tokens,
-    score_answers,
-    scores_by_question,
-)
+from mbert_atlas.analysis.answers import answer_tokens, score_answers
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import SPAN_PREDICTIONS
 
 
-def table(rows: list[tuple[list[str], str]], language: str = "en", **columns) -> pa.Table:
+def table(rows: list[tuple[list[str], str]], language: str = "en") -> pa.Table:
     count = len(rows)
     values = {
         "dataset": ["xquad"] * count,
@@ -29,7 +25,7 @@ def table(rows: list[tuple[list[str], str]], language: str = "en", **columns) ->
         "gold": [gold for gold, _ in rows],
         "prediction": [prediction for _, prediction in rows],
     }
-    return pa.table({**values, **columns}, schema=SPAN_PREDICTIONS)
+    return pa.table(values, schema=SPAN_PREDICTIONS)
 
 
 @pytest.mark.parametrize(
@@ -124,17 +120,3 @@ def test_mlqa_scores_differ_from_squads():
 def test_a_question_without_gold_answers_is_rejected():
     with pytest.raises(AtlasError, match="question q0 has no gold answer"):
         score_answers(table([([], "x")]))
-
-
-def test_scores_of_questions_are_sorted_by_id_and_chosen_by_all_languages():
-    run = table([(["cat dog"], "cat"), (["x"], "x"), (["y"], "z")])
-    german = table([(["x"], "x")], question_language=["de"])
-    options = {"normalisation": "squad", "dataset": "xquad", "language": "en"}
-    both = pa.concat_tables([german, run.take([2, 0, 1])])
-    keys, scores = scores_by_question(both, metric="f1", question_language="en", **options)
-    assert keys == ["q0", "q1", "q2"]
-    assert scores == pytest.approx([2 / 3, 1, 0])
-    _, exact = scores_by_question(both, metric="exact_match", question_language="en", **options)
-    assert exact.tolist() == [0, 1, 0]
-    with pytest.raises(AtlasError, match="question_language es: there are none"):
-        scores_by_question(both, metric="f1", question_language="es", **options)

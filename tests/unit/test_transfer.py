@@ -228,6 +228,8 @@ def test_answers_are_found_by_both_languages_and_compared_by_protocol(tmp_path):
     assert values["mlqa", "corrected", "exact_match"] == pytest.approx(50)
     assert values["target", "published", "f1"] == 100
     assert values["english", "published", "f1"] == pytest.approx(50)  # SQuAD takes it for a word
+    with pytest.raises(AtlasError, match="question_language es: there are none"):
+        measured([replace(cell, dataset="asked")])
 
 
 def test_conditions_on_different_examples_raise_an_error(cells):

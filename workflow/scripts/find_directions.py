@@ -4,7 +4,7 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.analysis.directions import find_directions
+    from mbert_atlas.analysis.subspaces import find_directions
 
     find_directions(
         list(map(Path, snakemake.input)), Path(snakemake.output[0]), snakemake.params.languages

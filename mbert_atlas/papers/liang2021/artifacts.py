@@ -1,7 +1,5 @@
 """Figures 1 to 5 and Tables 1 to 6, and what they need computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -192,14 +190,9 @@ def _probe_cells(plan: Files) -> list[Cell]:
 
 def _set_cells(plan: Files) -> list[Cell]:
     """Return a cell for each set of languages, which stands where a target language does."""
-    encoder = section(plan).encoders["mbert"]
+    encoder, probe = section(plan).encoders["mbert"], "identification"
     return [
-        Cell(
-            task="identification",
-            model="mbert",
-            language=name,
-            path=_probe_path(encoder, name, "identification"),
-        )
+        Cell(task=probe, model="mbert", language=name, path=_probe_path(encoder, name, probe))
         for name in language_sets(plan)
     ]
 
