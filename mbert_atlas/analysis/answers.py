@@ -50,10 +50,8 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
     SQuAD (evaluate-v1.1.py) removes ASCII punctuation and English articles, whatever the language.
     MLQA (mlqa_evaluation_v1.py) removes all Unicode punctuation and the articles of the answer's
     language; the Arabic one is replaced by a space also inside words. MLQA splits Chinese at each
-    character of U+4E00 to U+9FA5.
-
-    Raises:
-        AtlasError: if MLQA has no normalisation of the language.
+    character of U+4E00 to U+9FA5. Raises :class:`AtlasError` if MLQA has no normalisation of the
+    language.
     """
     if normalisation == "mlqa" and language not in _ARTICLES:
         raise AtlasError(
@@ -73,9 +71,8 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
 def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squad") -> AnswerScores:
     """Score each of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS` against its gold answers.
 
-    Raises:
-        AtlasError: if an example has no gold answer, or as :func:`answer_tokens` of the language
-            of the context.
+    Raises :class:`AtlasError` if an example has no gold answer, or as :func:`answer_tokens` of the
+    language of the context.
     """
     exact, f1 = np.zeros(predictions.num_rows), np.zeros(predictions.num_rows)
     columns = ("language", "example_id", "gold", "prediction")

@@ -24,16 +24,11 @@ def cluster_agreement(
     """Cluster vectors, shape ``(n, dims)``, by k-means and compare the clusters with ``labels``.
 
     As in Tanti et al.'s code: random initial centres, one start, at most 100 iterations of Lloyd's
-    algorithm, seeds 1 to 10, means over the runs.
-
-    Returns:
-        ``k``, ``n``, and from 0 to 1 ``v_measure`` (harmonic mean of homogeneity and completeness;
-        not adjusted for chance), its standard deviation over runs ``v_measure_stddev``, ``ami``
-        (adjusted mutual information, 0 for chance), and ``v_measure_chance``, the V-measure of the
-        same clusters against shuffled labels.
-
-    Raises:
-        AtlasError: if there are fewer vectors than clusters.
+    algorithm, seeds 1 to 10, means over the runs. Returns ``k``, ``n``, and from 0 to 1
+    ``v_measure`` (harmonic mean of homogeneity and completeness; not adjusted for chance), its
+    standard deviation over runs ``v_measure_stddev``, ``ami`` (adjusted mutual information, 0 for
+    chance), and ``v_measure_chance``, the V-measure of the same clusters against shuffled labels.
+    Raises :class:`AtlasError` if there are fewer vectors than clusters.
     """
     if len(vectors) < k:
         raise AtlasError(
@@ -67,11 +62,9 @@ def linkage_agreement(
     """Cluster vectors, shape ``(n, dims)``, hierarchically and compare the clusters with labels.
 
     Single linkage of cosine distances into as many clusters as labels, each of two vectors or more,
-    as in Liang et al.'s code (after Libovicky et al. 2020).
-
-    Returns:
-        In percent ``v_measure``, ``chance_v_measure`` (mean over 20 permutations of the labels),
-        and ``ami``, which is 0 by chance.
+    as in Liang et al.'s code (after Libovicky et al. 2020). Returns in percent ``v_measure``,
+    ``chance_v_measure`` (mean over 20 permutations of the labels), and ``ami``, which is 0 by
+    chance.
     """
     # A vector of zeros has no direction: it is orthogonal to all others.
     distances = np.nan_to_num(pdist(vectors, metric="cosine"), nan=1.0)

@@ -45,19 +45,11 @@ def word_pair_distances(
 
     Related pairs are aligned words of parallel sentences. An unrelated pair is the English word of
     one related pair and the other word of a pair from a different sentence, so that both kinds
-    hold the same words.
-
-    Args:
-        panels: the models, all with the tokenizer of the store.
-        store: token store of held-out word pairs, see :func:`open_pairs`.
-        output: Parquet to write, columns :data:`mbert_atlas.schemas.WORD_DISTANCES`.
-        summary: JSON to write: ``panel``, ``protocols`` and the :func:`summarise` of each model.
-        pairs: number of related, and of unrelated, pairs; all where the store has fewer.
-        seed: of the sample.
-
-    Raises:
-        DataError: if the store is not usable or not of the encoders' tokenizer, or its pairs can't
-            be re-paired across sentences.
+    hold the same words. There are as many of both, ``pairs`` or all of the store of held-out word
+    pairs (:func:`open_pairs`), which has the tokenizer of all models. Writes Parquet, columns
+    :data:`mbert_atlas.schemas.WORD_DISTANCES`, and JSON: ``panel``, ``protocols`` and the
+    :func:`summarise` of each model. Raises :class:`DataError` if the store is not usable or not of
+    the encoders' tokenizer, or its pairs can't be re-paired across sentences.
     """
     bitext, available = open_pairs(store)
     for panel in panels:
@@ -119,10 +111,8 @@ def derangement(group: IntArray, seed: int) -> IntArray:
     """Draw a permutation that maps every item to an item of another group.
 
     Of the group (sentence) of each item, int, shape ``(n,)``, returns ``other``, int64, with
-    ``group[other[i]] != group[i]`` for every i.
-
-    Raises:
-        ValueError: if one group holds more than half of the items, so that there is none.
+    ``group[other[i]] != group[i]`` for every i. Raises :class:`ValueError` if one group holds more
+    than half of the items, so that there is none.
     """
     largest = int(np.bincount(group).max())
     if 2 * largest > len(group):
@@ -142,11 +132,10 @@ def derangement(group: IntArray, seed: int) -> IntArray:
 def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
     """Summarise squared differences of pairs by dimension, shape ``(n, dims)``.
 
-    Returns:
-        ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
-        ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :class:`.Separation`) and
-        ``squared_distance_share``: the fraction of the squared distance in the 10 and 100 most
-        influential dimensions, over all pairs and by kind, 0 to 1.
+    Returns ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
+    ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :class:`.Separation`) and
+    ``squared_distance_share``: the fraction of the squared distance in the 10 and 100 most
+    influential dimensions, over all pairs and by kind, 0 to 1.
     """
     squares = {"related": related, "unrelated": unrelated}
     distances = {kind: _distance(values) for kind, values in squares.items()}

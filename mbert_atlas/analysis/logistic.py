@@ -89,21 +89,13 @@ def fit_regressions(
     """Fit the regressions; warn of those that did not converge.
 
     All start at linear discriminant analysis, scaled. The covariance of all vectors, scaled, stands
-    for the curvature of each loss, so that all regressions share one inverse.
+    for the curvature of each loss, so that all regressions share one inverse. A regression has
+    converged once its loss is within n times the tolerance of the minimum, n being its vectors.
 
-    Args:
-        groups: vectors of each, float32, shape ``(n, dims)``.
-        signs: 1 where a group belongs to a regression's second class, -1 for the first, 0 for none;
-            int8, shape ``(groups, k)``.
-        tolerance: a regression has converged once its loss is within n times this of the minimum, n
-            being its vectors.
-        most_steps: limit of steps.
-
-    Returns:
-        Weights, float32, shape ``(k, dims + 1)``, the intercepts last.
-
-    Raises:
-        ValueError: if a regression lacks a class.
+    Groups have vectors of float32, shape ``(n, dims)``; a sign, int8, shape ``(groups, k)``, is 1
+    where a group belongs to a regression's second class, -1 for the first, 0 for none. Returns
+    weights, float32, shape ``(k, dims + 1)``, the intercepts last. Raises :class:`ValueError` if a
+    regression lacks a class.
     """
     # Languages a, b, c of values 1, 2, 2; is the value 1, is it 2, and is it 1 without c:
     # signs = [[1, -1, 1], [-1, 1, -1], [-1, 1, 0]]

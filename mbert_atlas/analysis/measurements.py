@@ -17,10 +17,8 @@ def write_measurements(
     """Write measured values for the scorecard, atomically.
 
     Rows, and the columns ``common`` to all, have some of ``schemas.MEASUREMENT_COLUMNS``; missing
-    ones are empty.
-
-    Raises:
-        AtlasError: if a row has a column that is not one of them, or there are no rows.
+    ones are empty. Raises :class:`AtlasError` if a row has a column that is not one of them, or
+    there are no rows.
     """
     frame = pd.DataFrame([{**common, **row} for row in rows])
     if frame.empty:

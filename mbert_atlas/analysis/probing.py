@@ -130,10 +130,9 @@ def probe_features(
 def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> LinearProbe:
     """Train a linear classifier of languages; ties on validation data go to the first candidate.
 
-    Raises:
-        DataError: if a split is empty, the train split has only one language, or the sample of
-            ``lbfgs`` lacks one.
-        AtlasError: if a classifier of texts is to be selected by spans.
+    Raises :class:`DataError` if a split is empty, the train split has only one language, or the
+    sample of ``lbfgs`` lacks one, and :class:`AtlasError` if a classifier of texts is to be
+    selected by spans.
     """
     spans = specification.selection == "span_macro_f1"
     if features.unit == "text" and spans:
@@ -221,8 +220,8 @@ class _Training:
     names: npt.NDArray[np.str_]  # all languages
     trained: Rows  # those of the train split, ascending
     codes: Ragged  # language of each vector, by example
-    shift: Floats | None = None  # subtracted from the vectors
-    scale: Floats | None = None  # divisor of the vectors
+    shift: Floats  # subtracted from the vectors
+    scale: Floats  # divisor of the vectors
 
     @classmethod
     def of(cls, features: FeatureArrays, standardise: bool) -> Self:
@@ -233,18 +232,17 @@ class _Training:
             raise DataError(
                 features.path, "split train", "it has only one language", "add another one"
             )
-        if not standardise:
-            return cls(features, examples, names, trained, codes)
-        scaler = StandardScaler()
-        for block in _blocks(features, examples, "mean and variance of the vectors"):
-            scaler.partial_fit(block)
-        shift, scale = scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32)
+        dims = features.vectors.shape[1]
+        shift, scale = np.zeros(dims, np.float32), np.ones(dims, np.float32)
+        if standardise:
+            scaler = StandardScaler()
+            for block in _blocks(features, examples, "mean and variance of the vectors"):
+                scaler.partial_fit(block)
+            shift, scale = scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32)
         return cls(features, examples, names, trained, codes, shift, scale)
 
     def standardised(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the standardised vectors; ``vectors`` may be overwritten."""
-        if self.shift is None or self.scale is None:
-            return vectors
+        """Standardise the vectors in place."""
         return vectors.sub_(torch.from_numpy(self.shift)).div_(torch.from_numpy(self.scale))
 
     def batch(self, examples: Rows) -> tuple[torch.Tensor, torch.Tensor]:
@@ -255,11 +253,9 @@ class _Training:
 
     def probe(self, weights: Floats, bias: Floats) -> LinearProbe:
         """Return the classifier of raw vectors."""
-        if self.shift is not None and self.scale is not None:
-            exact = weights.astype(np.float64) / self.scale
-            bias = (bias - exact @ self.shift).astype(np.float32)
-            weights = exact.astype(np.float32)
-        return LinearProbe(self.names[self.trained].tolist(), weights, bias)
+        exact = weights.astype(np.float64) / self.scale
+        bias = (bias - exact @ self.shift).astype(np.float32)
+        return LinearProbe(self.names[self.trained].tolist(), exact.astype(np.float32), bias)
 
 
 def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Candidate]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 from openTSNE import TSNE
 
@@ -25,20 +26,11 @@ Rows = npt.NDArray[np.int64]
 def draw_points(
     target: Path, wikipedia: Path, output: Path, *, seed: int, per_cell: int, per_language: int
 ) -> None:
-    """Keep a sample of the target task's test vectors and of Wikipedia's, which has a test split.
+    """Keep the :func:`sample_points` of the target task's test vectors and of Wikipedia's.
 
-    Args:
-        target: :func:`mbert_atlas.representations.extraction.extract_features` of the task.
-        wikipedia: features of texts in many languages.
-        output: folder to write, with the token stores ``target`` and ``wikipedia``: ``vectors`` in
-            the type of the features, shape ``(k, dims)``; ``example_id``, ``language`` and
-            ``label``, strings, shape ``(k,)``.
-        seed: see :func:`sample_points`, as the others; the authors' is 0.
-        per_cell: target vectors.
-        per_language: texts of Wikipedia.
-
-    Raises:
-        DataError: if Wikipedia has no test split.
+    Both are folders of :func:`mbert_atlas.representations.extraction.extract_features`. The output
+    has the token stores ``target`` and ``wikipedia``: ``vectors`` in the type of the features,
+    shape ``(k, dims)``; ``example_id``, ``language`` and ``label``, strings, shape ``(k,)``.
     """
     data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
     rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
@@ -111,10 +103,8 @@ def sample_points(
 
     At most ``per_cell`` target vectors of each language and label (10 tokens, 50 sentence pairs),
     and ``per_language`` texts of each language of Wikipedia's test split (100); each gives one
-    vector, for tokens a random one. Returns rows of target and Wikipedia vectors, ascending.
-
-    Raises:
-        DataError: if Wikipedia has no test split.
+    vector, for tokens a random one. Returns rows of target and Wikipedia vectors, ascending. Raises
+    :class:`DataError` if Wikipedia has no test split.
     """
     cells = (target.languages(), np.asarray(target.labels))
     examples = wikipedia.examples("test")
@@ -134,14 +124,9 @@ def stratified_sample(*strata: npt.NDArray[Any], per_group: int, seed: int) -> R
     The strata are columns of shape ``(n,)`` (language; or language and label); items that agree in
     all columns are one group.
     """
-    group = np.zeros(len(strata[0]), dtype=np.int64)
-    for column in strata:
-        _, codes = np.unique(column, return_inverse=True)
-        group = group * (int(codes.max(initial=0)) + 1) + codes
-    order = generator(seed, "stratified sample").permutation(len(group))
-    order = order[np.argsort(group[order], kind="stable")]
-    _, first, counts = np.unique(group[order], return_index=True, return_counts=True)
-    rank = np.arange(len(order)) - np.repeat(first, counts)
+    frame = pd.DataFrame(dict(enumerate(strata)))
+    order = generator(seed, "stratified sample").permutation(len(frame))
+    rank = frame.iloc[order].groupby(list(frame)).cumcount()
     return np.sort(order[rank < per_group])
 
 

@@ -81,10 +81,8 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     From ``schemas.DICTIONARY`` and the token stores of both languages' words, which may have more
     (:mod:`mbert_atlas.representations.word_vectors`), writes ``schemas.RETRIEVALS``. A word counts
     once; the best of its translations counts. Each language is centred by the mean of its words in
-    the dictionary. Precision at 1 is the fraction of ranks 1.
-
-    Raises:
-        DataError: if a word has no vector.
+    the dictionary. Precision at 1 is the fraction of ranks 1. Raises :class:`DataError` if a word
+    has no vector.
     """
     table = read_parquet(dictionary, DICTIONARY)
     stores = load_arrays(english), load_arrays(other)

@@ -6,7 +6,7 @@ precision, recall and F1 are the same: the fraction of words with the correct he
 the correct head and relation (LAS). A word beyond the model's input (predicted head -1) is wrong.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -46,20 +46,18 @@ def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFram
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
     """Score predictions of one label per example, :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
 
-    Returns:
-        Columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
-        ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all
-        languages of a dataset pooled (language ``all``); ``n`` counts examples.
-
-    Raises:
-        AtlasError: if there are no predictions.
+    Returns columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
+    ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all languages of
+    a dataset pooled (language ``all``); ``n`` counts examples. Raises :class:`AtlasError` if there
+    are no predictions.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
-    scores = []
-    for dataset, language, group in _groups(predictions):
+
+    def score(group: Ints) -> tuple[dict[str, float], int]:
         confusion = Confusion.of(codes[0][group], codes[1][group], range(len(labels)))
-        scores.append((dataset, language, _item_scores(confusion, None), len(group)))
-    return _score_table(scores)
+        return _item_scores(confusion, None), len(group)
+
+    return _score_table(predictions, score)
 
 
 def tag_scores(
@@ -67,34 +65,30 @@ def tag_scores(
 ) -> pd.DataFrame:
     """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
-    Args:
-        predictions: the table.
-        outside: label that is no class, left out of ``token_micro_f1``; none for POS.
-        unit: ``word`` scores the first labelled subword of a word; ``subword`` scores all of them,
-            so that a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
+    ``outside`` is a label that is no class, left out of ``token_micro_f1``; none for POS. The unit
+    ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that a word
+    that the tokenizer splits counts several times (Tanti et al. 2021, code).
 
-    Returns:
-        As :func:`class_scores`, the metrics with ``token_`` before them, and ``span_macro_f1`` and
-        ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or subwords.
-
-    Raises:
-        AtlasError: if there are no predictions, or gold and prediction differ in length.
+    Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
+    ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
+    subwords. Raises :class:`AtlasError` if there are no predictions, or gold and prediction differ
+    in length.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
     no_class = labels.index(outside) if outside in labels else None
-    scores = []
-    for dataset, language, group in _groups(predictions):
+
+    def score(group: Ints) -> tuple[dict[str, float], int]:
         mask = np.zeros(len(lengths), dtype=bool)
         mask[group] = True
-        words = np.repeat(mask, lengths)
-        confusion = Confusion.of(codes[0][words], codes[1][words], range(len(labels)))
-        tokens = _item_scores(confusion, no_class)
-        spans = scorer.f1(codes[0][words], codes[1][words], lengths[mask])
+        gold, predicted = (side[np.repeat(mask, lengths)] for side in codes)
+        tokens = _item_scores(Confusion.of(gold, predicted, range(len(labels))), no_class)
         values = {f"token_{name}": value for name, value in tokens.items()}
+        spans = scorer.f1(gold, predicted, lengths[mask])
         values |= {f"span_{average}_f1": value for average, value in spans.items()}
-        scores.append((dataset, language, values, int(lengths[group].sum())))
-    return _score_table(scores)
+        return values, int(lengths[group].sum())
+
+    return _score_table(predictions, score)
 
 
 def tree_scores(predictions: pa.Table) -> pd.DataFrame:
@@ -104,12 +98,12 @@ def tree_scores(predictions: pa.Table) -> pd.DataFrame:
     :class:`AtlasError` if there are no predictions, or columns differ in length.
     """
     counts = attachment_counts(predictions)
-    scores = []
-    for dataset, language, group in _groups(predictions):
+
+    def score(group: Ints) -> tuple[dict[str, float], int]:
         labelled, unlabelled, words = counts[group].sum(axis=0).tolist()
-        values = {"las": labelled / words, "uas": unlabelled / words}
-        scores.append((dataset, language, values, words))
-    return _score_table(scores)
+        return {"las": labelled / words, "uas": unlabelled / words}, words
+
+    return _score_table(predictions, score)
 
 
 def attachment_counts(predictions: pa.Table) -> Ints:
@@ -165,8 +159,7 @@ def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
 def select(predictions: pa.Table, **where: str) -> pa.Table:
     """Return the predictions with some values by column, such as ``dataset``, sorted by example id.
 
-    Raises:
-        AtlasError: if there are none, or an example occurs twice.
+    Raises :class:`AtlasError` if there are none, or an example occurs twice.
     """
     for column, value in where.items():
         predictions = predictions.filter(pc.equal(predictions[column], value))
@@ -226,13 +219,19 @@ def _right_arcs(
     return pc.equal(*columns[:2]).to_numpy(), pc.equal(*universal).to_numpy(), lengths
 
 
-def _score_table(scores: Iterable[tuple[str, str, dict[str, float], int]]) -> pd.DataFrame:
-    """Return rows of dataset, language, fractions by metric, and number of items, in percent."""
-    rows = [
-        (dataset, language, metric, 100 * value, n)
-        for dataset, language, values, n in scores
-        for metric, value in values.items()
-    ]
+def _score_table(
+    predictions: pa.Table, score: Callable[[Ints], tuple[dict[str, float], int]]
+) -> pd.DataFrame:
+    """Score the rows of each dataset and language, then of each dataset."""
+    if predictions.num_rows == 0:
+        raise AtlasError("there are no predictions to score; predict first.")
+    frame = predictions.select(["dataset", "language"]).to_pandas()
+    groups = list(frame.groupby(["dataset", "language"]).indices.items())
+    pooled = frame.groupby("dataset").indices.items()
+    rows = []
+    for place, group in [*groups, *(((name, ALL_LANGUAGES), group) for name, group in pooled)]:
+        values, n = score(group)
+        rows += [(*place, metric, 100 * value, n) for metric, value in values.items()]
     return pd.DataFrame(rows, columns=["dataset", "language", "metric", "value", "n"])
 
 
@@ -253,14 +252,3 @@ def _codes(
     encoded = both.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy()
     return (codes[: len(gold)], codes[len(gold) :]), encoded.dictionary.to_pylist()
-
-
-def _groups(predictions: pa.Table) -> Iterator[tuple[str, str, Ints]]:
-    """Yield the rows of each dataset and language, then of each dataset."""
-    if predictions.num_rows == 0:
-        raise AtlasError("there are no predictions to score; predict first.")
-    frame = predictions.select(["dataset", "language"]).to_pandas()
-    for (dataset, language), rows in frame.groupby(["dataset", "language"]).indices.items():
-        yield str(dataset), str(language), rows
-    for dataset, rows in frame.groupby("dataset").indices.items():
-        yield str(dataset), ALL_LANGUAGES, rows

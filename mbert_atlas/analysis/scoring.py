@@ -50,8 +50,7 @@ class Scoring:
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Test ``system - baseline`` over runs with the same seeds.
 
-        Raises:
-            AtlasError: if runs were evaluated on different examples.
+        Raises :class:`AtlasError` if runs were evaluated on different examples.
         """
         (before, scores_before), (after, scores_after) = map(self._means, (baseline, system))
         if before != after:

@@ -44,10 +44,8 @@ def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
     """Compare two systems on the same examples (Efimov et al. 2022, section 5.1).
 
     Both have a float per example, shape ``(n,)``, in the same order; a mean over seeds is one
-    score. Without any spread of the differences p is 1 if they are 0, else 0.
-
-    Raises:
-        AtlasError: if the shapes differ or there are fewer than two examples.
+    score. Without any spread of the differences p is 1 if they are 0, else 0. Raises
+    :class:`AtlasError` if the shapes differ or there are fewer than two examples.
     """
     if baseline.shape != system.shape or baseline.ndim != 1 or len(baseline) < 2:
         raise AtlasError(
@@ -79,17 +77,10 @@ def permutation_test(
     assignment included, with at least as large a difference in either direction; the interval is
     bootstrapped over sentences.
 
-    Args:
-        baseline: right, gold and predicted items of each sentence, int64, shape ``(n, 3)``, see
-            :func:`mbert_atlas.analysis.scores.sentence_counts`.
-        system: the same of the same sentences in the same order.
-        seed: decides the swaps.
-        iterations: random assignments of the two predictions of each sentence to the two systems,
-            and resamples.
-        runs: number of seeds, whose sentences follow each other; resampled together.
-
-    Raises:
-        AtlasError: if the shapes differ or there is no sentence.
+    Both systems have the right, gold and predicted items of the same sentences, int64, shape
+    ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. The sentences of several
+    ``runs``, one per seed, follow each other and are resampled together. Raises :class:`AtlasError`
+    if the shapes differ or there is no sentence.
     """
     if baseline.shape != system.shape or baseline.ndim != 2 or len(baseline) == 0:
         raise AtlasError(
@@ -132,21 +123,11 @@ def compare_taggers(
 ) -> Comparison:
     """Compare two taggers over all seeds by a permutation test.
 
-    The predictions of the seeds are concatenated (Efimov et al. 2022, section 5.1); seed k of one
-    system is swapped with seed k of the other.
-
-    Args:
-        baseline: one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed.
-        system: the same of the other system.
-        unit: what F1 counts; see :func:`mbert_atlas.analysis.scores.sentence_counts`.
-        seed: decides the swaps.
-        dataset: selects the sentences, as does ``language``.
-        language: its code.
-        iterations: see :func:`permutation_test`.
-
-    Raises:
-        AtlasError: if there are no runs or no sentences, the numbers of runs differ, a sentence
-            occurs twice in a run, or the runs hold different sentences or gold tags.
+    Each has one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed, whose predictions
+    are concatenated (Efimov et al. 2022, section 5.1); seed k of one system is swapped with seed k
+    of the other. For ``unit`` see :func:`mbert_atlas.analysis.scores.sentence_counts`. Raises
+    :class:`AtlasError` if there are no runs or no sentences, the numbers of runs differ, a sentence
+    occurs twice in a run, or the runs hold different sentences or gold tags.
     """
     title = f"predictions of dataset {dataset}, language {language}"
     if not baseline or len(baseline) != len(system):

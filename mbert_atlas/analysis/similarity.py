@@ -2,14 +2,11 @@
 
 Kornblith et al. (2019), Similarity of Neural Network Representations Revisited, section 3: the
 cosine of two centred n x n matrices, each with the similarities of the sentences in one language.
+What depends on one language is computed once per layer; memory is 24 n² bytes per pivot and for one
+more language. Vectors in half precision change values by some 0.00002.
 
-What depends on one language is computed once per layer, so that a further pair costs n² products;
-memory is 24 n² bytes per pivot and for one more language. Vectors may be in half precision, as they
-are on disk: values differ by some 0.00002.
-
-Intervals come from the jackknife, which has a closed form: all n values cost n² products as well.
-The standard error of Fisher's z of the value gives a 95% interval. A bootstrap would be biased: a
-sentence drawn twice is perfectly similar to itself in both languages, which increases CKA.
+Intervals of 95% come from the jackknife, which has a closed form here, by Fisher's z. A bootstrap
+would be biased: a sentence drawn twice is perfectly similar to itself in both languages.
 
 CKA of n sentences is above that of the whole language, the more the fewer they are.
 ``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval is about the whole
@@ -157,10 +154,8 @@ def kernels(vectors: Vectors) -> dict[str, Kernel]:
 
     Vectors have the shape ``(n, dims)`` and any float type. ``cka_linear`` and
     ``cka_linear_debiased`` are centred, ``cka_linear_uncentred`` is not, and ``cka_rbf`` has an RBF
-    kernel, whose bandwidth the jackknife keeps.
-
-    Raises:
-        AtlasError: if all vectors are the same.
+    kernel, whose bandwidth the jackknife keeps. Raises :class:`AtlasError` if all vectors are the
+    same.
     """
     x = vectors.astype(np.float64)
     mean = x.mean(0)
@@ -215,11 +210,9 @@ def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int6
     """Return the rows of each language's sentences in one order.
 
     The ids of parallel sentences are the same after the first dash, as in parallel treebanks
-    (``en_pud-n01001011`` and ``ru_pud-n01001011``).
-
-    Raises:
-        DataError: if they are not of texts, are fewer than 8, or the sentences of two languages
-            differ in number or order; names the first that differs.
+    (``en_pud-n01001011`` and ``ru_pud-n01001011``). Raises :class:`DataError` if they are not of
+    texts, are fewer than 8, or the sentences of two languages differ in number or order; names the
+    first that differs.
     """
     if features.unit != "text":
         raise DataError(
@@ -253,17 +246,10 @@ def measure_similarity(
 
     ``published`` is the RBF kernel over four windows of the first 203 sentences
     (:func:`compare_windows`; code of Muller et al. 2021), ``corrected`` every measure of
-    :func:`kernels` on all sentences.
-
-    Args:
-        features: by protocol the vectors of parallel texts, any layers; see
-            :func:`mbert_atlas.representations.extraction.extract_features`.
-        pivots: source languages.
-        output: Parquet file, columns :data:`mbert_atlas.schemas.SIMILARITIES`.
-
-    Raises:
-        DataError: see :func:`parallel_sentences`; or if a pivot is absent.
-        AtlasError: if all vectors of a layer are the same.
+    :func:`kernels` on all sentences. Features by protocol are vectors of parallel texts, any
+    layers, see :func:`mbert_atlas.representations.extraction.extract_features`. Raises
+    :class:`DataError` as :func:`parallel_sentences`, or if a pivot is absent, and
+    :class:`AtlasError` if all vectors of a layer are the same.
     """
     rows = [
         row for protocol, path in features.items() for row in _similarities(path, pivots, protocol)

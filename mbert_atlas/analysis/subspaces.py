@@ -104,10 +104,8 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
 
     After a layer normalisation one axis has no variance (the normalised entries sum to 0). Such
     axes come last, with length 1. The counts of vectors, shape ``(n,)``, weight the means, as in
-    scikit-learn; the others are those of :func:`densray`.
-
-    Raises:
-        AtlasError: if there are fewer vectors than dimensions.
+    scikit-learn; the others are those of :func:`densray`. Raises :class:`AtlasError` if there are
+    fewer vectors than dimensions.
     """
     if counts.sum() - len(counts) < len(within):
         raise AtlasError(
@@ -131,20 +129,15 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
 def find_directions(
     parts: Sequence[Path], output: Path, languages: Sequence[str] | None = None
 ) -> None:
-    """Find DensRay's and LDA's directions of every layer.
+    """Find DensRay's and LDA's directions of every layer, by the means of some languages, or all.
 
-    Args:
-        parts: folders of :func:`mbert_atlas.representations.language_vectors.collect_vectors`, each
-            of different languages.
-        output: token store to write: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
-            dims)``, a direction per column), ``densray_values`` and ``lda_values`` (float64,
-            ``(layers, dims)``), ``densray_rank`` and ``lda_rank`` (int64, ``(layers,)``), ``means``
-            (float64, ``(n, layers, dims)``), and ``languages`` in the meta data.
-        languages: whose means are used; none: all. The covariance within languages is that of all
-            languages of the parts.
-
-    Raises:
-        AtlasError: if a language is in two parts or in none.
+    Parts are folders of :func:`mbert_atlas.representations.language_vectors.collect_vectors`, each
+    of different languages; the covariance within languages is that of them all. Writes a token
+    store: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims, dims)``, a direction per
+    column), ``densray_values`` and ``lda_values`` (float64, ``(layers, dims)``), ``densray_rank``
+    and ``lda_rank`` (int64, ``(layers,)``), ``means`` (float64, ``(n, layers, dims)``), and
+    ``languages`` in the meta data. Raises :class:`AtlasError` if a language is in two parts or in
+    none.
     """
     moments = merged([_read_moments(part) for part in parts])
     languages = moments.languages if languages is None else languages

@@ -27,10 +27,8 @@ def measure_transfer(
     the table. Also returned: p-values, the ends of the 95% interval of the gain in points
     (entities: bootstrapped over sentences), and Cohen's d_z (not for entities). ``against`` maps a
     tested condition to the one that it is compared with; all others also get the difference from
-    the scores by seed of the condition ``gains_over``, as ``gain_over_original``.
-
-    Raises:
-        AtlasError: if conditions were evaluated on different examples.
+    the scores by seed of the condition ``gains_over``, as ``gain_over_original``. Raises
+    :class:`AtlasError` if conditions were evaluated on different examples.
     """
     forget()
     groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)

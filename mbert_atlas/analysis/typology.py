@@ -20,10 +20,9 @@ _FOLDS = 5
 class Fold(NamedTuple):
     """The test languages of a feature, and the regressions that predict their values."""
 
-    languages: list[int]  # places of the test languages
-    gold: list[str]  # their values
+    tests: list[tuple[int, str]]  # places of the test languages, and their values
     classes: list[str]  # values of the training languages
-    columns: list[int]  # a regression for each class; none if there is only one class
+    columns: range  # a regression for each class; none if there is only one class
     majority: str  # the most frequent class of the training languages
 
 
@@ -50,14 +49,12 @@ class TypologyProbe(NamedTuple):
 
         ``random`` draws five folds of the languages with a feature, each of them predicted by the
         others; features of fewer than five languages are dropped. Without it test vectors are of
-        the training languages.
-
-        Raises:
-            AtlasError: if no feature has two values and enough languages.
+        the training languages. Raises :class:`AtlasError` if no feature has two values and enough
+        languages.
         """
         # Languages a, b, c of values 1, 1, 2; c is tested in the second fold, which leaves one
         # class: no regression, and c is predicted to have the majority class.
-        signs: list[npt.NDArray[np.int8]] = []
+        signs: list[npt.NDArray[np.int64]] = []
         planned = []
         for _, values in sorted(features.items()):
             values = {code: values[code] for code in codes if code in values}
@@ -71,15 +68,18 @@ class TypologyProbe(NamedTuple):
                 counts = [sum(values[code] == value for code in trained) for value in classes]
                 first = len(signs)
                 if len(classes) > 1:
-                    signs += [_signs(codes, trained, values, value) for value in classes]
-                columns = list(range(first, len(signs)))
-                languages, gold = map(codes.index, tested), [values[code] for code in tested]
-                majority = classes[int(np.argmax(counts))]
-                folds.append(Fold(list(languages), gold, classes, columns, majority))
+                    held, is_trained = (
+                        np.array(list(map(values.get, codes))),
+                        np.isin(codes, trained),
+                    )
+                    signs += [np.where(held == value, 1, -1) * is_trained for value in classes]
+                columns, majority = range(first, len(signs)), classes[int(np.argmax(counts))]
+                gold = [(codes.index(code), values[code]) for code in tested]
+                folds.append(Fold(gold, classes, columns, majority))
             planned.append(folds)
         if not planned:
             raise AtlasError("typology: no feature separates these languages; take more of them.")
-        return cls(np.stack(signs, axis=1), planned)
+        return cls(np.stack(signs, axis=1).astype(np.int8), planned)
 
     def micro_f1(self, train: Sequence[Floats], test: Sequence[Floats]) -> float:
         """Fit the regressions and return the micro F1 (accuracy over tokens), mean over features.
@@ -95,7 +95,7 @@ class TypologyProbe(NamedTuple):
                 return len(margins[language]) * (fold.majority == value)
             if value not in fold.classes:
                 return 0
-            predicted = margins[language][:, fold.columns].argmax(1)
+            predicted = margins[language][:, list(fold.columns)].argmax(1)
             return int((predicted == fold.classes.index(value)).sum())
 
         return self._mean_accuracy(correct, list(map(len, test)))
@@ -111,11 +111,7 @@ class TypologyProbe(NamedTuple):
     ) -> float:
         accuracies = []
         for folds in self.features:
-            tests = [
-                (fold, language, value)
-                for fold in folds
-                for language, value in zip(fold.languages, fold.gold, strict=True)
-            ]
+            tests = [(fold, *test) for fold in folds for test in fold.tests]
             total = sum(counts[language] for _, language, _ in tests)
             accuracies.append(sum(correct(*test) for test in tests) / total)
         return 100 * float(np.mean(accuracies))
@@ -124,13 +120,6 @@ class TypologyProbe(NamedTuple):
 def _folds(random: np.random.Generator, codes: Sequence[str]) -> list[list[str]]:
     order = random.permutation(len(codes))
     return [[codes[number] for number in order[fold::_FOLDS]] for fold in range(_FOLDS)]
-
-
-def _signs(
-    codes: Sequence[str], trained: Sequence[str], values: Mapping[str, str], value: str
-) -> npt.NDArray[np.int8]:
-    signs = [(1 if values[code] == value else -1) if code in trained else 0 for code in codes]
-    return np.array(signs, dtype=np.int8)
 
 
 def _tensor(vectors: Floats) -> torch.Tensor:

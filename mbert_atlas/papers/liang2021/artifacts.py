@@ -22,6 +22,7 @@ from mbert_atlas.plan.records import (
     TokenVectors,
 )
 
+_MEASURES = "papers.liang2021.measures"
 METHODS = ["densray", "lda"]
 PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
 _CAPTION = (
@@ -87,9 +88,6 @@ def language_sets(plan: Files) -> dict[str, list[str]]:
     return {name: codes for name, codes in section(plan).pairs.sets.items() if codes}
 
 
-# Jobs that only this paper has
-
-
 def texts_of(plan: Files, encoder: str) -> str:
     """Return the texts whose tokens show where an encoder separates languages."""
     paper = section(plan)
@@ -126,9 +124,6 @@ def _baseline(paper: Section, task: TaskName) -> str:
     return family
 
 
-# Figures
-
-
 def _figures(plan: Files) -> list[Artifact]:
     paper = section(plan)
     layer, probes = paper.layers, partial(_probe_cells, plan)
@@ -150,9 +145,7 @@ def _figures(plan: Files) -> list[Artifact]:
             title=_FIGURES[name],
             caption=_CAPTION.format(title=_FIGURES[name]),
             measurements=[
-                Measurement(
-                    name, f"papers.liang2021.measures:{measure}", cells, partial(dict, options)
-                )
+                Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
             ],
             figures=[_figure(paper, name, protocol) for protocol in PROTOCOLS],
             highlight=name == "figure5",
@@ -176,25 +169,22 @@ def _figure(paper: Section, artifact: str, protocol: Protocol) -> Figure:
     )
 
 
-def _probe_path(encoder: str, languages: str, probe: str) -> str:
-    return f"<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet"
+def _probe_cell(encoder: str, languages: str, probe: str, **columns: Any) -> Cell:
+    path = f"<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet"
+    return Cell(task=probe, path=path, **columns)
 
 
 def _probe_cells(plan: Files) -> list[Cell]:
-    return [
-        Cell(task=probe, model=model, path=_probe_path(encoder, "all", probe))
-        for model, encoder in section(plan).encoders.items()
-        for probe in PROBES
-    ]
+    encoders = section(plan).encoders.items()
+    pairs = product(encoders, PROBES)
+    return [_probe_cell(encoder, "all", probe, model=model) for (model, encoder), probe in pairs]
 
 
 def _set_cells(plan: Files) -> list[Cell]:
     """Return a cell for each set of languages, which stands where a target language does."""
-    encoder, probe = section(plan).encoders["mbert"], "identification"
-    return [
-        Cell(task=probe, model="mbert", language=name, path=_probe_path(encoder, name, probe))
-        for name in language_sets(plan)
-    ]
+    encoder = section(plan).encoders["mbert"]
+    sets = language_sets(plan)
+    return [_probe_cell(encoder, s, "identification", model="mbert", language=s) for s in sets]
 
 
 def _removal_cells(plan: Files) -> list[Cell]:
@@ -213,18 +203,15 @@ def _removal_cells(plan: Files) -> list[Cell]:
     ]
     for task in paper.removal.datasets:
         baseline = _baseline(paper, task)
-        families = [("densray", 0, baseline)] + [
-            (method, first, f"{baseline}-{method}-{first}")
+        families = {baseline: ("densray", 0)} | {
+            f"{baseline}-{method}-{first}": (method, first)
             for method, firsts in paper.removal.tuned.get(task, {}).items()
             for first in firsts
-        ]
-        for method, first, family in families:
+        }
+        for family, (method, first) in families.items():
             facts = {"method": method, "first": first}
             cells += _transfer_cells(plan, task, "en", family, condition="tuned", facts=facts)
     return cells
-
-
-# Tables
 
 
 def _tables(plan: Files) -> list[Artifact]:
@@ -236,7 +223,7 @@ def _tables(plan: Files) -> list[Artifact]:
             measurements=[
                 Measurement(
                     name,
-                    "papers.liang2021.measures:measure_preservation",
+                    f"{_MEASURES}:measure_preservation",
                     partial(_preservation_cells, plan, name),
                     partial(dict, means=name in ("table1", "table6")),
                     columns={"model": "mbert"},
@@ -257,14 +244,10 @@ def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
     for task, source in product(tasks, sources):
         if baseline := transfer.runs.get(task, {}).get(source):
             layers = transfer.layers.get(task, {}).get(source, []) if artifact == "table6" else []
-            conditions = ["baseline", *["l_dar"] * (1 + len(layers))]
-            families = families_of(baseline, layers)
-            for family, condition, some in zip(
-                families, conditions, ["", "", *layers], strict=True
-            ):
-                cells += _transfer_cells(
-                    plan, task, source, family, condition=condition, layers=some
-                )
+            families = zip(families_of(baseline, layers), ["", "", *layers], strict=True)
+            for family, some in families:
+                columns = {"condition": "baseline" if family == baseline else "l_dar"}
+                cells += _transfer_cells(plan, task, source, family, layers=some, **columns)
     return cells
 
 

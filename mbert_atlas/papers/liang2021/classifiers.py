@@ -46,26 +46,17 @@ def classify_in_subspaces(
 ) -> pa.Table:
     """Train classifiers of words without the first directions and score them in every language.
 
-    Multinomial logistic regression, L2 penalty with C = 1 and free intercepts.
+    Multinomial logistic regression, L2 penalty with C = 1 and free intercepts. ``train`` and
+    ``test`` are features of words (:mod:`mbert_atlas.representations.extraction`); the labels of
+    the latter begin with those of training. ``directions`` has a ``<method>_basis``, float64,
+    ``(layers, dims, dims)``, a direction per column. ``firsts`` are the numbers of removed
+    directions; 0, the whole space, is added. Each seed samples at most ``maximum_vectors`` training
+    words; where there are fewer, all seeds have the same result.
 
-    Args:
-        train: features of words, see :func:`mbert_atlas.representations.extraction`.
-        test: features of other words; their labels begin with those of training.
-        directions: folder with ``<method>_basis`` (float64, ``(layers, dims, dims)``), a direction
-            per column.
-        methods: such as ``densray`` and ``lda``.
-        firsts: numbers of removed directions; 0, the whole space, is added.
-        layer: number of the hidden state.
-        maximum_vectors: most training words; each seed samples its own.
-        seeds: of the samples; all have the same result where there are fewer words.
-
-    Returns:
-        Columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language and
-        seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span.
-
-    Raises:
-        DataError: if vectors are not of words or do not fit each other or the directions, no
-            direction would remain, or the training words have one label.
+    Returns columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language
+    and seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span. Raises
+    :class:`DataError` if vectors are not of words or do not fit each other or the directions, no
+    direction would remain, or the training words have one label.
     """
     trained, tested = read_features(train, layer), read_features(test, layer)
     _require_compatible(trained, tested)

@@ -1,4 +1,7 @@
-"""Probes by window and layer, F1 without the first directions, and transfer with L-DAR."""
+"""Probes by window and layer, F1 without the first directions, and transfer with L-DAR.
+
+Cells of Figures 1 to 3 and 5 are files of ``schemas.LANGUAGE_PROBES``.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +25,12 @@ HEADLINES = {
 _RESULT = ["protocol", "seed", "n", "metric", "value"]
 Row = dict[str, Any]
 
-# Figures 1 to 3 and 5: cells are files of ``schemas.LANGUAGE_PROBES``
-
 
 def measure_windows(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
     """Yield the probes of one layer by window: the first, the next, or random dimensions."""
     for columns, frame in _probes(cells):
         for row in _rows(frame[(frame["layer"] == layer) & (frame["kind"] != "window")]):
-            yield {**columns, "condition": _window(row), "layers": str(layer), **_result(row)}
+            yield _row(columns, row, _window(row), layer)
 
 
 def measure_gains(cells: Sequence[Cell], layer: int, width: int) -> Iterator[Row]:
@@ -47,10 +48,10 @@ def measure_gains(cells: Sequence[Cell], layer: int, width: int) -> Iterator[Row
         for row in _rows(frame[frame["kind"] == "window"]):
             key = tuple(row[name] for name in place)
             if key in baseline.index:
-                result = _result(row)
-                result["metric"] += "_gain"
-                result["value"] -= baseline[key]
-                yield {**columns, "condition": _window(row), "layers": str(layer), **result}
+                gain = _row(columns, row, _window(row), layer)
+                gain["metric"] += "_gain"
+                gain["value"] -= baseline[key]
+                yield gain
 
 
 def measure_layers(cells: Sequence[Cell], sizes: Mapping[str, int]) -> Iterator[Row]:
@@ -63,13 +64,12 @@ def measure_layers(cells: Sequence[Cell], sizes: Mapping[str, int]) -> Iterator[
     for columns, frame in _probes(cells):
         frame = frame[(frame["kind"] == "first") & (frame["stop"] == sizes[columns["task"]])]
         for row in _rows(frame):
-            layer = str(row["layer"])
-            yield {**columns, "condition": row["method"], "layers": layer, **_result(row)}
+            yield _row(columns, row, row["method"], row["layer"])
         halves = frame[frame["layer"] > 0]
         is_upper = halves["layer"] > halves["layer"].max() / 2
         halves = halves.assign(half=is_upper.map({False: "lower", True: "upper"}))
         for row in _rows(halves.groupby(keys)["value"].mean().reset_index()):
-            yield {**columns, "condition": row["method"], "layers": row["half"], **_result(row)}
+            yield _row(columns, row, row["method"], row["half"])
 
 
 def _probes(cells: Sequence[Cell]) -> Iterator[tuple[Row, pd.DataFrame]]:
@@ -92,13 +92,10 @@ def _window(row: Row) -> str:
     return f"{row['method']}_{row['start']}-{row['stop']}"
 
 
-def _result(row: Row) -> Row:
-    result = {name: row[name] for name in _RESULT}
+def _row(columns: Row, row: Row, condition: str, layers: int | str) -> Row:
+    result = {"condition": condition, "layers": str(layers)} | {name: row[name] for name in _RESULT}
     is_headline = row["metric"] in HEADLINES[row["protocol"]]
-    return result | ({"metric": "score"} if is_headline else {})
-
-
-# Figure 4
+    return columns | result | ({"metric": "score"} if is_headline else {})
 
 
 def measure_removal(cells: Sequence[Cell], rank: int) -> Iterator[Row]:
@@ -149,9 +146,6 @@ def f1_drops(
                 "seed": row["seed"],
                 "n": row["size"],
             }
-
-
-# Tables 1 to 6
 
 
 def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:

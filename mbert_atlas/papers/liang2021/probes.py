@@ -191,10 +191,8 @@ def cluster_languages(
     """Cluster languages by the means of at most ``tokens`` and compare the clusters with genera.
 
     Single-language genera are dropped. Yields ``v_measure`` plus the bonus as ``published``,
-    ``ami`` and ``chance_v_measure`` as ``corrected``, and ``v_measure_plain``.
-
-    Raises:
-        AtlasError: if no two languages share a genus.
+    ``ami`` and ``chance_v_measure`` as ``corrected``, and ``v_measure_plain``. Raises
+    :class:`AtlasError` if no two languages share a genus.
     """
     random = generator(space.seed, "similarity")
     of_all = [genera[code] for code in space.vectors]
@@ -246,10 +244,8 @@ def probe_languages(
     has ``methods``; ``sizes`` and ``width``, see :func:`windows_of`; ``full_layer``, the layer of
     all windows; ``layers`` and ``layer_size``, the others and the number of their first dimensions;
     ``tokens``, ``typology_tokens``, ``pairs`` by protocol, and ``turns``, the number of random
-    rotations. Returns the columns of ``schemas.LANGUAGE_PROBES``.
-
-    Raises:
-        AtlasError: if a language has no vectors, or these languages do not fit the probe.
+    rotations. Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a
+    language has no vectors, or these languages do not fit the probe.
     """
     stored = load_arrays(directions)
     rows: list[dict[str, Any]] = []
