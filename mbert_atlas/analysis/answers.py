@@ -30,8 +30,6 @@ _ARTICLES = {
     "hi": "",
     "zh": "",
 }
-_ARABIC_ARTICLE = "ال"
-_CHINESE_CHARACTER = re.compile("([\u4e00-\u9fa5])")
 
 
 class AnswerScores(NamedTuple):
@@ -62,9 +60,9 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
     if articles := _ARTICLES["en" if normalisation == "squad" else language]:
         text = re.sub(rf"\b({articles})\b", " ", text)
     if normalisation == "mlqa" and language == "ar":
-        text = text.replace(_ARABIC_ARTICLE, " ")
+        text = text.replace("ال", " ")  # the Arabic article
     if normalisation == "mlqa" and language == "zh":
-        text = _CHINESE_CHARACTER.sub(r" \1 ", text)
+        text = re.sub("([\u4e00-\u9fa5])", r" \1 ", text)
     return text.split()
 
 

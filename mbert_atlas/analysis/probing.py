@@ -48,17 +48,13 @@ _EXAMPLES_AT_A_TIME = 256
 class LinearProbe:
     """A trained linear classifier of raw vectors: its weights include the standardisation.
 
-    Attributes:
-        classes: languages in the order of the columns.
-        weights: shape ``(classes, dims)``.
-        bias: shape ``(classes,)``.
-        history: validation score by epoch (from 0, before training) or by inverse penalty.
-        chosen: the epoch or inverse penalty that was kept.
+    ``history`` has the validation score by epoch (from 0, before training) or inverse penalty, of
+    which ``chosen`` was kept.
     """
 
     classes: list[str]
-    weights: Floats
-    bias: Floats
+    weights: Floats  # (classes, dims)
+    bias: Floats  # (classes,)
     history: dict[str, float] = field(default_factory=dict)
     chosen: str = ""
 
@@ -83,24 +79,16 @@ def probe_features(
 ) -> None:
     """Train linear classifiers of languages on one dataset and predict all.
 
-    A classifier is trained on the train split, its epoch or penalty chosen on the validation
-    split; then it predicts all vectors of the test split, and all of the other datasets.
-
-    Args:
-        features: features of one encoder by dataset; all but ``train_on``, the one with the splits,
-            may have languages that the classifier was not trained on.
-        train_on: the dataset with the splits.
-        protocols: how to train, by protocol.
-        seed: decides initial weights, order, dropout, and which vectors ``lbfgs`` samples.
-        output: Parquet to write by protocol, columns :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`
-            for texts, else :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word.
-        report: JSON to write: by protocol ``classes``, ``validation`` (score by epoch or penalty),
-            ``chosen``, ``entropy`` (in nats, of the predicted distributions: ``mean``, ``min`` and
-            ``max`` by dataset) and ``uniform_entropy``, its upper bound.
-        threads: CPU threads.
-
-    Raises:
-        DataError: if features do not fit together, the test split is empty, or see `fit_probe`.
+    A classifier is trained on the train split of ``train_on``, its epoch or penalty chosen on the
+    validation split; then it predicts all vectors of the test split, and all of the other datasets,
+    which may have languages that it was not trained on. The seed decides initial weights, order,
+    dropout, and which vectors ``lbfgs`` samples. Writes Parquet by protocol, columns
+    :data:`mbert_atlas.schemas.CLASS_PREDICTIONS` for texts, else
+    :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word, and a JSON report: by protocol
+    ``classes``, ``validation`` (score by epoch or penalty), ``chosen``, ``entropy`` (in nats, of
+    the predicted distributions: ``mean``, ``min`` and ``max`` by dataset) and ``uniform_entropy``,
+    its upper bound. Raises :class:`DataError` if features do not fit together, the test split is
+    empty, or as :func:`fit_probe`.
     """
     torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
@@ -153,15 +141,11 @@ def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> Linea
         return float(f1_score(gold.values, predicted, average="macro", zero_division=0))
 
     train = _train_adam if specification.solver == "adam" else _train_lbfgs
-    history: dict[str, float] = {}
-    kept: tuple[str, LinearProbe] | None = None
-    for name, weights, bias in train(training, specification, seed):
-        probe = training.probe(weights, bias)
-        history[name] = score(probe)
-        if kept is None or history[name] > history[kept[0]]:
-            kept = name, probe
-    assert kept is not None  # both solvers give at least one candidate
-    return replace(kept[1], history=history, chosen=kept[0])
+    candidates = train(training, specification, seed)
+    probes = {name: training.probe(weights, bias) for name, weights, bias in candidates}
+    history = {name: score(probe) for name, probe in probes.items()}
+    chosen = max(history, key=history.__getitem__)
+    return replace(probes[chosen], history=history, chosen=chosen)
 
 
 def predict(

@@ -147,8 +147,8 @@ def right_words(predictions: pa.Table) -> Examples:
 def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
     """Return for each word of one language whether its head is correct (1 or 0), as for UAS.
 
-    ``labelled`` asks for the relation, too, as for LAS. Ids as those of :func:`right_words`, errors
-    as :func:`tree_scores`.
+    If ``labelled``, the relation must be correct, too, as for LAS. Ids are those of
+    :func:`right_words`, errors those of :func:`tree_scores`.
     """
     table = predictions.sort_by("example_id")
     heads, relations, lengths = _right_arcs(table)

@@ -27,23 +27,18 @@ _SEED = 0  # of permutations and resamples: the same for every cell
 
 
 class Scoring:
-    """Metrics that are means over examples, compared by a paired t-test.
+    """Metrics that are means over examples, compared by a paired t-test."""
 
-    Attributes:
-        schema: columns of the predictions.
-        metrics: what is measured; conditions are compared by the first.
-    """
+    schema: ClassVar[pa.Schema]  # of the predictions
+    metrics: ClassVar[tuple[str, ...]]  # conditions are compared by the first
 
-    schema: ClassVar[pa.Schema]
-    metrics: ClassVar[tuple[str, ...]]
-
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return ids and scores of the examples whose mean is a metric."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
+        """Return the examples whose mean is a metric."""
         raise NotImplementedError
 
     def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
         """Return the metrics of a run in percent, and the number of examples."""
-        scores = {metric: _examples(cell, metric)[1] for metric in self.metrics}
+        scores = {metric: _scored(cell, metric)[1] for metric in self.metrics}
         percent = {metric: 100 * float(values.mean()) for metric, values in scores.items()}
         return percent, len(scores[self.metrics[0]])
 
@@ -64,7 +59,7 @@ class Scoring:
 
     def _means(self, cells: Sequence[Cell]) -> Examples:
         """Return the examples and their scores, averaged over runs."""
-        runs = [_examples(cell, self.metrics[0]) for cell in cells]
+        runs = [_scored(cell, self.metrics[0]) for cell in cells]
         for cell, (keys, _) in zip(cells, runs, strict=True):
             if keys != runs[0][0]:
                 raise AtlasError(
@@ -80,8 +75,7 @@ class TextScoring(Scoring):
 
     schema, metrics = CLASS_PREDICTIONS, ("accuracy",)
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return which texts have the correct class."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         table = select(_predictions(cell), dataset=cell.dataset, language=cell.language)
         right = pc.equal(table["gold"], table["prediction"]).to_numpy()
         return table["example_id"].to_pylist(), right.astype(np.float64)
@@ -92,8 +86,7 @@ class WordScoring(Scoring):
 
     schema, metrics = TAG_PREDICTIONS, ("accuracy",)
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return which words have the correct tag."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         return right_words(rows_of(cell))
 
 
@@ -102,8 +95,7 @@ class ArcScoring(Scoring):
 
     schema, metrics = TREE_PREDICTIONS, ("las", "uas")
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return which words have the correct head, and for LAS the correct relation."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         return right_arcs(rows_of(cell), labelled=metric == "las")
 
 
@@ -112,8 +104,7 @@ class AnswerScoring(Scoring):
 
     schema, metrics = SPAN_PREDICTIONS, ("f1", "exact_match")
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return the scores of the questions."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         contexts = "en" if cell.questions == "target" else cell.language
         questions = {"same": contexts, "target": cell.language, "english": "en"}
         table = select(
@@ -173,7 +164,7 @@ def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
 
 def forget() -> None:
     """Clear all caches, as files may have been rewritten."""
-    for cached in (scores_of, _cached_examples, _read):
+    for cached in (scores_of, _examples, _read):
         cached.cache_clear()
 
 
@@ -193,11 +184,11 @@ def _read(path: str, task: str) -> pa.Table:
     return read_parquet(path, scoring_of(task).schema)
 
 
-def _examples(cell: Cell, metric: str) -> Examples:
+def _scored(cell: Cell, metric: str) -> Examples:
     # The same file stands for several cells; what distinguishes them does not change its scores.
-    return _cached_examples(replace(cell, task="", source="", condition="", seed=0), metric)
+    return _examples(replace(cell, task="", source="", condition="", seed=0), metric)
 
 
 @cache
-def _cached_examples(cell: Cell, metric: str) -> Examples:
-    return scoring_of(cell.kind).examples(cell, metric)
+def _examples(cell: Cell, metric: str) -> Examples:
+    return scoring_of(cell.kind)._score_examples(cell, metric)

@@ -10,11 +10,10 @@ would be biased: a sentence drawn twice is perfectly similar to itself in both l
 
 CKA of n sentences is above that of the whole language, the more the fewer they are.
 ``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval is about the whole
-language; the other intervals are about values of other n sentences. All treat sentences as
-independent, which those of one document are not quite.
+language; the other intervals are about values of other n sentences, taken as independent.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -200,12 +199,6 @@ def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estim
     return {"cka_rbf": Estimate(mean, mean - deviation, mean + deviation, len(x[0]))}
 
 
-_PROTOCOLS: dict[Protocol, tuple[Callable[[Vectors], Any], Callable[..., dict[str, Estimate]]]] = {
-    "published": (window_kernels, compare_windows),
-    "corrected": (kernels, compare),
-}
-
-
 def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int64]]:
     """Return the rows of each language's sentences in one order.
 
@@ -264,7 +257,8 @@ def _similarities(
     if absent := [pivot for pivot in pivots if pivot not in rows]:
         problem = f"there is no sentence in {', '.join(absent)}, only in {', '.join(rows)}"
         raise DataError(path, "array language", problem, "extract these or choose other pivots")
-    kernels_of, compare_kernels = _PROTOCOLS[protocol]
+    kernels_of: Any = window_kernels if protocol == "published" else kernels
+    compare_kernels: Any = compare_windows if protocol == "published" else compare
     for layer in track(load_arrays(path).meta["layers"], f"layers, {protocol}"):
         vectors = read_features(path, layer).vectors
         of_pivots = {pivot: kernels_of(vectors[rows[pivot]]) for pivot in pivots}

@@ -1,12 +1,10 @@
 """Directions that identify languages: DensRay and LDA (Liang et al. 2021, section 3, appendix A).
 
-Both need the mean vector of each language, LDA also the covariance within languages, so that
-vectors are read once: :class:`Moments` of parts of the data add up to those of the whole.
-
-DensRay maximises the differences between vectors of two languages over those within one. With
-un-normalised differences and equally many vectors of each of n languages, the matrix that it
-decomposes is the scatter of the language means up to a factor (:func:`densray`), which follows from
-appendix A. So its rank is at most n - 1, as for LDA; the paper proves n + 1.
+Both need the mean vector of each language, LDA also the covariance within languages:
+:class:`Moments` of parts of the data add up to those of the whole. With un-normalised differences
+and equally many vectors of each of n languages, the matrix that DensRay decomposes is the scatter
+of the language means up to a factor (:func:`densray`), which follows from appendix A. So its rank
+is at most n - 1, as for LDA; the paper proves n + 1.
 """
 
 from collections.abc import Sequence
@@ -25,20 +23,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Moments(NamedTuple):
-    """Means and scatter of vectors.
+    """Means and scatter of the vectors of n languages.
 
-    Attributes:
-        languages: in the order of the rows.
-        counts: vectors of each, int64, shape ``(n,)``.
-        means: float64, shape ``(n, layers, dims)``.
-        scatter: sum over all vectors of (x - m) (x - m)^T, m being the mean of the vector's
-            language; float64, shape ``(layers, dims, dims)``.
+    The scatter is the sum over all vectors of (x - m) (x - m)^T, m being the mean of the vector's
+    language.
     """
 
     languages: list[str]
-    counts: npt.NDArray[np.int64]
-    means: Floats
-    scatter: Floats
+    counts: npt.NDArray[np.int64]  # of vectors, (n,)
+    means: Floats  # (n, layers, dims)
+    scatter: Floats  # (layers, dims, dims)
 
     def within(self, layer: int) -> Floats:
         """Return the covariance within languages, pooled, shape ``(dims, dims)``."""
@@ -49,18 +43,15 @@ class Moments(NamedTuple):
 class Directions(NamedTuple):
     """A basis of the whole space, sorted by how well a direction identifies languages.
 
-    Attributes:
-        basis: float64, shape ``(dims, dims)``, one direction per column; DensRay: orthonormal; LDA:
-            such that the covariance within languages becomes the identity where possible.
-        values: eigenvalues, descending, float64, shape ``(dims,)``: scatter of the language means
-            in each direction, for LDA relative to that within languages; 0 beyond ``rank``.
-        rank: number of directions that identify languages; beyond it all eigenvalues are 0, and
-            directions are sorted by the variance within languages, the largest first.
+    DensRay's is orthonormal; LDA's makes the covariance within languages the identity where
+    possible. The values are eigenvalues, descending: scatter of the language means in each
+    direction, for LDA relative to that within languages. Beyond the rank they are 0, and directions
+    are sorted by the variance within languages, the largest first.
     """
 
-    basis: Floats
-    values: Floats
-    rank: int
+    basis: Floats  # (dims, dims), one direction per column
+    values: Floats  # (dims,)
+    rank: int  # number of directions that identify languages
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

@@ -37,10 +37,8 @@ def measure_transfer(
     rows: list[dict[str, Any]] = []
     tests: list[_Test] = []
     for (*place, condition), runs in groups.items():
-        columns: dict[str, Any] = dict(
-            zip(("task", "protocol", "source", "target"), place, strict=True)
-        )
-        columns["condition"] = condition
+        names = ("task", "protocol", "source", "target", "condition")
+        columns: dict[str, Any] = dict(zip(names, (*place, condition), strict=True))
         baseline = groups.get((*place, gains_over or ""), [])
         rows += _scores_by_seed(columns, runs, [] if condition == gains_over else baseline)
         if against and condition in against:

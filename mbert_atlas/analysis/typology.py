@@ -29,10 +29,8 @@ class Fold(NamedTuple):
 class TypologyProbe(NamedTuple):
     """All regressions of a probe: one for each feature, fold and class.
 
-    Attributes:
-        signs: of languages (rows) in regressions (columns): 1 of the class, -1 of another, 0 not in
-            training; int8.
-        features: the folds of each feature.
+    Signs of languages (rows) in regressions (columns): 1 of the class, -1 of another, 0 not in
+    training.
     """
 
     signs: npt.NDArray[np.int8]

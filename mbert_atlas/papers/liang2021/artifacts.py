@@ -1,6 +1,6 @@
 """Figures 1 to 5 and Tables 1 to 6, and what they need computed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -65,11 +65,7 @@ def plan_paper(plan: Files) -> PaperPlan:
         },
         vectors={
             texts: TokenVectors(
-                encoding=paper.tokens.encoding,
-                summed=paper.tokens.summed,
-                probed=paper.tokens.probed,
-                languages_per_job=paper.tokens.languages_per_job,
-                language_sets=language_sets(plan),
+                **paper.tokens.model_dump(exclude={"texts"}), language_sets=language_sets(plan)
             )
             for texts in paper.tokens.texts.values()
         },
@@ -169,22 +165,20 @@ def _figure(paper: Section, artifact: str, protocol: Protocol) -> Figure:
     )
 
 
-def _probe_cell(encoder: str, languages: str, probe: str, **columns: Any) -> Cell:
-    path = f"<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet"
-    return Cell(task=probe, path=path, **columns)
-
-
 def _probe_cells(plan: Files) -> list[Cell]:
-    encoders = section(plan).encoders.items()
-    pairs = product(encoders, PROBES)
-    return [_probe_cell(encoder, "all", probe, model=model) for (model, encoder), probe in pairs]
+    encoders = section(plan).encoders
+    return [_probe_cell(encoders, model, probe) for model, probe in product(encoders, PROBES)]
 
 
 def _set_cells(plan: Files) -> list[Cell]:
     """Return a cell for each set of languages, which stands where a target language does."""
-    encoder = section(plan).encoders["mbert"]
-    sets = language_sets(plan)
-    return [_probe_cell(encoder, s, "identification", model="mbert", language=s) for s in sets]
+    encoders = section(plan).encoders
+    return [_probe_cell(encoders, "mbert", PROBES[0], name) for name in language_sets(plan)]
+
+
+def _probe_cell(encoders: Mapping[Any, str], model: str, probe: str, languages: str = "") -> Cell:
+    file = f"<results>/probes/liang2021/{encoders[model]}/{languages or 'all'}/{probe}.parquet"
+    return Cell(task=probe, model=model, language=languages, path=file)
 
 
 def _removal_cells(plan: Files) -> list[Cell]:
@@ -246,8 +240,8 @@ def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
             layers = transfer.layers.get(task, {}).get(source, []) if artifact == "table6" else []
             families = zip(families_of(baseline, layers), ["", "", *layers], strict=True)
             for family, some in families:
-                columns = {"condition": "baseline" if family == baseline else "l_dar"}
-                cells += _transfer_cells(plan, task, source, family, layers=some, **columns)
+                place = {"condition": "baseline" if family == baseline else "l_dar", "layers": some}
+                cells += _transfer_cells(plan, task, source, family, **place)
     return cells
 
 

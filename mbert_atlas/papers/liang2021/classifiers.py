@@ -173,8 +173,8 @@ def _predict(
 def _basis(directions: Path, method: str, layer: int, dims: int) -> Basis:
     basis = load_arrays(directions).dense(f"{method}_basis")
     if basis.shape[1] != dims or layer >= len(basis):
-        found = f"{len(basis)} layers of {basis.shape[1]} dimensions"
-        problem = f"{found} do not fit layer {layer} of {dims}"
+        size = f"{len(basis)} layers of {basis.shape[1]} dimensions"
+        problem = f"{size} do not fit layer {layer} of {dims}"
         fix = "take the directions of this encoder"
         raise DataError(directions, f"array {method}_basis", problem, fix)
     of_layer: Basis = basis[layer]

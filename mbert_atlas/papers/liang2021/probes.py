@@ -52,23 +52,14 @@ Score = tuple[Window, str, float, int]
 
 
 class Space(NamedTuple):
-    """A projected space as one probe sees it.
+    """A projected space as one probe sees it."""
 
-    Attributes:
-        vectors: of each language, float32, shape ``(m, dims)``.
-        rotations: ``corrected``: orthonormal random columns, float32, shape ``(dims, x)`` each.
-        windows: of the projected space.
-        random_windows: what they are compared with.
-        protocol: decides what the probe does.
-        seed: of all that is random.
-    """
-
-    vectors: Mapping[str, Floats]
-    rotations: Sequence[Floats]
-    windows: Sequence[Window]
-    random_windows: Sequence[Window]
-    protocol: Protocol
-    seed: int
+    vectors: Mapping[str, Floats]  # of each language, (m, dims)
+    rotations: Sequence[Floats]  # corrected: orthonormal random columns, (dims, x) each
+    windows: Sequence[Window]  # of the projected space
+    random_windows: Sequence[Window]  # what they are compared with
+    protocol: Protocol  # decides what the probe does
+    seed: int  # of all that is random
 
     def rotated(self) -> Iterator[dict[str, Floats]]:
         """Yield the vectors in each random subspace."""
@@ -247,6 +238,16 @@ def probe_languages(
     rotations. Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a
     language has no vectors, or these languages do not fit the probe.
     """
+
+    def probe(space: Space, method: str) -> Iterator[Score]:
+        if task == "identification":
+            pairs = probing["pairs"][space.protocol]
+            return identify_languages(space, tokens=probing["tokens"], pairs=pairs)
+        if task == "typology":
+            return predict_typology(space, tokens=probing["typology_tokens"], features=features)
+        bonus = _BONUS * (method == "densray")
+        return cluster_languages(space, tokens=probing["tokens"], genera=genera, bonus=bonus)
+
     stored = load_arrays(directions)
     rows: list[dict[str, Any]] = []
     for layer in sorted({*probing["layers"], probing["full_layer"]}):
@@ -261,36 +262,17 @@ def probe_languages(
             elif first not in windows:
                 windows = [first, *windows]
             for protocol, seed in product(PROTOCOLS, seeds):
-                is_rotated = random_windows and protocol == "corrected"
+                turns = probing["turns"] if random_windows and protocol == "corrected" else 0
                 size = max([window.stop for window in random_windows], default=0)
                 rotations = [
                     random_subspace(generator(seed, "turned", number), len(basis), size)
-                    for number in range(probing["turns"] if is_rotated else 0)
+                    for number in range(turns)
                 ]
                 space = Space(projected, rotations, windows, random_windows, protocol, seed)
-                bonus = _BONUS * (method == "densray")
-                for window, metric, value, n in _scores(
-                    task, space, probing, features, genera, bonus
-                ):
+                for window, metric, value, n in probe(space, method):
                     values = (protocol, method, layer, *window, metric, value, n, seed)
                     rows.append(dict(zip(LANGUAGE_PROBES.names, values, strict=True)))
     return pa.Table.from_pylist(rows, schema=LANGUAGE_PROBES)
-
-
-def _scores(
-    task: Probe,
-    space: Space,
-    probing: Mapping[str, Any],
-    features: Mapping[str, Mapping[str, str]],
-    genera: Mapping[str, str],
-    bonus: float,
-) -> Iterator[Score]:
-    if task == "identification":
-        pairs = probing["pairs"][space.protocol]
-        return identify_languages(space, tokens=probing["tokens"], pairs=pairs)
-    if task == "typology":
-        return predict_typology(space, tokens=probing["typology_tokens"], features=features)
-    return cluster_languages(space, tokens=probing["tokens"], genera=genera, bonus=bonus)
 
 
 def _read_layer(parts: Sequence[Path], layer: int, languages: Sequence[str]) -> dict[str, Floats]:
