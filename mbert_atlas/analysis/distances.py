@@ -33,13 +33,7 @@ class Panel(NamedTuple):
 
 
 def word_pair_distances(
-    *,
-    panels: Sequence[Panel],
-    store: Path,
-    output: Path,
-    summary: Path,
-    pairs: int,
-    seed: int,
+    *, panels: Sequence[Panel], store: Path, output: Path, summary: Path, pairs: int, seed: int
 ) -> None:
     """Measure the same related and unrelated word pairs under several encoders, last layer.
 
@@ -158,12 +152,7 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
         }
         for count in _INFLUENTIAL
     }
-    return {
-        **summary,
-        "mean_ratio": ratio,
-        "separation_auc": auc,
-        "squared_distance_share": shares,
-    }
+    return {**summary, "mean_ratio": ratio, "separation_auc": auc, "squared_distance_share": shares}
 
 
 def _distance(squares: Vectors) -> npt.NDArray[np.float64]:

@@ -15,9 +15,7 @@ _Test = tuple[dict[str, Any], str, Comparison]
 
 
 def measure_transfer(
-    cells: Sequence[Cell],
-    against: Mapping[str, str] | None = None,
-    gains_over: str | None = None,
+    cells: Sequence[Cell], against: Mapping[str, str] | None = None, gains_over: str | None = None
 ) -> list[dict[str, Any]]:
     """Score predictions and test conditions against each other (Efimov et al. 2022, section 5.1).
 
