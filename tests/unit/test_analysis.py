@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any
@@ -123,19 +121,6 @@ def test_span_scores_equal_seqeval(sentences: list[list[tuple[str, str]]]) -> No
         assert found[average] == pytest.approx(expected)
 
 
-@pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
-def test_bare_tags_under_seqeval() -> None:
-    assert get_entities(["NOUN", "NOUN", "VERB"]) == [("OUN", 0, 1), ("ERB", 2, 2)]
-    both = [["CCONJ", "NOUN"]], [["SCONJ", "NOUN"]]
-    assert _span_f1(*both)["micro"] == 1  # CCONJ and SCONJ are one type, CONJ
-    assert len(get_entities(["SYM", "SYM"])) == 2  # S- begins a new span each time
-    assert get_entities(["NOUN", "X", "X"]) == [("OUN", 0, 0)]  # a trailing run of X is dropped
-    languages = [["en"] * 8, ["de"] * 8]
-    one_wrong = [["en"] * 8, ["de"] * 7 + ["fr"]]
-    assert _span_f1(languages, one_wrong)["micro"] == pytest.approx(2 * 1 / (2 + 3))
-    assert _span_f1([["fr"] * 5], [["tr"] * 5])["macro"] == 1  # one type by the second letter
-
-
 def _tag_table(languages: list[str], gold: Any, predicted: Any, words: Any = None) -> pa.Table:
     count = len(gold)
     words = words or [range(len(tags)) for tags in gold]
@@ -149,11 +134,7 @@ def test_tag_scores() -> None:
     predicted = [["NOUN", "VERB", "VERB"], ["ADJ", "NOUN"], ["NOUN"]]
     table = _tag_table(["en", "en", "hi"], gold, predicted)
     frame = tag_scores(table).set_index(["language", "metric"])
-    flat = [tag for tags in gold[:2] for tag in tags], [t for tags in predicted[:2] for t in tags]
     assert frame.loc[("en", "token_accuracy"), "value"] == 80
-    assert frame.loc[("en", "token_macro_f1_union"), "value"] == pytest.approx(
-        100 * metrics.f1_score(*flat, average="macro")
-    )
     assert frame.loc[("en", "token_accuracy"), "n"] == 5
     assert frame.loc[("hi", "token_accuracy"), "value"] == 0
     assert frame.loc[("all", "token_accuracy"), "value"] == pytest.approx(100 * 4 / 6)
@@ -163,28 +144,6 @@ def test_tag_scores() -> None:
     uneven = table.set_column(4, "prediction", pa.array([["NOUN"]] * 3))
     with pytest.raises(AtlasError, match="sentence 0: gold and prediction differ"):
         tag_scores(uneven)
-
-
-IOB2 = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG"])
-
-
-@given(st.lists(st.lists(st.tuples(IOB2, IOB2), min_size=1, max_size=8), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
-def test_scores_of_named_entities(sentences: list[list[tuple[str, str]]]) -> None:
-    gold, predicted = ([[pair[side] for pair in pairs] for pairs in sentences] for side in (0, 1))
-    frame = tag_scores(_tag_table(["hi"] * len(gold), gold, predicted), outside="O")
-    found = frame[frame["language"] == "hi"].set_index("metric")["value"]
-    words = [[tag for tags in side for tag in tags] for side in (gold, predicted)]
-    tags = sorted({*words[0], *words[1]} - {"O"})
-    expected = 0.0  # nothing to find, nothing found
-    if tags:
-        expected = metrics.f1_score(*words, labels=tags, average="micro", zero_division=0)
-    assert found["token_micro_f1"] == pytest.approx(100 * expected)  # the paper's words
-    assert found["token_accuracy"] == pytest.approx(100 * metrics.accuracy_score(*words))
-    if get_entities(gold) or get_entities(predicted):
-        for average in ("micro", "macro"):  # micro: the authors' code
-            expected = f1_score(gold, predicted, average=average, zero_division=0)
-            assert found[f"span_{average}_f1"] == pytest.approx(100 * expected)
 
 
 def test_words_count_once_or_by_subword() -> None:

@@ -1,7 +1,5 @@
 """Regressions on shared vectors against scikit-learn's, one by one."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LAS and UAS against the shared task's official script, on real treebanks and miniature's."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -100,14 +100,6 @@ def test_the_last_pair_is_also_reported_alone():
     assert more["random", 0, 3] != more["random_last", 0, 3]
 
 
-def test_the_seed_decides():
-    def run(seed):
-        own = space(toy(), *windows_of([2], 2, DIMS), "published", seed)
-        return list(identify_languages(own, tokens=99, pairs=2))
-
-    assert run(1) == run(1) != run(2)
-
-
 def test_identifying_the_language_is_enough_unless_languages_are_held_out():
     random = np.random.default_rng(2)
     vectors = {
