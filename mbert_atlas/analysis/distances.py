@@ -39,8 +39,8 @@ def word_pair_distances(
 
     Related pairs are aligned words of parallel sentences. An unrelated pair is the English word of
     one related pair and the other word of a pair from a different sentence, so that both kinds
-    hold the same words. There are as many of both, ``pairs`` or all of the store of held-out word
-    pairs (:func:`open_pairs`), which has the tokenizer of all models. Writes Parquet, columns
+    hold the same words. ``pairs`` of each kind are drawn, or all of the store of held-out word
+    pairs (:func:`open_pairs`); all models have its tokenizer. Writes Parquet, columns
     :data:`mbert_atlas.schemas.WORD_DISTANCES`, and JSON: ``panel``, ``protocols`` and the
     :func:`summarise` of each model. Raises :class:`DataError` if the store is not usable or not of
     the encoders' tokenizer, or its pairs can't be re-paired across sentences.
@@ -71,7 +71,7 @@ def word_pair_distances(
 def _squared_differences(
     panel: Panel, bitext: TokenStore, pairs: WordPairs, other: IntArray
 ) -> tuple[Vectors, Vectors]:
-    """Return those of related pairs, and of source words with the targets of pairs ``other``."""
+    """Return them for related pairs, and for source words with the targets of pairs ``other``."""
     model = load_encoder(panel.folder)
     model.to(PartialState().device)
     source, target = (

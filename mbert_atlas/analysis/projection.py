@@ -126,7 +126,7 @@ def stratified_sample(*strata: npt.NDArray[Any], per_group: int, seed: int) -> R
     """
     frame = pd.DataFrame(dict(enumerate(strata)))
     order = generator(seed, "stratified sample").permutation(len(frame))
-    rank = frame.iloc[order].groupby(list(frame)).cumcount()
+    rank = frame.iloc[order].groupby(list(frame)).cumcount().to_numpy()
     return np.sort(order[rank < per_group])
 
 

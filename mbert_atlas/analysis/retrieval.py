@@ -93,10 +93,8 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
     pairs = np.stack(members, axis=1)  # places among the rows
     languages = [store.meta["language"] for store in stores]
-    without_context = [
-        float((store.dense("contexts")[words] == 0).mean())
-        for store, words in zip(stores, rows, strict=True)
-    ]
+    contexts = [side.dense("contexts")[words] for side, words in zip(stores, rows, strict=True)]
+    without_context = [float((counts == 0).mean()) for counts in contexts]
     scores = []
     for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
         one, two = (
