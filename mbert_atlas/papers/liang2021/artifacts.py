@@ -151,12 +151,12 @@ def _figures(plan: Files) -> list[Artifact]:
 
 
 def _figure(paper: Section, artifact: str, protocol: Protocol) -> Figure:
-    options = {"artifact": artifact, "protocol": protocol, "title": _FIGURES[artifact]}
+    options: dict[str, Any] = {"artifact": artifact, "title": _FIGURES[artifact]}
     return Figure(
         f"{artifact}.{protocol}",
         "papers.liang2021.figures:draw_curves",
         cells=lambda: [Cell(path=path("measurement", paper="liang2021", name=artifact))],
-        options=partial(dict, options, sets=list(paper.pairs.sets)),
+        options=partial(dict, options, protocol=protocol, sets=list(paper.pairs.sets)),
         protocol=protocol,
     )
 
