@@ -1,10 +1,8 @@
 """F1 of items from a confusion matrix, and seqeval's F1 of spans, all from 0 to 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +12,12 @@ Labels = Sequence[str] | Sequence[int] | npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Confusion:
-    """A confusion matrix.
-
-    Attributes:
-        counts: int64, shape ``(labels, labels)``; rows are gold, columns predicted.
-    """
+    """A confusion matrix, int64, shape ``(labels, labels)``; rows are gold, columns predicted."""
 
     counts: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, gold: Labels, prediction: Labels, labels: Labels | None = None) -> Confusion:
+    def of(cls, gold: Labels, prediction: Labels, labels: Labels | None = None) -> Self:
         """Count two label sequences of equal length; ``labels`` defaults to those that occur."""
         # Imported here, as scikit-learn would cost every training job a second.
         from sklearn.metrics import confusion_matrix
@@ -38,11 +32,9 @@ class Confusion:
         return float(np.trace(self.counts) / self.counts.sum())
 
     def macro_f1(self, classes: Literal["present", "union"]) -> float:
-        """Return the mean F1 over classes.
+        """Return the mean F1 over classes: those of the gold labels (``present``), or ``union``.
 
-        Args:
-            classes: ``present`` takes the classes of the gold labels; ``union``, scikit-learn's
-                default, also those that are only predicted, with an F1 of 0.
+        The latter, scikit-learn's default, has also those that are only predicted, with an F1 of 0.
         """
         gold, predicted = self.counts.sum(1), self.counts.sum(0)
         kept = gold > 0 if classes == "present" else gold + predicted > 0
@@ -51,9 +43,7 @@ class Confusion:
     def micro_f1(self, outside: int | None = None) -> float:
         """Return the F1 over all items; without ``outside`` it equals the accuracy.
 
-        Args:
-            outside: index of a label that is no class (``O`` of NER); its true positives don't
-                count.
+        True positives of ``outside``, a label that is no class (``O`` of NER), don't count.
         """
         kept = np.arange(len(self.counts)) != outside
         gold, predicted = self.counts.sum(1)[kept].sum(), self.counts.sum(0)[kept].sum()
@@ -68,10 +58,7 @@ class SpanScorer:
     type, and a maximal run of equal types for one span.
 
     Where spans begin and end depends on pairs of neighbouring tags only, so that seqeval's rules
-    are evaluated once for all pairs of tags.
-
-    Args:
-        labels: all tags that occur.
+    are evaluated once for all pairs of the tags that occur, ``labels``.
     """
 
     def __init__(self, labels: Sequence[str]) -> None:
@@ -92,31 +79,26 @@ class SpanScorer:
     ) -> dict[str, float]:
         """Return ``macro`` (mean over span types) and ``micro`` F1.
 
-        Args:
-            gold: tags of all sentences, concatenated, as indices of ``labels``, shape ``(words,)``.
-            prediction: predicted tags.
-            lengths: words of each sentence, shape ``(sentences,)``.
+        Tags of all sentences are concatenated, as indices of the labels, shape ``(words,)``;
+        lengths are the words of each sentence, shape ``(sentences,)``.
         """
         spans = [self._spans(codes, lengths) for codes in (gold, prediction)]
         right = np.isin(spans[0][0], spans[1][0])
         totals = [np.bincount(types, minlength=self._type_count) for _, types in spans]
         hits = np.bincount(spans[0][1][right], minlength=self._type_count)
-        spans_of_type = totals[0] + totals[1]
-        kept = spans_of_type > 0
+        both = totals[0] + totals[1]
+        kept = both > 0
         if not kept.any():
             return {"macro": 0.0, "micro": 0.0}
-        return {
-            "macro": float((2 * hits[kept] / spans_of_type[kept]).mean()),
-            "micro": float(2 * hits.sum() / spans_of_type.sum()),
-        }
+        macro = float((2 * hits[kept] / both[kept]).mean())
+        return {"macro": macro, "micro": float(2 * hits.sum() / both.sum())}
 
     def counts(
         self, gold: npt.NDArray[Any], prediction: npt.NDArray[Any], lengths: npt.NDArray[Any]
     ) -> npt.NDArray[np.int64]:
-        """Count correct, gold and predicted spans by sentence; arguments as :meth:`f1`.
+        """Count correct, gold and predicted spans by sentence, int64, shape ``(sentences, 3)``.
 
-        Returns:
-            int64, shape ``(sentences, 3)``; micro F1 is twice the first sum over the others'.
+        Micro F1 is twice the first sum over the others'; arguments as for :meth:`f1`.
         """
         spans = [self._spans(codes, lengths)[0] for codes in (gold, prediction)]
         right = spans[0][np.isin(spans[0], spans[1])]

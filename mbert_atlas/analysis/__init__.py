@@ -1,7 +1,5 @@
 """What the representations and predictions say: distances, probes, clusters, scores, tests."""
 
-from __future__ import annotations
-
 from mbert_atlas.registry import Registry
 
 SCORINGS = Registry(

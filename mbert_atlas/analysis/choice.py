@@ -1,7 +1,5 @@
 """The draw of a hyperparameter search that scores best on development data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,48 +19,29 @@ def choose_hyperparameters(
     languages: Sequence[str] | None,
     output: Path,
 ) -> None:
-    """Write the draw with the highest score on development data, and the score of each.
+    """Write the draw with the highest score on development data, of equal ones the first.
 
-    Ties go to the first draw.
-
-    Args:
-        draws: values of each draw, by hyperparameter.
-        predictions: predictions of each draw on development data, in the same order.
-        unit: ``token``, ``text`` or ``tree``.
-        protocol: ``published`` scores every labelled subword, ``corrected`` every word.
-        metric: score that decides, as :mod:`mbert_atlas.analysis.scores` names it.
-        languages: languages whose mean decides; none: the score of all of them pooled.
-        output: JSON file with ``values`` and ``score`` (percent) of the best draw, its number
-            ``draw`` (from 1), and values and score of all ``draws``.
-
-    Raises:
-        DataError: if there are no predictions for a language that decides, or no such score.
+    ``draws`` are values by hyperparameter, ``predictions`` those of each draw; their unit and
+    protocol as in :func:`mbert_atlas.analysis.scores.prediction_scores`. The mean score over
+    languages decides; without any, that of all of them pooled. JSON: ``values`` and ``score``
+    (percent) of the best draw, its number ``draw`` (from 1), and both of all ``draws``. Raises
+    :class:`DataError` if there are no predictions for a language that decides, or no such score.
     """
-    scores = [_score(path, unit, protocol, metric, languages) for path in predictions]
+    chosen, scores = [ALL_LANGUAGES] if languages is None else list(languages), []
+    for path in predictions:
+        table = prediction_scores(path, unit, protocol)
+        table = table[table["language"].isin(chosen) & (table["metric"] == metric)]
+        if missing := sorted(set(chosen) - set(table["language"])):
+            raise DataError(
+                path,
+                f"language {missing[0]}",
+                f"there is no {metric} of predictions",
+                "add the language to `search.evaluate` of the family, or choose by another score",
+            )
+        scores.append(float(table["value"].mean()))  # over development sets and languages
     best = max(range(len(scores)), key=scores.__getitem__)
-    choice = {
-        "draw": best + 1,
-        "values": dict(draws[best]),
-        "score": scores[best],
-        "draws": [
-            {"values": dict(values), "score": score}
-            for values, score in zip(draws, scores, strict=True)
-        ],
-    }
-    write_json(choice, output)
-
-
-def _score(
-    path: Path, unit: str, protocol: str, metric: str, languages: Sequence[str] | None
-) -> float:
-    table = prediction_scores(path, unit, protocol)
-    chosen = [ALL_LANGUAGES] if languages is None else list(languages)
-    scores = table[table["language"].isin(chosen) & (table["metric"] == metric)]
-    if missing := sorted(set(chosen) - set(scores["language"])):
-        raise DataError(
-            path,
-            f"language {missing[0]}",
-            f"there is no {metric} of predictions",
-            "add the language to `search.evaluate` of the family, or choose by another score",
-        )
-    return float(scores["value"].mean())  # over development sets and languages
+    each = [
+        {"values": dict(values), "score": score}
+        for values, score in zip(draws, scores, strict=True)
+    ]
+    write_json({"draw": best + 1, **each[best], "draws": each}, output)

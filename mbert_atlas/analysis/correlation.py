@@ -1,9 +1,7 @@
 """Spearman's rank correlation, signed, with an interval and a permutation test."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,17 +14,12 @@ _PERMUTATIONS = 20_000
 _Z_95 = 1.959963984540054
 
 
-@dataclass(frozen=True)
-class RankCorrelation:
-    """Spearman's rho.
+class RankCorrelation(NamedTuple):
+    """Spearman's rho, -1 to 1, of n pairs; ties share the mean of their ranks.
 
-    Attributes:
-        rho: -1 to 1; ties share the mean of their ranks.
-        low: lower end of the 95% interval: Fisher's z with the variance (1 + rho² / 2) / (n - 3)
-            of Bonett and Wright (2000).
-        high: upper end.
-        p_value: two-sided, from 20,000 permutations, of which the observed order is one.
-        n: pairs of values.
+    ``low`` and ``high`` are the ends of the 95% interval: Fisher's z with the variance
+    (1 + rho² / 2) / (n - 3) of Bonett and Wright (2000). ``p_value`` is two-sided, from 20,000
+    permutations, of which the observed order is one.
     """
 
     rho: float
@@ -36,16 +29,11 @@ class RankCorrelation:
     n: int
 
 
-def spearman(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> RankCorrelation:
-    """Correlate the ranks of two measures, such as gap and similarity, over languages.
+def spearman(x: npt.ArrayLike, y: npt.ArrayLike) -> RankCorrelation:
+    """Correlate the ranks of two measures over languages, such as gap and similarity.
 
-    Args:
-        x: one value per language, float, shape ``(n,)``.
-        y: the other measure, of the same languages.
-        seed: seed of the permutations.
-
-    Raises:
-        AtlasError: if there are fewer than four pairs, one is not finite, or a measure is constant.
+    Each has one float per language, shape ``(n,)``. Raises :class:`AtlasError` if there are fewer
+    than four pairs, one is not finite, or a measure is constant.
     """
     # x = 3, 1, 2, 9 and y = 5, 6, 7, 1 have ranks 3, 1, 2, 4 and 2, 3, 4, 1; less their mean 2.5
     # 0.5, -1.5, -0.5, 1.5 and -0.5, 0.5, 1.5, -1.5: rho = -4 / 5.
@@ -63,7 +51,7 @@ def spearman(x: npt.ArrayLike, y: npt.ArrayLike, seed: int = 0) -> RankCorrelati
     a, b = (side - side.mean() for side in ranks)
     norm, n = math.sqrt((a @ a) * (b @ b)), len(a)
     rho = float(a @ b / norm)
-    random = generator(seed, "rank correlation")
+    random = generator(0, "rank correlation")
     shuffled = random.permuted(np.tile(a, (_PERMUTATIONS - 1, 1)), axis=1) @ b / norm
     p_value = (1 + int((np.abs(shuffled) >= abs(rho) - 1e-12).sum())) / _PERMUTATIONS
     z = math.atanh(min(max(rho, -1 + 1e-12), 1 - 1e-12))

@@ -1,11 +1,8 @@
 """L2 distances of related and unrelated words (Efimov et al. 2022, section 5.4)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +24,7 @@ Vectors = npt.NDArray[np.float32]
 _INFLUENTIAL = (10, 100)
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(NamedTuple):
     """A model whose distances are measured."""
 
     name: str  # of the panel of the figure
@@ -37,32 +33,17 @@ class Panel:
 
 
 def word_pair_distances(
-    *,
-    panels: Sequence[Panel],
-    store: Path,
-    output: Path,
-    summary: Path,
-    pairs: int = 10_000,
-    seed: int,
+    *, panels: Sequence[Panel], store: Path, output: Path, summary: Path, pairs: int, seed: int
 ) -> None:
     """Measure the same related and unrelated word pairs under several encoders, last layer.
 
     Related pairs are aligned words of parallel sentences. An unrelated pair is the English word of
     one related pair and the other word of a pair from a different sentence, so that both kinds
-    hold the same words.
-
-    Args:
-        panels: the models, all with the tokenizer of the store.
-        store: token store of held-out word pairs, see :func:`open_pairs`.
-        output: Parquet to write, columns :data:`mbert_atlas.schemas.WORD_DISTANCES`.
-        summary: JSON to write: ``panel``, ``protocols`` and what :func:`summarise` returns, for
-            each model.
-        pairs: number of related, and of unrelated, pairs; all where the store has fewer.
-        seed: of the sample.
-
-    Raises:
-        DataError: if the store is not usable or not of the encoders' tokenizer, or its pairs can't
-            be re-paired across sentences.
+    hold the same words. ``pairs`` of each kind are drawn, or all of the store of held-out word
+    pairs (:func:`open_pairs`); all models have its tokenizer. Writes Parquet, columns
+    :data:`mbert_atlas.schemas.WORD_DISTANCES`, and JSON: ``panel``, ``protocols`` and the
+    :func:`summarise` of each model. Raises :class:`DataError` if the store is not usable or not of
+    the encoders' tokenizer, or its pairs can't be re-paired across sentences.
     """
     bitext, available = open_pairs(store)
     for panel in panels:
@@ -72,29 +53,25 @@ def word_pair_distances(
         other = derangement(drawn.sentence, seed)
     except ValueError as error:
         raise DataError(store, "", str(error), "hold out more sentences") from error
-    columns: dict[str, list[Any]] = {"panel": [], "protocols": [], "kind": [], "distance": []}
-    summaries = []
+    tables, summaries = [], []
     for panel in panels:
         related, unrelated = _squared_differences(panel, bitext, drawn, other)
         place = {"panel": panel.name, "protocols": list(panel.protocols)}
         summaries.append(place | summarise(related, unrelated))
         for kind, squares in (("related", related), ("unrelated", unrelated)):
-            columns["panel"] += [panel.name] * len(squares)
-            columns["protocols"] += [place["protocols"]] * len(squares)
-            columns["kind"] += [kind] * len(squares)
-            columns["distance"].append(_distance(squares).astype(np.float32))
-    columns["distance"] = np.concatenate(columns["distance"])  # type: ignore[assignment]
+            columns = {
+                name: [value] * len(squares) for name, value in (place | {"kind": kind}).items()
+            }
+            distance = _distance(squares).astype(np.float32)
+            tables.append(pa.table(columns | {"distance": distance}, schema=WORD_DISTANCES))
     write_json(summaries, summary)
-    write_parquet(pa.table(columns, schema=WORD_DISTANCES), output)
+    write_parquet(pa.concat_tables(tables).combine_chunks(), output)
 
 
 def _squared_differences(
     panel: Panel, bitext: TokenStore, pairs: WordPairs, other: IntArray
 ) -> tuple[Vectors, Vectors]:
-    """Return the squared differences of related and of unrelated pairs, shape ``(n, dims)``.
-
-    Pair i is unrelated if its source word goes with the target word of pair ``other[i]``.
-    """
+    """Return them for related pairs, and for source words with the targets of pairs ``other``."""
     model = load_encoder(panel.folder)
     model.to(PartialState().device)
     source, target = (
@@ -127,15 +104,9 @@ def sample_pairs(pairs: WordPairs, count: int, seed: int) -> WordPairs:
 def derangement(group: IntArray, seed: int) -> IntArray:
     """Draw a permutation that maps every item to an item of another group.
 
-    Args:
-        group: group (sentence) of each item, int, shape ``(n,)``.
-        seed: of the permutation.
-
-    Returns:
-        ``other`` with ``group[other[i]] != group[i]`` for every i, int64.
-
-    Raises:
-        ValueError: if one group holds more than half of the items, so that there is none.
+    Of the group (sentence) of each item, int, shape ``(n,)``, returns ``other``, int64, with
+    ``group[other[i]] != group[i]`` for every i. Raises :class:`ValueError` if one group holds more
+    than half of the items, so that there is none.
     """
     largest = int(np.bincount(group).max())
     if 2 * largest > len(group):
@@ -153,17 +124,12 @@ def derangement(group: IntArray, seed: int) -> IntArray:
 
 
 def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
-    """Summarise how distances of related and unrelated pairs differ.
+    """Summarise squared differences of pairs by dimension, shape ``(n, dims)``.
 
-    Args:
-        related: squared differences by dimension, shape ``(n, dims)``.
-        unrelated: the same for unrelated pairs.
-
-    Returns:
-        ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
-        ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :class:`.Separation`) and
-        ``squared_distance_share``: the fraction of the squared distance in the 10 and 100 most
-        influential dimensions, over all pairs and by kind, 0 to 1.
+    Returns ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
+    ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :class:`.Separation`) and
+    ``squared_distance_share``: the fraction of the squared distance in the 10 and 100 most
+    influential dimensions, over all pairs and by kind, 0 to 1.
     """
     squares = {"related": related, "unrelated": unrelated}
     distances = {kind: _distance(values) for kind, values in squares.items()}
@@ -186,12 +152,7 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
         }
         for count in _INFLUENTIAL
     }
-    return {
-        **summary,
-        "mean_ratio": ratio,
-        "separation_auc": auc,
-        "squared_distance_share": shares,
-    }
+    return {**summary, "mean_ratio": ratio, "separation_auc": auc, "squared_distance_share": shares}
 
 
 def _distance(squares: Vectors) -> npt.NDArray[np.float64]:

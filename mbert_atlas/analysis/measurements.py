@@ -1,7 +1,5 @@
 """Measurements: one tidy CSV per artifact, in the columns of the reported numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,13 +16,9 @@ def write_measurements(
 ) -> pd.DataFrame:
     """Write measured values for the scorecard, atomically.
 
-    Args:
-        rows: values with some of ``schemas.MEASUREMENT_COLUMNS``; missing ones are empty.
-        path: CSV file.
-        common: columns that are the same in all rows, such as paper and artifact.
-
-    Raises:
-        AtlasError: if a row has a column that is not one of them, or there are no rows.
+    Rows, and the columns ``common`` to all, have some of ``schemas.MEASUREMENT_COLUMNS``; missing
+    ones are empty. Raises :class:`AtlasError` if a row has a column that is not one of them, or
+    there are no rows.
     """
     frame = pd.DataFrame([{**common, **row} for row in rows])
     if frame.empty:

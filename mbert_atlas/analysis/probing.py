@@ -5,21 +5,19 @@ authors pass the data through the encoder in every epoch, with its dropout on (a
 cached vectors, only the dropout before the layer is left.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
-from scipy.special import entr
+from scipy.special import entr, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -33,7 +31,7 @@ from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed, generator
-from mbert_atlas.representations.reading import FeatureArrays, read_features
+from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_features
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
 
 _logger = logging.getLogger(__name__)
@@ -50,17 +48,13 @@ _EXAMPLES_AT_A_TIME = 256
 class LinearProbe:
     """A trained linear classifier of raw vectors: its weights include the standardisation.
 
-    Attributes:
-        classes: languages in the order of the columns.
-        weights: shape ``(classes, dims)``.
-        bias: shape ``(classes,)``.
-        history: validation score by epoch (from 0, before training) or by inverse penalty.
-        chosen: the epoch or inverse penalty that was kept.
+    ``history`` has the validation score by epoch (from 0, before training) or inverse penalty, of
+    which ``chosen`` was kept.
     """
 
     classes: list[str]
-    weights: Floats
-    bias: Floats
+    weights: Floats  # (classes, dims)
+    bias: Floats  # (classes,)
     history: dict[str, float] = field(default_factory=dict)
     chosen: str = ""
 
@@ -70,9 +64,7 @@ class LinearProbe:
 
     def probabilities(self, vectors: Floats) -> Floats:
         """Return class probabilities, float32, shape ``(n, classes)``."""
-        logits = self.logits(vectors)
-        odds = np.exp(logits - logits.max(1, keepdims=True))
-        return np.asarray(odds / odds.sum(1, keepdims=True), dtype=np.float32)
+        return np.asarray(softmax(self.logits(vectors), axis=1), dtype=np.float32)
 
 
 def probe_features(
@@ -87,24 +79,16 @@ def probe_features(
 ) -> None:
     """Train linear classifiers of languages on one dataset and predict all.
 
-    A classifier is trained on the train split, its epoch or penalty chosen on the validation
-    split; then it predicts all vectors of the test split, and all of the other datasets.
-
-    Args:
-        features: features of one encoder by name of the dataset; except for ``train_on`` they may
-            have languages that the classifier was not trained on.
-        train_on: the dataset with the splits.
-        protocols: how to train, by protocol.
-        seed: decides initial weights, order, dropout, and which vectors ``lbfgs`` samples.
-        output: Parquet to write by protocol, columns :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`
-            for texts, else :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word.
-        report: JSON to write: by protocol ``classes``, ``validation`` (score by epoch or penalty),
-            ``chosen``, ``entropy`` (in nats, of the predicted distributions: ``mean``, ``min`` and
-            ``max`` by dataset) and ``uniform_entropy``, its upper bound.
-        threads: CPU threads.
-
-    Raises:
-        DataError: if features do not fit together, the test split is empty, or see `fit_probe`.
+    A classifier is trained on the train split of ``train_on``, its epoch or penalty chosen on the
+    validation split; then it predicts all vectors of the test split, and all of the other datasets,
+    which may have languages that it was not trained on. The seed decides initial weights, order,
+    dropout, and which vectors ``lbfgs`` samples. Writes Parquet by protocol, columns
+    :data:`mbert_atlas.schemas.CLASS_PREDICTIONS` for texts, else
+    :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word, and a JSON report: by protocol
+    ``classes``, ``validation`` (score by epoch or penalty), ``chosen``, ``entropy`` (in nats, of
+    the predicted distributions: ``mean``, ``min`` and ``max`` by dataset) and ``uniform_entropy``,
+    its upper bound. Raises :class:`DataError` if features do not fit together, the test split is
+    empty, or as :func:`fit_probe`.
     """
     torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
@@ -134,15 +118,9 @@ def probe_features(
 def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> LinearProbe:
     """Train a linear classifier of languages; ties on validation data go to the first candidate.
 
-    Args:
-        features: vectors with the splits ``train`` and ``validation``.
-        specification: the protocol.
-        seed: see :func:`probe_features`.
-
-    Raises:
-        DataError: if a split is empty, the train split has only one language, or the sample of
-            ``lbfgs`` lacks one.
-        AtlasError: if a classifier of texts is to be selected by spans.
+    Raises :class:`DataError` if a split is empty, the train split has only one language, or the
+    sample of ``lbfgs`` lacks one, and :class:`AtlasError` if a classifier of texts is to be
+    selected by spans.
     """
     spans = specification.selection == "span_macro_f1"
     if features.unit == "text" and spans:
@@ -163,15 +141,11 @@ def fit_probe(features: FeatureArrays, specification: Probe, seed: int) -> Linea
         return float(f1_score(gold.values, predicted, average="macro", zero_division=0))
 
     train = _train_adam if specification.solver == "adam" else _train_lbfgs
-    history: dict[str, float] = {}
-    kept: tuple[str, LinearProbe] | None = None
-    for name, weights, bias in train(training, specification, seed):
-        probe = training.probe(weights, bias)
-        history[name] = score(probe)
-        if kept is None or history[name] > history[kept[0]]:
-            kept = name, probe
-    assert kept is not None  # both solvers give at least one candidate
-    return replace(kept[1], history=history, chosen=kept[0])
+    candidates = train(training, specification, seed)
+    probes = {name: training.probe(weights, bias) for name, weights, bias in candidates}
+    history = {name: score(probe) for name, probe in probes.items()}
+    chosen = max(history, key=history.__getitem__)
+    return replace(probes[chosen], history=history, chosen=chosen)
 
 
 def predict(
@@ -179,9 +153,8 @@ def predict(
 ) -> tuple[pa.Table, dict[str, float]]:
     """Predict the languages of some examples' vectors.
 
-    Returns:
-        Predictions, see :func:`probe_features`, and the mean, least and greatest entropy of
-        the predicted distributions over vectors, in nats.
+    Returns predictions, see :func:`probe_features`, and the mean, least and greatest entropy of the
+    predicted distributions over vectors, in nats.
     """
     best, entropies, probabilities = [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
@@ -224,28 +197,18 @@ def predict(
 
 @dataclass(frozen=True)
 class _Training:
-    """The train split.
+    """The train split, and how its vectors are standardised."""
 
-    Attributes:
-        features: all vectors.
-        examples: which examples train.
-        names: all languages.
-        trained: which of them the train split has, ascending, shape ``(k,)``.
-        codes: language of each vector, by example.
-        shift: subtracted from the vectors, shape ``(dims,)``; none without standardisation.
-        scale: divisor of the vectors, shape ``(dims,)``.
-    """
-
-    features: FeatureArrays
-    examples: Rows
-    names: npt.NDArray[np.str_]
-    trained: Rows
-    codes: Ragged
-    shift: Floats | None = None
-    scale: Floats | None = None
+    features: FeatureArrays  # all vectors
+    examples: Rows  # those that train
+    names: npt.NDArray[np.str_]  # all languages
+    trained: Rows  # those of the train split, ascending
+    codes: Ragged  # language of each vector, by example
+    shift: Floats  # subtracted from the vectors
+    scale: Floats  # divisor of the vectors
 
     @classmethod
-    def of(cls, features: FeatureArrays, standardise: bool) -> _Training:
+    def of(cls, features: FeatureArrays, standardise: bool) -> Self:
         examples = features.examples("train")
         codes, names = features.classes("language")
         trained = np.unique(codes.take(examples).values)
@@ -253,33 +216,30 @@ class _Training:
             raise DataError(
                 features.path, "split train", "it has only one language", "add another one"
             )
-        if not standardise:
-            return cls(features, examples, names, trained, codes)
-        scaler = StandardScaler()
-        for block in _blocks(features, examples, "mean and variance of the vectors"):
-            scaler.partial_fit(block)
-        shift, scale = scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32)
+        dims = features.vectors.shape[1]
+        shift, scale = np.zeros(dims, np.float32), np.ones(dims, np.float32)
+        if standardise:
+            scaler = StandardScaler()
+            for block in _blocks(features, examples, "mean and variance of the vectors"):
+                scaler.partial_fit(block)
+            shift, scale = scaler.mean_.astype(np.float32), scaler.scale_.astype(np.float32)
         return cls(features, examples, names, trained, codes, shift, scale)
 
     def standardised(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Return the standardised vectors; ``vectors`` may be overwritten."""
-        if self.shift is None or self.scale is None:
-            return vectors
+        """Standardise the vectors in place."""
         return vectors.sub_(torch.from_numpy(self.shift)).div_(torch.from_numpy(self.scale))
 
     def batch(self, examples: Rows) -> tuple[torch.Tensor, torch.Tensor]:
         """Return all vectors of some examples, float32, and the language of each, int64."""
         part = self.features.by_example.take(examples)
         gold = np.searchsorted(self.trained, self.codes.take(examples).values)
-        return self.standardised(_as_float32(part)), torch.from_numpy(gold)
+        return self.standardised(as_float32(part.values)), torch.from_numpy(gold)
 
     def probe(self, weights: Floats, bias: Floats) -> LinearProbe:
         """Return the classifier of raw vectors."""
-        if self.shift is not None and self.scale is not None:
-            exact = weights.astype(np.float64) / self.scale
-            bias = (bias - exact @ self.shift).astype(np.float32)
-            weights = exact.astype(np.float32)
-        return LinearProbe(self.names[self.trained].tolist(), weights, bias)
+        exact = weights.astype(np.float64) / self.scale
+        bias = (bias - exact @ self.shift).astype(np.float32)
+        return LinearProbe(self.names[self.trained].tolist(), exact.astype(np.float32), bias)
 
 
 def _train_adam(data: _Training, specification: Probe, seed: int) -> Iterator[Candidate]:
@@ -321,23 +281,24 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
             f"none of the {len(rows)} sampled vectors is in it",
             "raise maximum_vectors",
         )
-    x = data.standardised(torch.from_numpy(data.features.vectors[rows]).float()).numpy()
+    x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
     model = LogisticRegression(max_iter=specification.maximum_iterations, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):
         model.set_params(C=inverse)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            model.fit(x, y)
-        if model.n_iter_.max() >= specification.maximum_iterations:
-            _logger.warning(
-                "logistic regression with inverse penalty %g stopped at %d iterations",
-                inverse,
-                specification.maximum_iterations,
-            )
+        fit_quietly(model, x, y, f"logistic regression with inverse penalty {inverse:g}")
         weights, bias = model.coef_, model.intercept_
         if len(weights) == 1:  # one row for both classes
             weights, bias = np.concatenate([-weights, weights]) / 2, np.append(-bias, bias) / 2
         yield f"{inverse:g}", weights.astype(np.float32), bias.astype(np.float32)
+
+
+def fit_quietly(model: LogisticRegression, x: Floats, y: Rows, name: str) -> None:
+    """Fit a model; where it stops at its limit of iterations, log one line with its name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(x, y)
+    if model.n_iter_.max() >= model.max_iter:
+        _logger.warning("%s stopped at %d iterations", name, model.max_iter)
 
 
 def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> Iterator[Floats]:
@@ -345,11 +306,12 @@ def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> I
     starts: Any = range(0, len(examples), _EXAMPLES_AT_A_TIME)
     for start in track(starts, description) if description else starts:
         part = features.by_example.take(examples[start : start + _EXAMPLES_AT_A_TIME])
-        yield _as_float32(part).numpy()
+        yield as_float32(part.values).numpy()
 
 
-def _as_float32(part: Ragged) -> torch.Tensor:
-    return torch.from_numpy(part.values).float()  # several times faster than NumPy from float16
+def as_float32(vectors: Vectors) -> torch.Tensor:
+    """Convert vectors, several times faster than NumPy does from float16."""
+    return torch.from_numpy(vectors).float()
 
 
 def _require_alike(training: FeatureArrays, other: FeatureArrays) -> None:

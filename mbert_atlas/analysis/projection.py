@@ -1,13 +1,11 @@
 """Stratified samples of vectors: t-SNE maps and clusters (Tanti et al. 2021, appendix B)."""
 
-from __future__ import annotations
-
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 from openTSNE import TSNE
 
@@ -20,33 +18,19 @@ from mbert_atlas.randomness import generator
 from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import PROJECTION
 
+_DATASETS = ("target", "wikipedia")
 _EXACT_UP_TO = 20_000
+Rows = npt.NDArray[np.int64]
 
 
 def draw_points(
-    target: Path,
-    wikipedia: Path,
-    output: Path,
-    *,
-    seed: int = 0,
-    per_cell: int,
-    per_language: int,
+    target: Path, wikipedia: Path, output: Path, *, seed: int, per_cell: int, per_language: int
 ) -> None:
-    """Keep a stratified sample of the target task's and Wikipedia's vectors.
+    """Keep the :func:`sample_points` of the target task's test vectors and of Wikipedia's.
 
-    Args:
-        target: features of the target task's test set, see
-            :func:`mbert_atlas.representations.extraction.extract_features`.
-        wikipedia: features of texts in many languages with a test split.
-        output: folder to write, with the token stores ``target`` and ``wikipedia``: ``vectors`` in
-            the type of the features, shape ``(k, dims)``; ``example_id``, ``language`` and
-            ``label``, strings, shape ``(k,)``.
-        seed: decides the sample; the authors' is 0.
-        per_cell: see :func:`sample_points`.
-        per_language: see :func:`sample_points`.
-
-    Raises:
-        DataError: if Wikipedia has no test split.
+    Both are folders of :func:`mbert_atlas.representations.extraction.extract_features`. The output
+    has the token stores ``target`` and ``wikipedia``: ``vectors`` in the type of the features,
+    shape ``(k, dims)``; ``example_id``, ``language`` and ``label``, strings, shape ``(k,)``.
     """
     data = {"target": read_features(target), "wikipedia": read_features(wikipedia)}
     rows = sample_points(**data, per_cell=per_cell, per_language=per_language, seed=seed)
@@ -62,60 +46,39 @@ def draw_points(
             save_arrays(folder / name, arrays, {"labels": features.label_names})
 
 
-def cluster_sample(points: Path, output: Path, *, language_clusters: int = 33) -> None:
-    """Cluster the sampled vectors of the target task and of Wikipedia by k-means, all dimensions.
+def cluster_sample(points: Path, output: Path, *, language_clusters: int) -> None:
+    """Cluster the vectors of :func:`draw_points` by k-means, all dimensions.
 
     The clusters are compared with labels and languages. There are as many clusters as labels under
-    both protocols; for languages ``language_clusters`` as ``published`` (as in the authors' code),
-    as many as the sample has languages as ``corrected``.
-
-    Args:
-        points: output of :func:`draw_points`.
-        output: JSON to write: under ``label``, ``language_target`` and ``language_wikipedia``, by
-            protocol, a :class:`mbert_atlas.analysis.clustering.ClusterAgreement`.
-        language_clusters: clusters for languages as published.
-
-    Raises:
-        AtlasError: if a sample is too small for its clusters.
+    both protocols; for languages ``language_clusters`` as ``published`` (33 in the authors' code),
+    as many as the sample has languages as ``corrected``. Writes JSON: under ``label``,
+    ``language_target`` and ``language_wikipedia``, by protocol, what :func:`cluster_agreement`
+    returns; raises its errors.
     """
-    stores = _open_sample(points)
+    stores = {name: load_arrays(points / name) for name in _DATASETS}
     target = stores["target"]
-    vectors, labels = _vectors(target), target.dense("label")
-    agreement = asdict(cluster_agreement(vectors, labels, len(target.meta["labels"])))
+    labels, k = target.dense("label"), len(target.meta["labels"])
+    agreement = cluster_agreement(_vectors(target), labels, k)
     agreements: dict[str, dict[str, Any]] = {"label": dict.fromkeys(map(str, PROTOCOLS), agreement)}
     for name, store in stores.items():
         vectors, languages = _vectors(store), store.dense("language")
         counts = {"published": language_clusters, "corrected": len(np.unique(languages))}
         by_count = {k: cluster_agreement(vectors, languages, k) for k in {*counts.values()}}
-        agreements[f"language_{name}"] = {
-            protocol: asdict(by_count[k]) for protocol, k in counts.items()
-        }
+        agreements[f"language_{name}"] = {protocol: by_count[k] for protocol, k in counts.items()}
     write_json(agreements, output)
 
 
 def project_sample(
-    points: Path,
-    output: Path,
-    *,
-    seed: int = 0,
-    perplexity: float = 30.0,
-    threads: int = 1,
+    points: Path, output: Path, *, seed: int, perplexity: float, threads: int
 ) -> None:
-    """Project the same sample to the plane, with a separate t-SNE for each of the two datasets.
+    """Project the vectors of :func:`draw_points` to the plane by a t-SNE of each dataset.
 
-    Args:
-        points: output of :func:`draw_points`.
-        output: Parquet to write, columns :data:`mbert_atlas.schemas.PROJECTION`, the datasets
-            ``target`` and ``wikipedia``.
-        seed: decides the layout.
-        perplexity: see :func:`tsne`.
-        threads: CPU threads.
-
-    Raises:
-        AtlasError: if a sample is too small for a layout.
+    Writes Parquet, columns :data:`mbert_atlas.schemas.PROJECTION`, the datasets ``target`` and
+    ``wikipedia``. Arguments and errors are those of :func:`tsne`.
     """
     tables = []
-    for name, store in _open_sample(points).items():
+    for name in _DATASETS:
+        store = load_arrays(points / name)
         layout = tsne(_vectors(store), seed=seed, perplexity=perplexity, threads=threads)
         columns = {
             "dataset": [name] * len(layout),
@@ -129,38 +92,24 @@ def project_sample(
     write_parquet(pa.concat_tables(tables), output)
 
 
-def _open_sample(points: Path) -> dict[str, TokenStore]:
-    return {name: load_arrays(points / name) for name in ("target", "wikipedia")}
-
-
 def _vectors(store: TokenStore) -> npt.NDArray[np.float32]:
     return store.dense("vectors").astype(np.float32)
 
 
 def sample_points(
     target: FeatureArrays, wikipedia: FeatureArrays, *, per_cell: int, per_language: int, seed: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Rows, Rows]:
     """Draw the vectors of maps and clusters; the draw does not depend on their values.
 
-    Args:
-        target: vectors of the target task.
-        wikipedia: vectors of texts with a test split.
-        per_cell: most target vectors of each language and label (10 tokens, 50 sentence pairs).
-        per_language: most texts of each language of Wikipedia's test split (100); each gives one
-            vector, for tokens a random one.
-        seed: decides the draw.
-
-    Returns:
-        Rows of target and Wikipedia vectors, ascending.
-
-    Raises:
-        DataError: if Wikipedia has no test split.
+    At most ``per_cell`` target vectors of each language and label (10 tokens, 50 sentence pairs),
+    and ``per_language`` texts of each language of Wikipedia's test split (100); each gives one
+    vector, for tokens a random one. Returns rows of target and Wikipedia vectors, ascending. Raises
+    :class:`DataError` if Wikipedia has no test split.
     """
     cells = (target.languages(), np.asarray(target.labels))
     examples = wikipedia.examples("test")
-    chosen = examples[
-        stratified_sample(wikipedia.language[examples], per_group=per_language, seed=seed)
-    ]
+    languages = wikipedia.language[examples]
+    chosen = examples[stratified_sample(languages, per_group=per_language, seed=seed)]
     counts = wikipedia.by_example.lengths[chosen]
     within = generator(seed, "vector of each text").integers(0, counts)
     return (
@@ -169,50 +118,27 @@ def sample_points(
     )
 
 
-def stratified_sample(
-    *strata: npt.NDArray[Any], per_group: int, seed: int
-) -> npt.NDArray[np.int64]:
-    """Draw at most ``per_group`` items of each group.
+def stratified_sample(*strata: npt.NDArray[Any], per_group: int, seed: int) -> Rows:
+    """Draw at most ``per_group`` items of each group; return them ascending.
 
-    Args:
-        strata: one array of shape ``(n,)`` per column (language; or language and label); items
-            that agree in all columns are one group.
-        per_group: most items of a group.
-        seed: decides the draw.
-
-    Returns:
-        Item numbers, ascending, int64.
+    The strata are columns of shape ``(n,)`` (language; or language and label); items that agree in
+    all columns are one group.
     """
-    group = np.zeros(len(strata[0]), dtype=np.int64)
-    for column in strata:
-        _, codes = np.unique(column, return_inverse=True)
-        group = group * (int(codes.max(initial=0)) + 1) + codes
-    order = generator(seed, "stratified sample").permutation(len(group))
-    order = order[np.argsort(group[order], kind="stable")]
-    _, first, counts = np.unique(group[order], return_index=True, return_counts=True)
-    rank = np.arange(len(order)) - np.repeat(first, counts)
+    frame = pd.DataFrame(dict(enumerate(strata)))
+    order = generator(seed, "stratified sample").permutation(len(frame))
+    rank = frame.iloc[order].groupby(list(frame)).cumcount().to_numpy()
     return np.sort(order[rank < per_group])
 
 
 def tsne(
     vectors: npt.NDArray[Any], *, seed: int, perplexity: float = 30.0, threads: int = 1
 ) -> npt.NDArray[np.float32]:
-    """Project vectors to the plane by t-SNE.
+    """Project vectors, shape ``(n, dims)``, to the plane by t-SNE; return shape ``(n, 2)``.
 
     PCA initialisation, exact neighbours up to 20,000 vectors, otherwise openTSNE's defaults (Tanti
-    et al. used scikit-learn's, also with perplexity 30 and PCA).
-
-    Args:
-        vectors: shape ``(n, dims)``.
-        seed: of PCA and of approximate neighbours.
-        perplexity: lowered to a third of ``n - 1`` where there are too few vectors for it.
-        threads: CPU threads.
-
-    Returns:
-        Coordinates, shape ``(n, 2)``.
-
-    Raises:
-        AtlasError: if there are fewer than four vectors.
+    et al. used scikit-learn's, also with perplexity 30 and PCA). Where there are too few vectors
+    for the perplexity, it is a third of ``n - 1``. Raises :class:`AtlasError` if there are fewer
+    than four vectors.
     """
     n = len(vectors)
     if n < 4:

@@ -1,7 +1,5 @@
 """Word retrieval: ranks of translations by cosine similarity of word vectors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +22,7 @@ _EQUAL = 1e-6
 
 
 def unit_vectors(vectors: Vectors, *, centred: bool) -> Vectors:
-    """Return vectors, shape ``(n, dims)``, normalised to length 1, optionally after centring.
-
-    A zero vector stays zero.
-    """
+    """Return vectors, ``(n, dims)``, optionally centred, normalised to length 1, zeros as zeros."""
     if centred:
         vectors = vectors - vectors.mean(0, dtype=np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -47,18 +42,10 @@ def translation_ranks(
 
     All words of the other side are candidates (Liu et al. 2020, Eq. 1). The rank is 1, plus 1 for
     each candidate more similar than the best translation, plus 1/2 for each tie: words with the
-    same vector get the mean of their ranks.
-
-    Args:
-        source_vectors: of different words, shape ``(n, dims)``.
-        target_vectors: of different words, shape ``(m, dims)``.
-        pairs: source and target word of each pair, int, shape ``(p, 2)``; each word is in at
-            least one.
-        centred: subtract the mean of each side.
-        block: source words compared at once; at most ``(block, m)`` cosines are in memory.
-
-    Returns:
-        Float64, shapes ``(n,)`` and ``(m,)``.
+    same vector get the mean of their ranks. Vectors of different words, shapes ``(n, dims)`` and
+    ``(m, dims)``, give float64 ranks, ``(n,)`` and ``(m,)``. Each word is in at least one of the
+    ``pairs`` of a source and a target word, int, ``(p, 2)``. ``centred`` subtracts the mean of each
+    side. At most ``(block, m)`` cosines are in memory.
     """
     # Cosines of source words (rows) with targets; the pairs are (0, 0), (0, 2) and (1, 1):
     #     .9 .7 .8    best .9: none above it, rank 1
@@ -91,17 +78,11 @@ def translation_ranks(
 def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -> None:
     """Score the vectors of a dictionary's words, by layer, in both directions, centred and not.
 
-    Args:
-        dictionary: Parquet file with the columns of ``schemas.DICTIONARY``.
-        english: token store with the vectors of the English words, as
-            :mod:`mbert_atlas.representations.word_vectors` writes them; may have more words.
-        other: that of the other language.
-        output: Parquet file with the columns of ``schemas.RETRIEVALS``. A word counts once; the
-            best of its translations counts. Each language is centred by the mean of its words in
-            the dictionary. Precision at 1 is the fraction of ranks 1.
-
-    Raises:
-        DataError: if a word has no vector.
+    From ``schemas.DICTIONARY`` and the token stores of both languages' words, which may have more
+    (:mod:`mbert_atlas.representations.word_vectors`), writes ``schemas.RETRIEVALS``. A word counts
+    once; the best of its translations counts. Each language is centred by the mean of its words in
+    the dictionary. Precision at 1 is the fraction of ranks 1. Raises :class:`DataError` if a word
+    has no vector.
     """
     table = read_parquet(dictionary, DICTIONARY)
     stores = load_arrays(english), load_arrays(other)
@@ -109,14 +90,11 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
         _places(path, store, table.column(side).to_pylist())
         for path, store, side in zip((english, other), stores, ("source", "target"), strict=True)
     ]
-    # Rows of the stores, each once, and the pairs as places among them.
     rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
-    pairs = np.stack(members, axis=1)
+    pairs = np.stack(members, axis=1)  # places among the rows
     languages = [store.meta["language"] for store in stores]
-    without_context = [
-        float((store.dense("contexts")[words] == 0).mean())
-        for store, words in zip(stores, rows, strict=True)
-    ]
+    contexts = [side.dense("contexts")[words] for side, words in zip(stores, rows, strict=True)]
+    without_context = [float((counts == 0).mean()) for counts in contexts]
     scores = []
     for layer in track(range(len(stores[0].dense("vectors"))), "layers"):
         one, two = (
@@ -141,7 +119,6 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
 
 
 def _places(path: Path, store: TokenStore, words: list[str]) -> npt.NDArray[np.int64]:
-    """Return the place of each word in a store of word vectors."""
     places = {word: place for place, word in enumerate(store.dense("words").tolist())}
     for word in words:
         if word not in places:

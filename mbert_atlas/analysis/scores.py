@@ -1,8 +1,12 @@
-"""Scores of predictions in percent: accuracy, F1 of texts and words, seqeval's F1 of spans."""
+"""Scores of predictions in percent: accuracy and F1 of texts and words, F1 of spans, trees.
 
-from __future__ import annotations
+Attachment scores are those of the CoNLL 2018 shared task's script: all words count, punctuation
+included, and relations are compared without their subtypes. Words are the gold ones, so that
+precision, recall and F1 are the same: the fraction of words with the correct head (UAS), or with
+the correct head and relation (LAS). A word beyond the model's input (predicted head -1) is wrong.
+"""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,27 +16,24 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.analysis.trees import attachment_counts
+from mbert_atlas.arrays import offsets_of
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TREE_PREDICTIONS
 
-SCORE_COLUMNS = ("dataset", "language", "metric", "value", "n")
+Ints = npt.NDArray[np.int64]
+Examples = tuple[list[str], npt.NDArray[np.float64]]
+"""Ids of examples, and the score of each, 0 to 1, shape ``(n,)``."""
 ALL_LANGUAGES = "all"
 TagUnit = Literal["word", "subword"]
 
 
 def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFrame:
-    """Score predictions: every labelled subword (published) or word (corrected).
+    """Score a file of predictions: every labelled subword (published) or word (corrected).
 
-    Args:
-        path: Parquet file of predictions.
-        unit: what is predicted, ``token``, ``text`` or ``tree``.
-        protocol: ``published`` or ``corrected``.
-
-    Returns:
-        As :func:`tag_scores`, :func:`class_scores` or :func:`tree_scores`.
+    ``unit`` is what is predicted, ``token``, ``text`` or ``tree``. Returns what :func:`tag_scores`,
+    :func:`class_scores` or :func:`tree_scores` do.
     """
     if unit == "text":
         return class_scores(read_parquet(path, CLASS_PREDICTIONS))
@@ -43,102 +44,85 @@ def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFram
 
 
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
-    """Score predictions of one label per example.
+    """Score predictions of one label per example, :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
-
-    Returns:
-        Columns :data:`SCORE_COLUMNS`: ``accuracy``, ``macro_f1_present``, ``macro_f1_union`` and
-        ``micro_f1`` in percent by dataset and language, and for all languages of a dataset pooled
-        (language ``all``); ``n`` counts examples.
-
-    Raises:
-        AtlasError: if there are no predictions.
+    Returns columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
+    ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all languages of
+    a dataset pooled (language ``all``); ``n`` counts examples. Raises :class:`AtlasError` if there
+    are no predictions.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
-    scores = []
-    for dataset, language, group in _groups(predictions):
+
+    def score(group: Ints) -> tuple[dict[str, float], int]:
         confusion = Confusion.of(codes[0][group], codes[1][group], range(len(labels)))
-        scores.append((dataset, language, _item_scores(confusion, None), len(group)))
-    return _score_table(scores)
+        return _item_scores(confusion, None), len(group)
+
+    return _score_table(predictions, score)
 
 
 def tag_scores(
-    predictions: pa.Table,
-    *,
-    outside: str | None = None,
-    unit: TagUnit = "word",
+    predictions: pa.Table, *, outside: str | None = None, unit: TagUnit = "word"
 ) -> pd.DataFrame:
-    """Score predictions of tags.
+    """Score predictions of tags, :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
-        outside: label that is no class, left out of ``token_micro_f1``; none for POS.
-        unit: ``word`` scores the first labelled subword of a word; ``subword`` scores all of them,
-            so that a word that the tokenizer splits counts several times (Tanti et al. 2021, code).
+    ``outside`` is a label that is no class, left out of ``token_micro_f1``; none for POS. The unit
+    ``word`` scores the first labelled subword of a word, ``subword`` all of them, so that a word
+    that the tokenizer splits counts several times (Tanti et al. 2021, code).
 
-    Returns:
-        As :func:`class_scores`, the metrics with ``token_`` before them, and ``span_macro_f1`` and
-        ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or subwords.
-
-    Raises:
-        AtlasError: if there are no predictions, or a sentence has more or fewer predictions
-            than gold tags.
+    Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
+    ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
+    subwords. Raises :class:`AtlasError` if there are no predictions, or gold and prediction differ
+    in length.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
     no_class = labels.index(outside) if outside in labels else None
-    scores = []
-    for dataset, language, group in _groups(predictions):
+
+    def score(group: Ints) -> tuple[dict[str, float], int]:
         mask = np.zeros(len(lengths), dtype=bool)
         mask[group] = True
-        words = np.repeat(mask, lengths)
-        confusion = Confusion.of(codes[0][words], codes[1][words], range(len(labels)))
-        tokens = _item_scores(confusion, no_class)
-        spans = scorer.f1(codes[0][words], codes[1][words], lengths[mask])
+        gold, predicted = (side[np.repeat(mask, lengths)] for side in codes)
+        tokens = _item_scores(Confusion.of(gold, predicted, range(len(labels))), no_class)
         values = {f"token_{name}": value for name, value in tokens.items()}
+        spans = scorer.f1(gold, predicted, lengths[mask])
         values |= {f"span_{average}_f1": value for average, value in spans.items()}
-        scores.append((dataset, language, values, int(lengths[group].sum())))
-    return _score_table(scores)
+        return values, int(lengths[group].sum())
+
+    return _score_table(predictions, score)
 
 
 def tree_scores(predictions: pa.Table) -> pd.DataFrame:
-    """Score predictions of dependency trees (see :mod:`mbert_atlas.analysis.trees`).
+    """Score dependency trees, :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
-
-    Returns:
-        As :func:`class_scores`, with ``las`` and ``uas``; ``n`` counts words.
-
-    Raises:
-        AtlasError: if there are no predictions, or the columns of a sentence differ in length.
+    Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words. Raises
+    :class:`AtlasError` if there are no predictions, or columns differ in length.
     """
     counts = attachment_counts(predictions)
-    scores = []
-    for dataset, language, group in _groups(predictions):
+
+    def score(group: Ints) -> tuple[dict[str, float], int]:
         labelled, unlabelled, words = counts[group].sum(axis=0).tolist()
-        values = {"las": labelled / words, "uas": unlabelled / words}
-        scores.append((dataset, language, values, words))
-    return _score_table(scores)
+        return {"las": labelled / words, "uas": unlabelled / words}, words
+
+    return _score_table(predictions, score)
 
 
-def sentence_counts(
-    predictions: pa.Table, *, unit: Literal["entity", "token"]
-) -> npt.NDArray[np.int64]:
+def attachment_counts(predictions: pa.Table) -> Ints:
+    """Count words with the correct head and relation, with the correct head, and all, by sentence.
+
+    Returns int64, shape ``(n, 3)``; errors as :func:`tree_scores`.
+    """
+    heads, relations, lengths = _right_arcs(predictions)
+    offsets = offsets_of(lengths)
+    before = [offsets_of(right)[offsets] for right in (heads & relations, heads)]
+    return np.stack([*map(np.diff, before), lengths], axis=1)
+
+
+def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) -> Ints:
     """Count correct, gold and predicted items of each sentence, which micro F1 sums up.
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`.
-        unit: ``entity`` counts exactly matching spans (see :class:`SpanScorer`); ``token`` counts
-            words whose tag is not ``O``.
-
-    Returns:
-        int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum of the others.
-
-    Raises:
-        AtlasError: if a sentence has more or fewer predictions than gold tags.
+    ``entity`` counts exactly matching spans (see :class:`SpanScorer`), ``token`` words whose tag is
+    not ``O``. Returns int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum
+    of the others. Raises :class:`AtlasError` if gold and prediction differ in length.
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
@@ -150,63 +134,32 @@ def sentence_counts(
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def right_words(predictions: pa.Table) -> tuple[list[str], npt.NDArray[np.float64]]:
-    """Return for each word whether its tag is correct.
+def right_words(predictions: pa.Table) -> Examples:
+    """Return for each word of one language whether its tag is correct (1 or 0).
 
-    Args:
-        predictions: columns as in :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, of one language.
-
-    Returns:
-        Keys of sentence id and word number, sorted by sentence; and 1 or 0, float64, shape
-        ``(words,)``.
-
-    Raises:
-        AtlasError: if a sentence has more or fewer predictions than gold tags.
+    Ids join sentence and word number, sorted by sentence; errors as :func:`sentence_counts`.
     """
     table = predictions.sort_by("example_id")
     (gold, predicted), _, lengths = _tag_codes(table, "word")
-    sentences = zip(table["example_id"].to_pylist(), lengths.tolist(), strict=True)
-    keys = [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
-    return keys, (gold == predicted).astype(np.float64)
+    return _word_ids(table, lengths), (gold == predicted).astype(np.float64)
 
 
-def _tag_codes(
-    predictions: pa.Table, unit: TagUnit
-) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
-    """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
-    lengths = pc.list_value_length(predictions["gold"]).to_numpy()
-    other = pc.list_value_length(predictions["prediction"]).to_numpy()
-    if not np.array_equal(lengths, other):
-        example = predictions["example_id"][int(np.argmax(lengths != other))]
-        raise AtlasError(
-            f"predictions of sentence {example}: gold and prediction differ in length; "
-            "predict with the words that were encoded."
-        )
-    codes, labels = _codes(
-        pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
-    )
-    if unit == "subword":
-        return codes, labels, lengths
-    words = pc.list_flatten(predictions["words"]).to_numpy()
-    sentence = np.repeat(np.arange(len(lengths)), lengths)
-    first = np.ones(len(words), dtype=bool)
-    first[1:] = (sentence[1:] != sentence[:-1]) | (words[1:] != words[:-1])
-    return (
-        (codes[0][first], codes[1][first]),
-        labels,
-        np.bincount(sentence[first], minlength=len(lengths)),
-    )
+def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
+    """Return for each word of one language whether its head is correct (1 or 0), as for UAS.
+
+    If ``labelled``, the relation must be correct, too, as for LAS. Ids are those of
+    :func:`right_words`, errors those of :func:`tree_scores`.
+    """
+    table = predictions.sort_by("example_id")
+    heads, relations, lengths = _right_arcs(table)
+    right = heads & relations if labelled else heads
+    return _word_ids(table, lengths), right.astype(np.float64)
 
 
 def select(predictions: pa.Table, **where: str) -> pa.Table:
-    """Return some of the predictions, sorted by example id.
+    """Return the predictions with some values by column, such as ``dataset``, sorted by example id.
 
-    Args:
-        predictions: columns as in one of the prediction schemas.
-        where: values by column, such as ``dataset`` and ``language``.
-
-    Raises:
-        AtlasError: if there are none, or an example occurs twice.
+    Raises :class:`AtlasError` if there are none, or an example occurs twice.
     """
     for column, value in where.items():
         predictions = predictions.filter(pc.equal(predictions[column], value))
@@ -218,14 +171,68 @@ def select(predictions: pa.Table, **where: str) -> pa.Table:
     return predictions.sort_by("example_id").combine_chunks()
 
 
-def _score_table(scores: Iterable[tuple[str, str, dict[str, float], int]]) -> pd.DataFrame:
-    """Return rows of dataset, language, fractions by metric, and number of items, in percent."""
-    rows = [
-        (dataset, language, metric, 100 * value, n)
-        for dataset, language, values, n in scores
-        for metric, value in values.items()
-    ]
-    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+def _word_ids(table: pa.Table, lengths: npt.NDArray[Any]) -> list[str]:
+    sentences = zip(table["example_id"].to_pylist(), lengths.tolist(), strict=True)
+    return [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
+
+
+def _lengths(predictions: pa.Table, *names: str) -> npt.NDArray[Any]:
+    """Return the number of items by row, the same in all columns."""
+    lengths: npt.NDArray[Any] = pc.list_value_length(predictions[names[0]]).to_numpy()
+    for name in names[1:]:
+        other = pc.list_value_length(predictions[name]).to_numpy()
+        if not np.array_equal(lengths, other):
+            example = predictions["example_id"][int(np.argmax(lengths != other))]
+            raise AtlasError(
+                f"predictions of sentence {example}: {names[0]} and {name} differ in length; "
+                "predict with the words that were encoded."
+            )
+    return lengths
+
+
+def _tag_codes(
+    predictions: pa.Table, unit: TagUnit
+) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
+    """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
+    lengths = _lengths(predictions, "gold", "prediction")
+    codes, labels = _codes(
+        pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
+    )
+    if unit == "subword":
+        return codes, labels, lengths
+    words = pc.list_flatten(predictions["words"]).to_numpy()
+    sentence = np.repeat(np.arange(len(lengths)), lengths)
+    first = np.ones(len(words), dtype=bool)
+    first[1:] = (sentence[1:] != sentence[:-1]) | (words[1:] != words[:-1])
+    lengths = np.bincount(sentence[first], minlength=len(lengths))
+    return (codes[0][first], codes[1][first]), labels, lengths
+
+
+def _right_arcs(
+    predictions: pa.Table,
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[Any]]:
+    """Return which heads and which relations are correct, and the words by sentence."""
+    names = ("gold_heads", "predicted_heads", "gold_relations", "predicted_relations")
+    lengths = _lengths(predictions, *names)
+    columns = [pc.list_flatten(predictions[name]) for name in names]
+    universal = [pc.replace_substring_regex(column, ":.*", "") for column in columns[2:]]
+    return pc.equal(*columns[:2]).to_numpy(), pc.equal(*universal).to_numpy(), lengths
+
+
+def _score_table(
+    predictions: pa.Table, score: Callable[[Ints], tuple[dict[str, float], int]]
+) -> pd.DataFrame:
+    """Score the rows of each dataset and language, then of each dataset."""
+    if predictions.num_rows == 0:
+        raise AtlasError("there are no predictions to score; predict first.")
+    frame = predictions.select(["dataset", "language"]).to_pandas()
+    groups = list(frame.groupby(["dataset", "language"]).indices.items())
+    pooled = frame.groupby("dataset").indices.items()
+    rows = []
+    for place, group in [*groups, *(((name, ALL_LANGUAGES), group) for name, group in pooled)]:
+        values, n = score(group)
+        rows += [(*place, metric, 100 * value, n) for metric, value in values.items()]
+    return pd.DataFrame(rows, columns=["dataset", "language", "metric", "value", "n"])
 
 
 def _item_scores(confusion: Confusion, outside: int | None) -> dict[str, float]:
@@ -245,14 +252,3 @@ def _codes(
     encoded = both.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy()
     return (codes[: len(gold)], codes[len(gold) :]), encoded.dictionary.to_pylist()
-
-
-def _groups(predictions: pa.Table) -> Iterator[tuple[str, str, npt.NDArray[np.int64]]]:
-    """Yield the rows of each dataset and language, then of each dataset."""
-    if predictions.num_rows == 0:
-        raise AtlasError("there are no predictions to score; predict first.")
-    frame = predictions.select(["dataset", "language"]).to_pandas()
-    for (dataset, language), rows in frame.groupby(["dataset", "language"]).indices.items():
-        yield str(dataset), str(language), rows
-    for dataset, rows in frame.groupby("dataset").indices.items():
-        yield str(dataset), ALL_LANGUAGES, rows

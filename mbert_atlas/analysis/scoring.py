@@ -1,7 +1,5 @@
 """How the predictions of a task are scored, and two conditions compared."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -12,16 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.analysis import SCORINGS
-from mbert_atlas.analysis.answers import scores_by_question
-from mbert_atlas.analysis.scores import right_words, tag_scores
-from mbert_atlas.analysis.significance import (
-    Comparison,
-    Floats,
-    compare_taggers,
-    correct_examples,
-    paired_t_test,
-)
-from mbert_atlas.analysis.trees import right_arcs
+from mbert_atlas.analysis.answers import score_answers
+from mbert_atlas.analysis.scores import Examples, right_arcs, right_words, select, tag_scores
+from mbert_atlas.analysis.significance import Comparison, compare_taggers, paired_t_test
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
@@ -33,35 +24,28 @@ from mbert_atlas.schemas import (
 )
 
 _SEED = 0  # of permutations and resamples: the same for every cell
-Examples = tuple[list[str], Floats]
 
 
 class Scoring:
-    """Metrics that are means over examples, compared by a paired t-test.
+    """Metrics that are means over examples, compared by a paired t-test."""
 
-    Attributes:
-        schema: columns of the predictions.
-        metrics: what is measured; conditions are compared by the first.
-    """
+    schema: ClassVar[pa.Schema]  # of the predictions
+    metrics: ClassVar[tuple[str, ...]]  # conditions are compared by the first
 
-    schema: ClassVar[pa.Schema]
-    metrics: ClassVar[tuple[str, ...]]
-
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return ids and scores, 0 to 1, of the examples whose mean is a metric."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
+        """Return the examples whose mean is a metric."""
         raise NotImplementedError
 
     def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
         """Return the metrics of a run in percent, and the number of examples."""
-        scores = {metric: _examples(cell, metric)[1] for metric in self.metrics}
+        scores = {metric: _scored(cell, metric)[1] for metric in self.metrics}
         percent = {metric: 100 * float(values.mean()) for metric, values in scores.items()}
         return percent, len(scores[self.metrics[0]])
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
         """Test ``system - baseline`` over runs with the same seeds.
 
-        Raises:
-            AtlasError: if runs were evaluated on different examples.
+        Raises :class:`AtlasError` if runs were evaluated on different examples.
         """
         (before, scores_before), (after, scores_after) = map(self._means, (baseline, system))
         if before != after:
@@ -75,7 +59,7 @@ class Scoring:
 
     def _means(self, cells: Sequence[Cell]) -> Examples:
         """Return the examples and their scores, averaged over runs."""
-        runs = [_examples(cell, self.metrics[0]) for cell in cells]
+        runs = [_scored(cell, self.metrics[0]) for cell in cells]
         for cell, (keys, _) in zip(cells, runs, strict=True):
             if keys != runs[0][0]:
                 raise AtlasError(
@@ -91,9 +75,10 @@ class TextScoring(Scoring):
 
     schema, metrics = CLASS_PREDICTIONS, ("accuracy",)
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return which texts have the correct class."""
-        return correct_examples(predictions(cell), dataset=cell.dataset, language=cell.language)
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
+        table = select(_predictions(cell), dataset=cell.dataset, language=cell.language)
+        right = pc.equal(table["gold"], table["prediction"]).to_numpy()
+        return table["example_id"].to_pylist(), right.astype(np.float64)
 
 
 class WordScoring(Scoring):
@@ -101,8 +86,7 @@ class WordScoring(Scoring):
 
     schema, metrics = TAG_PREDICTIONS, ("accuracy",)
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return which words have the correct tag."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         return right_words(rows_of(cell))
 
 
@@ -111,8 +95,7 @@ class ArcScoring(Scoring):
 
     schema, metrics = TREE_PREDICTIONS, ("las", "uas")
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return which words have the correct head, and for LAS the correct relation."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         return right_arcs(rows_of(cell), labelled=metric == "las")
 
 
@@ -121,18 +104,18 @@ class AnswerScoring(Scoring):
 
     schema, metrics = SPAN_PREDICTIONS, ("f1", "exact_match")
 
-    def examples(self, cell: Cell, metric: str) -> Examples:
-        """Return the scores of the questions."""
+    def _score_examples(self, cell: Cell, metric: str) -> Examples:
         contexts = "en" if cell.questions == "target" else cell.language
         questions = {"same": contexts, "target": cell.language, "english": "en"}
-        return scores_by_question(
-            predictions(cell),
-            metric="exact_match" if metric == "exact_match" else "f1",
-            normalisation=cell.normalisation if cell.protocol == "corrected" else "squad",
+        table = select(
+            _predictions(cell),
             dataset=cell.dataset,
             language=contexts,
             question_language=questions[cell.questions],
         )
+        normalisation = cell.normalisation if cell.protocol == "corrected" else "squad"
+        scores = score_answers(table, normalisation=normalisation)
+        return table["example_id"].to_pylist(), getattr(scores, metric)
 
 
 class EntityScoring(Scoring):
@@ -155,14 +138,10 @@ class EntityScoring(Scoring):
         return dict(zip(self.metrics, values, strict=True)), int(frame["n"].iloc[0])
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
-        """Return a permutation test on the concatenated predictions of the runs.
-
-        Raises:
-            AtlasError: as :func:`.significance.compare_taggers`.
-        """
+        """Return a permutation test, see :func:`compare_taggers`."""
         return compare_taggers(
-            list(map(predictions, baseline)),
-            list(map(predictions, system)),
+            list(map(_predictions, baseline)),
+            list(map(_predictions, system)),
             unit="entity" if system[0].protocol == "published" else "token",
             seed=_SEED,
             dataset=system[0].dataset,
@@ -172,11 +151,7 @@ class EntityScoring(Scoring):
 
 @cache
 def scoring_of(task: str) -> Scoring:
-    """Return the scoring of a task.
-
-    Raises:
-        AtlasError: if it has none in :data:`mbert_atlas.analysis.SCORINGS`.
-    """
+    """Return the scoring of a task; raise :class:`AtlasError` if it has none."""
     scoring: Scoring = SCORINGS.load(task)()
     return scoring
 
@@ -189,32 +164,31 @@ def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
 
 def forget() -> None:
     """Clear all caches, as files may have been rewritten."""
-    for cached in (scores_of, _cached_examples, _read):
+    for cached in (scores_of, _examples, _read):
         cached.cache_clear()
-
-
-def predictions(cell: Cell) -> pa.Table:
-    """Return all predictions of the file behind a cell."""
-    return _read(cell.path, cell.kind)
 
 
 def rows_of(cell: Cell) -> pa.Table:
     """Return the predictions of a cell's dataset and language."""
-    table = predictions(cell)
+    table = _predictions(cell)
     in_language = pc.equal(table["language"], cell.language)
     return table.filter(pc.and_(pc.equal(table["dataset"], cell.dataset), in_language))
 
 
-def _examples(cell: Cell, metric: str) -> Examples:
-    # The same file stands for several cells; what distinguishes them does not change its scores.
-    return _cached_examples(replace(cell, task="", source="", condition="", seed=0), metric)
-
-
-@cache
-def _cached_examples(cell: Cell, metric: str) -> Examples:
-    return scoring_of(cell.kind).examples(cell, metric)
+def _predictions(cell: Cell) -> pa.Table:
+    return _read(cell.path, cell.kind)
 
 
 @lru_cache(maxsize=8)  # tables are large; what is computed from them is kept
 def _read(path: str, task: str) -> pa.Table:
     return read_parquet(path, scoring_of(task).schema)
+
+
+def _scored(cell: Cell, metric: str) -> Examples:
+    # The same file stands for several cells; what distinguishes them does not change its scores.
+    return _examples(replace(cell, task="", source="", condition="", seed=0), metric)
+
+
+@cache
+def _examples(cell: Cell, metric: str) -> Examples:
+    return scoring_of(cell.kind)._score_examples(cell, metric)

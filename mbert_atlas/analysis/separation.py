@@ -1,7 +1,5 @@
 """Separation of related from unrelated word pairs; without torch."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +10,9 @@ Floats = npt.NDArray[np.float64]
 
 
 class Separation(NamedTuple):
-    """How two samples of distances differ.
+    """Probability that a random unrelated pair is farther apart than a random related pair.
 
-    Attributes:
-        auc: probability that a random unrelated pair is farther apart than a random related
-            pair, ties counted half; 0.5 is no separation.
-        ratio: mean distance of related pairs over that of unrelated pairs.
+    Ties count half; 0.5 is no separation. And the mean distance of related over unrelated pairs.
     """
 
     auc: float

@@ -4,17 +4,13 @@ Paired t-tests on per-example means (accuracy, answer F1), permutation tests for
 means over examples (F1 of entities), and Holm's correction of a family of tests.
 """
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mbert_atlas.analysis.scores import select, sentence_counts
 from mbert_atlas.errors import AtlasError
@@ -27,16 +23,11 @@ _SWAPS_AT_A_TIME = 1 << 22
 """Swaps drawn at once: 32 MB as float64, which the matrix product takes."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """A two-sided test of ``system - baseline``.
+class Comparison(NamedTuple):
+    """A two-sided test of ``system - baseline``: scores from 0 to 1, 95% confidence interval.
 
     Attributes:
         n: examples; of a permutation test the units that are swapped, sentences times seeds.
-        difference: difference of the scores (0 to 1).
-        low: lower end of its 95% confidence interval.
-        high: upper end.
-        p_value: 0 to 1.
         effect_size: Cohen's d_z, the mean difference over the standard deviation of differences;
             none of a permutation test.
     """
@@ -52,14 +43,9 @@ class Comparison:
 def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
     """Compare two systems on the same examples (Efimov et al. 2022, section 5.1).
 
-    Without any spread of the differences p is 1 if they are 0, else 0.
-
-    Args:
-        baseline: score of each example, float, shape ``(n,)``; a mean over seeds is one score.
-        system: scores of the same examples in the same order.
-
-    Raises:
-        AtlasError: if the shapes differ or there are fewer than two examples.
+    Both have a float per example, shape ``(n,)``, in the same order; a mean over seeds is one
+    score. Without any spread of the differences p is 1 if they are 0, else 0. Raises
+    :class:`AtlasError` if the shapes differ or there are fewer than two examples.
     """
     if baseline.shape != system.shape or baseline.ndim != 1 or len(baseline) < 2:
         raise AtlasError(
@@ -81,25 +67,6 @@ def paired_t_test(baseline: Floats, system: Floats) -> Comparison:
     return Comparison(n, mean, low, high, float(test.pvalue), effect_size)
 
 
-def correct_examples(run: pa.Table, *, dataset: str, language: str) -> tuple[list[str], Floats]:
-    """Return which examples were right.
-
-    Args:
-        run: table of :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
-        dataset: which dataset.
-        language: which of its languages.
-
-    Returns:
-        Example ids, sorted; and 1 where the prediction was right, else 0, float64, shape ``(n,)``.
-
-    Raises:
-        AtlasError: if there are no such examples, or one occurs twice.
-    """
-    table = select(run, dataset=dataset, language=language)
-    right = pc.equal(table["gold"], table["prediction"]).to_numpy()
-    return table["example_id"].to_pylist(), right.astype(np.float64)
-
-
 def permutation_test(
     baseline: Counts, system: Counts, *, seed: int, iterations: int = 1000, runs: int = 1
 ) -> Comparison:
@@ -110,17 +77,10 @@ def permutation_test(
     assignment included, with at least as large a difference in either direction; the interval is
     bootstrapped over sentences.
 
-    Args:
-        baseline: right, gold and predicted items of each sentence, int64, shape ``(n, 3)``, see
-            :func:`mbert_atlas.analysis.scores.sentence_counts`.
-        system: the same of the same sentences in the same order.
-        seed: decides the swaps.
-        iterations: random assignments of the two predictions of each sentence to the two systems.
-        runs: number of seeds, whose sentences follow each other. A resample of the confidence
-            interval takes a sentence with all of its seeds.
-
-    Raises:
-        AtlasError: if the shapes differ or there is no sentence.
+    Both systems have the right, gold and predicted items of the same sentences, int64, shape
+    ``(n, 3)``, see :func:`mbert_atlas.analysis.scores.sentence_counts`. The sentences of several
+    ``runs``, one per seed, follow each other and are resampled together. Raises :class:`AtlasError`
+    if the shapes differ or there is no sentence.
     """
     if baseline.shape != system.shape or baseline.ndim != 2 or len(baseline) == 0:
         raise AtlasError(
@@ -135,13 +95,11 @@ def permutation_test(
     change = (system - baseline).astype(np.float64)
     totals = baseline.sum(0, dtype=np.float64), system.sum(0, dtype=np.float64)
     random = generator(seed, "permutations")
-    differences = np.empty(iterations)
-    size = max(1, _SWAPS_AT_A_TIME // len(change))
-    for start in range(0, iterations, size):
-        count = min(size, iterations - start)
-        swaps = random.integers(0, 2, size=(count, len(change)), dtype=np.uint8)
-        moved = swaps @ change  # exact: sums of whole numbers
-        differences[start : start + count] = _f1(totals[1] - moved) - _f1(totals[0] + moved)
+    changes = []
+    for shape in _shapes(iterations, len(change)):
+        moved = random.integers(0, 2, size=shape, dtype=np.uint8) @ change  # exact: whole numbers
+        changes.append(_f1(totals[1] - moved) - _f1(totals[0] + moved))
+    differences = np.concatenate(changes)
     before, after = (float(_f1(total)) for total in totals)
     extreme = np.count_nonzero(np.abs(differences) >= abs(after - before) - _ROUNDING)
     low, high = _bootstrap(
@@ -165,21 +123,11 @@ def compare_taggers(
 ) -> Comparison:
     """Compare two taggers over all seeds by a permutation test.
 
-    The predictions of the seeds are concatenated (Efimov et al. 2022, section 5.1); seed k of one
-    system is swapped with seed k of the other.
-
-    Args:
-        baseline: one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed.
-        system: the same of the other system.
-        unit: what F1 counts; see :func:`mbert_atlas.analysis.scores.sentence_counts`.
-        seed: decides the swaps.
-        dataset: which dataset to compare on.
-        language: which of its languages.
-        iterations: see :func:`permutation_test`.
-
-    Raises:
-        AtlasError: if there are no runs or no sentences, the numbers of runs differ, a sentence
-            occurs twice in a run, or the runs hold different sentences or gold tags.
+    Each has one table of :data:`mbert_atlas.schemas.TAG_PREDICTIONS` per seed, whose predictions
+    are concatenated (Efimov et al. 2022, section 5.1); seed k of one system is swapped with seed k
+    of the other. For ``unit`` see :func:`mbert_atlas.analysis.scores.sentence_counts`. Raises
+    :class:`AtlasError` if there are no runs or no sentences, the numbers of runs differ, a sentence
+    occurs twice in a run, or the runs hold different sentences or gold tags.
     """
     title = f"predictions of dataset {dataset}, language {language}"
     if not baseline or len(baseline) != len(system):
@@ -206,16 +154,8 @@ def holm(p_values: Sequence[float] | Floats) -> Floats:
     """Correct the p-values of a family of tests for their number (Holm 1979).
 
     The threshold then bounds the probability of any false rejection in the family, however the
-    tests depend on each other.
-
-    Args:
-        p_values: of the family, 0 to 1.
-
-    Returns:
-        Adjusted p-values in the given order, float64, shape ``(n,)``.
-
-    Raises:
-        AtlasError: if one is not a number from 0 to 1.
+    tests depend on each other. Returns float64, shape ``(n,)``, in the given order; raises
+    :class:`AtlasError` if one is not a number from 0 to 1.
     """
     raw: Floats = np.asarray(p_values, dtype=np.float64)
     if raw.ndim != 1 or not np.all((raw >= 0) & (raw <= 1)):
@@ -236,14 +176,18 @@ def _bootstrap(
     replacement.
     """
     random = generator(seed, "resamples")
-    differences = np.empty(iterations)
-    size = max(1, _SWAPS_AT_A_TIME // len(system))
-    for start in range(0, iterations, size):
-        count = min(size, iterations - start)
-        times = random.poisson(1.0, size=(count, len(system))).astype(np.float64)
-        differences[start : start + count] = _f1(times @ system) - _f1(times @ baseline)
-    low, high = np.quantile(differences, [0.025, 0.975])
+    differences = []
+    for shape in _shapes(iterations, len(system)):
+        times = random.poisson(1.0, size=shape).astype(np.float64)
+        differences.append(_f1(times @ system) - _f1(times @ baseline))
+    low, high = np.quantile(np.concatenate(differences), [0.025, 0.975])
     return float(low), float(high)
+
+
+def _shapes(iterations: int, sentences: int) -> Iterator[tuple[int, int]]:
+    size = max(1, _SWAPS_AT_A_TIME // sentences)
+    for start in range(0, iterations, size):
+        yield min(size, iterations - start), sentences
 
 
 def _f1(totals: Floats) -> Floats:

@@ -2,29 +2,22 @@
 
 Kornblith et al. (2019), Similarity of Neural Network Representations Revisited, section 3: the
 cosine of two centred n x n matrices, each with the similarities of the sentences in one language.
+What depends on one language is computed once per layer; memory is 24 n² bytes per pivot and for one
+more language. Vectors in half precision change values by some 0.00002.
 
-What depends on one language is computed once per layer, so that a further pair costs n² products.
-The RBF kernel needs n x n matrices anyway, and with d dimensions they beat ``X'Y`` up to some 3 d
-sentences; memory is 24 n² bytes per pivot and for one more language. Vectors may be in half
-precision, as they are on disk: values differ by some 0.00002.
-
-Intervals come from the jackknife, which has a closed form: all n values cost n² products as well.
-The standard error of Fisher's z of the value gives a 95% interval. A bootstrap would be biased: a
-sentence drawn twice is perfectly similar to itself in both languages, which increases CKA.
+Intervals of 95% come from the jackknife, which has a closed form here, by Fisher's z. A bootstrap
+would be biased: a sentence drawn twice is perfectly similar to itself in both languages.
 
 CKA of n sentences is above that of the whole language, the more the fewer they are.
 ``cka_linear_debiased`` (Song et al. 2012, Eq. 5) is not, and its interval is about the whole
-language; the other intervals are about values of other n sentences. All treat sentences as
-independent, which those of one document are not quite.
+language; the other intervals are about values of other n sentences, taken as independent.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -50,10 +43,6 @@ def _not_zero(norm: Any) -> float:
     if not norm > 0:
         raise AtlasError("all vectors are the same, or some are not numbers; check the encoder.")
     return float(norm)
-
-
-def _cosine(x: Floats, y: Floats) -> float:
-    return float(np.vdot(x, y) / _not_zero(np.linalg.norm(x) * np.linalg.norm(y)))
 
 
 def _gram(x: Floats) -> Floats:
@@ -99,12 +88,10 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """Similarities of the sentences of one language to each other.
+    """Similarities of the sentences of one language to each other, float64, shape ``(n, n)``.
 
-    Attributes:
-        matrix: symmetric, float64, shape ``(n, n)``; its rows sum to 0 unless it is ``plain``.
-        kind: ``centred`` for CKA, ``debiased`` for its unbiased estimate from the same matrix,
-            ``plain`` for no centring.
+    Rows sum to 0 for CKA (``centred``) and for its unbiased estimate from the same matrix
+    (``debiased``), not without centring (``plain``).
     """
 
     matrix: Floats
@@ -115,15 +102,12 @@ class Kernel:
         """Its sums with itself; see :meth:`sums`."""
         return self.sums(self)
 
-    def sums(self, other: Kernel) -> Floats:
-        """Return the sum of products of two kernels, and that without each sentence.
+    def sums(self, other: Self) -> Floats:
+        """Return the sum of products of two kernels of a kind, and that without each sentence.
 
-        Args:
-            other: of another language and the same kind; L below, and this one K.
-
-        Returns:
-            Shape ``(n + 1,)``; of debiased kernels n (n - 3) times Song et al. (2012), Eq. 5.
+        Shape ``(n + 1,)``; of debiased kernels n (n - 3) times Song et al. (2012), Eq. 5.
         """
+        # This kernel is K, the other L.
         # Without sentence i go row and column i of K and L, and the rest is centred again. As rows
         # of K sum to 0, those of the rest sum to -K_ri, and all of it to K_ii. So with m = n - 1
         #   K_rs + (K_ri + K_si) / m + K_ii / m²
@@ -153,7 +137,7 @@ class Kernel:
         unbiased: Floats = product + whole / ((size - 1) * (size - 2)) - 2 * q / (size - 2)
         return unbiased
 
-    def compare(self, other: Kernel) -> Estimate:
+    def compare(self, other: Self) -> Estimate:
         """Return CKA with a 95% interval from the jackknife; NaN where a norm is not positive."""
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self.sums(other) / np.sqrt(self.own * other.own)
@@ -167,14 +151,10 @@ class Kernel:
 def kernels(vectors: Vectors) -> dict[str, Kernel]:
     """Return the kernels of one language and layer, by measure.
 
-    ``cka_linear`` and ``cka_linear_debiased`` are centred, ``cka_linear_uncentred`` is not, and
-    ``cka_rbf`` has an RBF kernel, whose bandwidth the jackknife keeps.
-
-    Args:
-        vectors: shape ``(n, dims)``, any float type.
-
-    Raises:
-        AtlasError: if all vectors are the same.
+    Vectors have the shape ``(n, dims)`` and any float type. ``cka_linear`` and
+    ``cka_linear_debiased`` are centred, ``cka_linear_uncentred`` is not, and ``cka_rbf`` has an RBF
+    kernel, whose bandwidth the jackknife keeps. Raises :class:`AtlasError` if all vectors are the
+    same.
     """
     x = vectors.astype(np.float64)
     mean = x.mean(0)
@@ -197,13 +177,8 @@ def compare(x: Mapping[str, Kernel], y: Mapping[str, Kernel]) -> dict[str, Estim
 def window_kernels(vectors: Vectors) -> list[Floats]:
     """Return the centred RBF kernels of four windows, each shifted by one sentence.
 
-    Windows hold 200 sentences, or n - 3 where there are fewer than 203.
-
-    Args:
-        vectors: shape ``(n, dims)``, any float type.
-
-    Raises:
-        AtlasError: if all vectors of a window are the same.
+    Windows hold 200 sentences, or n - 3 where there are fewer than 203. Vectors and errors as for
+    :func:`kernels`.
     """
     size = min(WINDOW, len(vectors) - WINDOWS + 1)
     squares = _squares(_gram(vectors[: size + WINDOWS - 1].astype(np.float64)))
@@ -216,29 +191,21 @@ def compare_windows(x: Sequence[Floats], y: Sequence[Floats]) -> dict[str, Estim
 
     It is far narrower than one over sentences: the windows share nearly all of theirs.
     """
-    values = [_cosine(*window) for window in zip(x, y, strict=True)]
+    values = [
+        float(np.vdot(a, b) / _not_zero(np.linalg.norm(a) * np.linalg.norm(b)))
+        for a, b in zip(x, y, strict=True)
+    ]
     mean, deviation = float(np.mean(values)), float(np.std(values))
     return {"cka_rbf": Estimate(mean, mean - deviation, mean + deviation, len(x[0]))}
-
-
-_PROTOCOLS: dict[Protocol, tuple[Callable[[Vectors], Any], Callable[..., dict[str, Estimate]]]] = {
-    "published": (window_kernels, compare_windows),
-    "corrected": (kernels, compare),
-}
 
 
 def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int64]]:
     """Return the rows of each language's sentences in one order.
 
     The ids of parallel sentences are the same after the first dash, as in parallel treebanks
-    (``en_pud-n01001011`` and ``ru_pud-n01001011``).
-
-    Args:
-        features: vectors of texts.
-
-    Raises:
-        DataError: if they are not of texts, are fewer than 8, or the sentences of two languages
-            differ in number or order; names the first that differs.
+    (``en_pud-n01001011`` and ``ru_pud-n01001011``). Raises :class:`DataError` if they are not of
+    texts, are fewer than 8, or the sentences of two languages differ in number or order; names the
+    first that differs.
     """
     if features.unit != "text":
         raise DataError(
@@ -265,28 +232,33 @@ def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int6
     return rows
 
 
-def similarity_of_languages(
+def measure_similarity(
+    features: Mapping[Protocol, Path], pivots: Sequence[str], output: Path
+) -> None:
+    """Compare pivots with all other languages, under one model, and write ``SIMILARITIES``.
+
+    ``published`` is the RBF kernel over four windows of the first 203 sentences
+    (:func:`compare_windows`; code of Muller et al. 2021), ``corrected`` every measure of
+    :func:`kernels` on all sentences. Features by protocol are vectors of parallel texts, any
+    layers, see :func:`mbert_atlas.representations.extraction.extract_features`. Raises
+    :class:`DataError` as :func:`parallel_sentences`, or if a pivot is absent, and
+    :class:`AtlasError` if all vectors of a layer are the same.
+    """
+    rows = [
+        row for protocol, path in features.items() for row in _similarities(path, pivots, protocol)
+    ]
+    write_parquet(pa.Table.from_pylist(rows, SIMILARITIES), output)
+
+
+def _similarities(
     path: Path, pivots: Sequence[str], protocol: Protocol
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows of :data:`mbert_atlas.schemas.SIMILARITIES`: pivots against all other languages.
-
-    Args:
-        path: vectors of parallel texts, any layers; see
-            :func:`mbert_atlas.representations.extraction.extract_features`.
-        pivots: source languages.
-        protocol: ``published`` is the RBF kernel over four windows of the first 203 sentences
-            (:func:`compare_windows`; code of Muller et al. 2021), ``corrected`` every measure of
-            :func:`kernels` on all sentences.
-
-    Raises:
-        DataError: see :func:`parallel_sentences`; or if a pivot is absent.
-        AtlasError: if all vectors of a layer are the same.
-    """
     rows = parallel_sentences(read_features(path))
     if absent := [pivot for pivot in pivots if pivot not in rows]:
         problem = f"there is no sentence in {', '.join(absent)}, only in {', '.join(rows)}"
         raise DataError(path, "array language", problem, "extract these or choose other pivots")
-    kernels_of, compare_kernels = _PROTOCOLS[protocol]
+    kernels_of: Any = window_kernels if protocol == "published" else kernels
+    compare_kernels: Any = compare_windows if protocol == "published" else compare
     for layer in track(load_arrays(path).meta["layers"], f"layers, {protocol}"):
         vectors = read_features(path, layer).vectors
         of_pivots = {pivot: kernels_of(vectors[rows[pivot]]) for pivot in pivots}
@@ -298,25 +270,3 @@ def similarity_of_languages(
                 place = {"protocol": protocol, "source": source, "target": target, "layer": layer}
                 for measure, estimate in compare_kernels(of_source, of_target).items():
                     yield {**place, "measure": measure, **estimate._asdict()}
-
-
-def measure_similarity(
-    features: Mapping[Protocol, Path], pivots: Sequence[str], output: Path
-) -> None:
-    """Compare languages under one model and write :data:`mbert_atlas.schemas.SIMILARITIES`.
-
-    Args:
-        features: vectors by protocol; see :func:`similarity_of_languages`.
-        pivots: source languages.
-        output: Parquet file.
-
-    Raises:
-        DataError: as :func:`similarity_of_languages`.
-        AtlasError: if all vectors of a layer are the same.
-    """
-    rows = [
-        row
-        for protocol, path in features.items()
-        for row in similarity_of_languages(path, pivots, protocol)
-    ]
-    write_parquet(pa.Table.from_pylist(rows, SIMILARITIES), output)

@@ -1,45 +1,38 @@
 """Directions that identify languages: DensRay and LDA (Liang et al. 2021, section 3, appendix A).
 
-Both need the mean vector of each language, LDA also the covariance within languages, so that
-vectors are read once: :class:`Moments` of parts of the data add up to those of the whole.
-
-DensRay maximises the differences between vectors of two languages over those within one. With
-un-normalised differences and equally many vectors of each of n languages, the matrix that it
-decomposes is the scatter of the language means up to a factor (:func:`densray`), which follows from
-appendix A. So its rank is at most n - 1, as for LDA; the paper proves n + 1.
+Both need the mean vector of each language, LDA also the covariance within languages:
+:class:`Moments` of parts of the data add up to those of the whole. With un-normalised differences
+and equally many vectors of each of n languages, the matrix that DensRay decomposes is the scatter
+of the language means up to a factor (:func:`densray`), which follows from appendix A. So its rank
+is at most n - 1, as for LDA; the paper proves n + 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.errors import AtlasError
+from mbert_atlas.progress import track
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Means and scatter of vectors.
+class Moments(NamedTuple):
+    """Means and scatter of the vectors of n languages.
 
-    Attributes:
-        languages: in the order of the rows.
-        counts: vectors of each, int64, shape ``(n,)``.
-        means: float64, shape ``(n, layers, dims)``.
-        scatter: sum over all vectors of (x - m) (x - m)^T, m being the mean of the vector's
-            language; float64, shape ``(layers, dims, dims)``.
+    The scatter is the sum over all vectors of (x - m) (x - m)^T, m being the mean of the vector's
+    language.
     """
 
     languages: list[str]
-    counts: npt.NDArray[np.int64]
-    means: Floats
-    scatter: Floats
+    counts: npt.NDArray[np.int64]  # of vectors, (n,)
+    means: Floats  # (n, layers, dims)
+    scatter: Floats  # (layers, dims, dims)
 
     def within(self, layer: int) -> Floats:
         """Return the covariance within languages, pooled, shape ``(dims, dims)``."""
@@ -50,26 +43,19 @@ class Moments:
 class Directions(NamedTuple):
     """A basis of the whole space, sorted by how well a direction identifies languages.
 
-    Attributes:
-        basis: float64, shape ``(dims, dims)``, one direction per column; DensRay: orthonormal; LDA:
-            such that the covariance within languages becomes the identity where possible.
-        values: eigenvalues, descending, float64, shape ``(dims,)``: scatter of the language means
-            in each direction, for LDA relative to that within languages; 0 beyond ``rank``.
-        rank: number of directions that identify languages; beyond it all eigenvalues are 0, and
-            directions are sorted by the variance within languages, the largest first.
+    DensRay's is orthonormal; LDA's makes the covariance within languages the identity where
+    possible. The values are eigenvalues, descending: scatter of the language means in each
+    direction, for LDA relative to that within languages. Beyond the rank they are 0, and directions
+    are sorted by the variance within languages, the largest first.
     """
 
-    basis: Floats
-    values: Floats
-    rank: int
+    basis: Floats  # (dims, dims), one direction per column
+    values: Floats  # (dims,)
+    rank: int  # number of directions that identify languages
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Return the moments of all parts.
-
-    Raises:
-        AtlasError: if two parts share a language.
-    """
+    """Return the moments of all parts; raise :class:`AtlasError` if two share a language."""
 
     def both(one: Moments, other: Moments) -> Moments:
         if twice := set(one.languages) & set(other.languages):
@@ -88,12 +74,9 @@ def densray(means: Floats, within: Floats) -> Directions:
     """Return DensRay's directions: eigenvectors of the scatter of the language means.
 
     The paper's A = 2 m^2 / (n - 1) sum_i (c_i - c) (c_i - c)^T for means c_i, their mean c and m
-    vectors per language (appendix A with A_1 and A_2 taken together); here without 2 m^2.
-
-    Args:
-        means: of the languages, shape ``(n, dims)``.
-        within: covariance within languages, shape ``(dims, dims)``; it sorts the directions beyond
-            the rank.
+    vectors per language (appendix A with A_1 and A_2 taken together); here without 2 m^2. Means
+    have the shape ``(n, dims)``; the covariance ``within`` languages, shape ``(dims, dims)``, sorts
+    the directions beyond the rank.
     """
     # c = [[1, 0, 0],   centred: [[ 1, 0, 0],   A = [[1, 0, 0],   first direction [1, 0, 0],
     #      [-1, 0, 0],            [-1, 0, 0],        [0, 0, 0],   rank 1 of at most 2
@@ -111,15 +94,9 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
     """Return the directions of linear discriminant analysis (Fisher 1936).
 
     After a layer normalisation one axis has no variance (the normalised entries sum to 0). Such
-    axes come last, with length 1.
-
-    Args:
-        means: of the languages, shape ``(n, dims)``.
-        counts: vectors of each, shape ``(n,)``: they weight the means, as in scikit-learn.
-        within: covariance within languages, shape ``(dims, dims)``.
-
-    Raises:
-        AtlasError: if there are fewer vectors than dimensions.
+    axes come last, with length 1. The counts of vectors, shape ``(n,)``, weight the means, as in
+    scikit-learn; the others are those of :func:`densray`. Raises :class:`AtlasError` if there are
+    fewer vectors than dimensions.
     """
     if counts.sum() - len(counts) < len(within):
         raise AtlasError(
@@ -138,6 +115,44 @@ def lda(means: Floats, counts: npt.NDArray[np.int64], within: Floats) -> Directi
     values[:rank] = singular[:rank] ** 2
     basis = np.hstack([whitening @ np.hstack([rows[:rank].T, beyond]), axes[:, ~varies]])
     return Directions(_signed(basis), values, rank)
+
+
+def find_directions(
+    parts: Sequence[Path], output: Path, languages: Sequence[str] | None = None
+) -> None:
+    """Find DensRay's and LDA's directions of every layer, by the means of some languages, or all.
+
+    Parts are folders of :func:`mbert_atlas.representations.language_vectors.collect_vectors`, each
+    of different languages; the covariance within languages is that of them all. Writes a token
+    store: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims, dims)``, a direction per
+    column), ``densray_values`` and ``lda_values`` (float64, ``(layers, dims)``), ``densray_rank``
+    and ``lda_rank`` (int64, ``(layers,)``), ``means`` (float64, ``(n, layers, dims)``), and
+    ``languages`` in the meta data. Raises :class:`AtlasError` if a language is in two parts or in
+    none.
+    """
+    moments = merged([_read_moments(part) for part in parts])
+    languages = moments.languages if languages is None else languages
+    if missing := sorted(set(languages) - set(moments.languages)):
+        raise AtlasError(f"language {missing[0]}: it has no vectors; collect them first.")
+    rows = [moments.languages.index(code) for code in languages]
+    means, counts = moments.means[rows], moments.counts[rows]
+    bases: dict[str, list[Directions]] = {"densray": [], "lda": []}
+    for layer in track(range(means.shape[1]), "directions, layers"):
+        within = moments.within(layer)
+        bases["densray"].append(densray(means[:, layer], within))
+        bases["lda"].append(lda(means[:, layer], counts, within))
+    arrays: dict[str, Any] = {"means": means}
+    for name, directions in bases.items():
+        arrays[f"{name}_basis"] = np.stack([one.basis for one in directions])
+        arrays[f"{name}_values"] = np.stack([one.values for one in directions])
+        arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)
+    save_arrays(output, arrays, {"languages": list(languages)})
+
+
+def _read_moments(part: Path) -> Moments:
+    stored = load_arrays(part)
+    counts, means, scatter = (stored.dense(name) for name in ("counts", "means", "scatter"))
+    return Moments(list(stored.meta["languages"]), counts, means, scatter)
 
 
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:

@@ -1,7 +1,5 @@
 """Zero-shot transfer: scores by condition, language and seed, and tests of their differences."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +15,7 @@ _Test = tuple[dict[str, Any], str, Comparison]
 
 
 def measure_transfer(
-    cells: Sequence[Cell],
-    against: Mapping[str, str] | None = None,
-    gains_over: str | None = None,
+    cells: Sequence[Cell], against: Mapping[str, str] | None = None, gains_over: str | None = None
 ) -> list[dict[str, Any]]:
     """Score predictions and test conditions against each other (Efimov et al. 2022, section 5.1).
 
@@ -27,16 +23,10 @@ def measure_transfer(
     conditions have: a two-sided paired t-test on the examples' mean scores or, for entities, a
     permutation test. 1 where p < .05, under ``corrected`` after Holm's correction over all tests of
     the table. Also returned: p-values, the ends of the 95% interval of the gain in points
-    (entities: bootstrapped over sentences), and Cohen's d_z (not for entities).
-
-    Args:
-        cells: the prediction files.
-        against: by tested condition, the condition that it is compared with.
-        gains_over: condition of whose scores by seed all others also get their difference,
-            ``gain_over_original``.
-
-    Raises:
-        AtlasError: if conditions were evaluated on different examples.
+    (entities: bootstrapped over sentences), and Cohen's d_z (not for entities). ``against`` maps a
+    tested condition to the one that it is compared with; all others also get the difference from
+    the scores by seed of the condition ``gains_over``, as ``gain_over_original``. Raises
+    :class:`AtlasError` if conditions were evaluated on different examples.
     """
     forget()
     groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
@@ -45,10 +35,8 @@ def measure_transfer(
     rows: list[dict[str, Any]] = []
     tests: list[_Test] = []
     for (*place, condition), runs in groups.items():
-        columns: dict[str, Any] = dict(
-            zip(("task", "protocol", "source", "target"), place, strict=True)
-        )
-        columns["condition"] = condition
+        names = ("task", "protocol", "source", "target", "condition")
+        columns: dict[str, Any] = dict(zip(names, (*place, condition), strict=True))
         baseline = groups.get((*place, gains_over or ""), [])
         rows += _scores_by_seed(columns, runs, [] if condition == gains_over else baseline)
         if against and condition in against:

@@ -3,10 +3,8 @@
 Logistic regression (C = 1), each value of a feature against the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,30 +18,19 @@ _FOLDS = 5
 
 
 class Fold(NamedTuple):
-    """The test languages of a feature, and the regressions that predict their values.
+    """The test languages of a feature, and the regressions that predict their values."""
 
-    Attributes:
-        languages: places of the test languages.
-        gold: their values.
-        classes: values of the training languages.
-        columns: regressions, one for each class; none if there is only one class.
-        majority: the most frequent class of the training languages.
-    """
-
-    languages: list[int]
-    gold: list[str]
-    classes: list[str]
-    columns: list[int]
-    majority: str
+    tests: list[tuple[int, str]]  # places of the test languages, and their values
+    classes: list[str]  # values of the training languages
+    columns: range  # a regression for each class; none if there is only one class
+    majority: str  # the most frequent class of the training languages
 
 
 class TypologyProbe(NamedTuple):
     """All regressions of a probe: one for each feature, fold and class.
 
-    Attributes:
-        signs: of languages (rows) in regressions (columns): 1 of the class, -1 of another, 0 not in
-            training; int8.
-        features: the folds of each feature.
+    Signs of languages (rows) in regressions (columns): 1 of the class, -1 of another, 0 not in
+    training.
     """
 
     signs: npt.NDArray[np.int8]
@@ -55,22 +42,17 @@ class TypologyProbe(NamedTuple):
         codes: Sequence[str],
         features: Mapping[str, Mapping[str, str]],
         random: np.random.Generator | None = None,
-    ) -> TypologyProbe:
-        """Plan the regressions.
+    ) -> Self:
+        """Plan the regressions for languages, by their values of each feature.
 
-        Args:
-            codes: the languages.
-            features: of each feature the values of languages.
-            random: draws five folds of the languages with a feature, each of them predicted by the
-                others; features of fewer than five languages are dropped. None: test vectors are of
-                the training languages.
-
-        Raises:
-            AtlasError: if no feature has two values and enough languages.
+        ``random`` draws five folds of the languages with a feature, each of them predicted by the
+        others; features of fewer than five languages are dropped. Without it test vectors are of
+        the training languages. Raises :class:`AtlasError` if no feature has two values and enough
+        languages.
         """
         # Languages a, b, c of values 1, 1, 2; c is tested in the second fold, which leaves one
         # class: no regression, and c is predicted to have the majority class.
-        signs: list[npt.NDArray[np.int8]] = []
+        signs: list[npt.NDArray[np.int64]] = []
         planned = []
         for _, values in sorted(features.items()):
             values = {code: values[code] for code in codes if code in values}
@@ -84,32 +66,24 @@ class TypologyProbe(NamedTuple):
                 counts = [sum(values[code] == value for code in trained) for value in classes]
                 first = len(signs)
                 if len(classes) > 1:
-                    signs += [_signs(codes, trained, values, value) for value in classes]
-                folds.append(
-                    Fold(
-                        languages=[codes.index(code) for code in tested],
-                        gold=[values[code] for code in tested],
-                        classes=classes,
-                        columns=list(range(first, len(signs))),
-                        majority=classes[int(np.argmax(counts))],
+                    held, is_trained = (
+                        np.array(list(map(values.get, codes))),
+                        np.isin(codes, trained),
                     )
-                )
+                    signs += [np.where(held == value, 1, -1) * is_trained for value in classes]
+                columns, majority = range(first, len(signs)), classes[int(np.argmax(counts))]
+                gold = [(codes.index(code), values[code]) for code in tested]
+                folds.append(Fold(gold, classes, columns, majority))
             planned.append(folds)
         if not planned:
             raise AtlasError("typology: no feature separates these languages; take more of them.")
-        return cls(np.stack(signs, axis=1), planned)
+        return cls(np.stack(signs, axis=1).astype(np.int8), planned)
 
     def micro_f1(self, train: Sequence[Floats], test: Sequence[Floats]) -> float:
         """Fit the regressions and return the micro F1 (accuracy over tokens), mean over features.
 
-        A test value that no training language has counts as an error.
-
-        Args:
-            train: training vectors of each language, shape ``(n, dims)``.
-            test: test vectors of each language, shape ``(m, dims)``.
-
-        Returns:
-            Percent.
+        In percent, from training and test vectors of each language, shape ``(n, dims)``. A test
+        value that no training language has counts as an error.
         """
         weights = fit_regressions(list(map(_tensor, train)), self.signs)
         margins = [_tensor(own) @ weights[:, :-1].T + weights[:, -1] for own in test]
@@ -119,17 +93,13 @@ class TypologyProbe(NamedTuple):
                 return len(margins[language]) * (fold.majority == value)
             if value not in fold.classes:
                 return 0
-            predicted = margins[language][:, fold.columns].argmax(1)
+            predicted = margins[language][:, list(fold.columns)].argmax(1)
             return int((predicted == fold.classes.index(value)).sum())
 
         return self._mean_accuracy(correct, list(map(len, test)))
 
     def majority_f1(self, counts: Sequence[int]) -> float:
-        """Return the micro F1 of predicting the majority class, mean over features, in percent.
-
-        Args:
-            counts: test vectors of each language.
-        """
+        """Return the micro F1 of the majority class in percent; ``counts`` are test vectors."""
         return self._mean_accuracy(
             lambda fold, language, value: counts[language] * (fold.majority == value), counts
         )
@@ -139,11 +109,7 @@ class TypologyProbe(NamedTuple):
     ) -> float:
         accuracies = []
         for folds in self.features:
-            tests = [
-                (fold, language, value)
-                for fold in folds
-                for language, value in zip(fold.languages, fold.gold, strict=True)
-            ]
+            tests = [(fold, *test) for fold in folds for test in fold.tests]
             total = sum(counts[language] for _, language, _ in tests)
             accuracies.append(sum(correct(*test) for test in tests) / total)
         return 100 * float(np.mean(accuracies))
@@ -152,13 +118,6 @@ class TypologyProbe(NamedTuple):
 def _folds(random: np.random.Generator, codes: Sequence[str]) -> list[list[str]]:
     order = random.permutation(len(codes))
     return [[codes[number] for number in order[fold::_FOLDS]] for fold in range(_FOLDS)]
-
-
-def _signs(
-    codes: Sequence[str], trained: Sequence[str], values: Mapping[str, str], value: str
-) -> npt.NDArray[np.int8]:
-    signs = [(1 if values[code] == value else -1) if code in trained else 0 for code in codes]
-    return np.array(signs, dtype=np.int8)
 
 
 def _tensor(vectors: Floats) -> torch.Tensor:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 from typing import Any
@@ -23,18 +21,14 @@ from mbert_atlas.analysis.distances import (
     summarise,
     word_pair_distances,
 )
-from mbert_atlas.analysis.scores import class_scores, tag_scores
-from mbert_atlas.analysis.significance import correct_examples, paired_t_test
+from mbert_atlas.analysis.scores import class_scores, select, tag_scores
+from mbert_atlas.analysis.significance import paired_t_test
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.schemas import (
-    CLASS_PREDICTIONS,
-    TAG_PREDICTIONS,
-    WORD_DISTANCES,
-)
+from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, WORD_DISTANCES
 from mbert_atlas.training.word_pairs import open_pairs
 
 torch.set_num_threads(1)
@@ -63,14 +57,6 @@ def test_item_scores_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
         assert counted.micro_f1(outside=0) == pytest.approx(
             f1(gold, predicted, average="micro", labels=classes, zero_division=0)
         )
-
-
-def test_stray_classes_halve_the_union_only() -> None:
-    gold = ["a"] * 50 + ["b"] * 50
-    predicted = ["a"] * 49 + ["x"] + ["b"] * 49 + ["y"]
-    confusion = Confusion.of(gold, predicted)
-    assert confusion.macro_f1("present") == pytest.approx(2 * 49 / 99)
-    assert confusion.macro_f1("union") == pytest.approx(49 / 99)
 
 
 def _class_table(rows: list[tuple[str, str, str, str, str]]) -> pa.Table:
@@ -135,54 +121,20 @@ def test_span_scores_equal_seqeval(sentences: list[list[tuple[str, str]]]) -> No
         assert found[average] == pytest.approx(expected)
 
 
-@pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
-def test_bare_tags_under_seqeval() -> None:
-    assert get_entities(["NOUN", "NOUN", "VERB"]) == [("OUN", 0, 1), ("ERB", 2, 2)]
-    both = [["CCONJ", "NOUN"]], [["SCONJ", "NOUN"]]
-    assert _span_f1(*both)["micro"] == 1  # CCONJ and SCONJ are one type, CONJ
-    assert len(get_entities(["SYM", "SYM"])) == 2  # S- begins a new span each time
-    assert get_entities(["NOUN", "X", "X"]) == [("OUN", 0, 0)]  # a trailing run of X is dropped
-    languages = [["en"] * 8, ["de"] * 8]
-    one_wrong = [["en"] * 8, ["de"] * 7 + ["fr"]]
-    assert _span_f1(languages, one_wrong)["micro"] == pytest.approx(2 * 1 / (2 + 3))
-    assert _span_f1([["fr"] * 5], [["tr"] * 5])["macro"] == 1  # one type by the second letter
-
-
-def test_span_f1_of_bare_tags_collapses_with_few_token_errors() -> None:
-    text = "afarbgdeeleneseteufafifrhehihuiditjakkkomrnlptrutatethtltrurviyozh"
-    codes = [text[i : i + 2] for i in range(0, len(text), 2)]
-    random = np.random.default_rng(0)
-    for accuracy, expected in ((0.99, 0.710), (0.95, 0.210)):
-        gold, predicted = [], []
-        for language in codes * 60:
-            size = int(random.integers(10, 31))
-            gold.append([language] * size)
-            wrong = random.random(size) >= accuracy
-            predicted.append(np.where(wrong, random.choice(codes, size), language).tolist())
-        assert _span_f1(gold, predicted)["macro"] == pytest.approx(expected, abs=0.04)
+def _tag_table(languages: list[str], gold: Any, predicted: Any, words: Any = None) -> pa.Table:
+    count = len(gold)
+    words = words or [range(len(tags)) for tags in gold]
+    names = [["ud"] * count, languages, [str(n) for n in range(count)]]
+    return pa.table([*names, gold, predicted, words], schema=TAG_PREDICTIONS)
 
 
 @pytest.mark.filterwarnings("ignore:.*seems not to be NE tag")
 def test_tag_scores() -> None:
     gold = [["NOUN", "VERB", "NOUN"], ["ADJ", "NOUN"], ["VERB"]]
     predicted = [["NOUN", "VERB", "VERB"], ["ADJ", "NOUN"], ["NOUN"]]
-    table = pa.table(
-        {
-            "dataset": ["ud"] * 3,
-            "language": ["en", "en", "hi"],
-            "example_id": ["1", "2", "3"],
-            "gold": gold,
-            "prediction": predicted,
-            "words": [range(len(tags)) for tags in gold],
-        },
-        schema=TAG_PREDICTIONS,
-    )
+    table = _tag_table(["en", "en", "hi"], gold, predicted)
     frame = tag_scores(table).set_index(["language", "metric"])
-    flat = [tag for tags in gold[:2] for tag in tags], [t for tags in predicted[:2] for t in tags]
     assert frame.loc[("en", "token_accuracy"), "value"] == 80
-    assert frame.loc[("en", "token_macro_f1_union"), "value"] == pytest.approx(
-        100 * metrics.f1_score(*flat, average="macro")
-    )
     assert frame.loc[("en", "token_accuracy"), "n"] == 5
     assert frame.loc[("hi", "token_accuracy"), "value"] == 0
     assert frame.loc[("all", "token_accuracy"), "value"] == pytest.approx(100 * 4 / 6)
@@ -190,51 +142,15 @@ def test_tag_scores() -> None:
         expected = 100 * f1_score(gold[:2], predicted[:2], average=average)
         assert frame.loc[("en", f"span_{average}_f1"), "value"] == pytest.approx(expected)
     uneven = table.set_column(4, "prediction", pa.array([["NOUN"]] * 3))
-    with pytest.raises(AtlasError, match="sentence 1: gold and prediction differ"):
+    with pytest.raises(AtlasError, match="sentence 0: gold and prediction differ"):
         tag_scores(uneven)
-
-
-IOB2 = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG"])
-
-
-@given(st.lists(st.lists(st.tuples(IOB2, IOB2), min_size=1, max_size=8), min_size=1, max_size=6))
-@settings(max_examples=150, deadline=None)
-def test_scores_of_named_entities(sentences: list[list[tuple[str, str]]]) -> None:
-    gold, predicted = ([[pair[side] for pair in pairs] for pairs in sentences] for side in (0, 1))
-    count = len(sentences)
-    names = [["wikiann"] * count, ["hi"] * count, [str(n) for n in range(count)]]
-    columns = [*names, gold, predicted, [range(len(tags)) for tags in gold]]
-    frame = tag_scores(pa.table(columns, schema=TAG_PREDICTIONS), outside="O")
-    found = frame[frame["language"] == "hi"].set_index("metric")["value"]
-    words = [[tag for tags in side for tag in tags] for side in (gold, predicted)]
-    tags = sorted({*words[0], *words[1]} - {"O"})
-    expected = 0.0  # nothing to find, nothing found
-    if tags:
-        expected = metrics.f1_score(*words, labels=tags, average="micro", zero_division=0)
-    assert found["token_micro_f1"] == pytest.approx(100 * expected)  # the paper's words
-    assert found["token_accuracy"] == pytest.approx(100 * metrics.accuracy_score(*words))
-    if get_entities(gold) or get_entities(predicted):
-        for average in ("micro", "macro"):  # micro: the authors' code
-            expected = f1_score(gold, predicted, average=average, zero_division=0)
-            assert found[f"span_{average}_f1"] == pytest.approx(100 * expected)
-
-
-def test_scores_of_named_entities_by_hand() -> None:
-    gold = [["B-PER", "I-PER", "O", "B-LOC"]]
-    predicted = [["B-PER", "O", "O", "B-LOC"]]
-    words = [[0, 1, 2, 3]]
-    table = pa.table([["w"], ["en"], ["1"], gold, predicted, words], schema=TAG_PREDICTIONS)
-    found = tag_scores(table, outside="O").query("language == 'en'").set_index("metric")["value"]
-    assert found["token_micro_f1"] == pytest.approx(100 * 2 * 2 / (3 + 2))
-    assert found["span_micro_f1"] == pytest.approx(100 * 2 * 1 / (2 + 2))
 
 
 def test_words_count_once_or_by_subword() -> None:
     gold = [["NOUN", "NOUN", "NOUN", "VERB"], ["VERB", "VERB"]]
     predicted = [["NOUN", "VERB", "VERB", "VERB"], ["NOUN", "VERB"]]
-    names = [["ud"] * 2, ["zh"] * 2, ["1", "2"]]
     # One word of three subwords and one of one; then two words.
-    table = pa.table([*names, gold, predicted, [[0, 0, 0, 4], [4, 5]]], schema=TAG_PREDICTIONS)
+    table = _tag_table(["zh"] * 2, gold, predicted, [[0, 0, 0, 4], [4, 5]])
     for unit, right, n in (("word", 3, 4), ("subword", 3, 6)):
         scores = tag_scores(table, unit=unit).set_index(["language", "metric"])
         assert scores.loc[("zh", "token_accuracy"), "value"] == pytest.approx(100 * right / n)
@@ -274,16 +190,15 @@ def test_no_spread_gives_no_warning() -> None:
         paired_t_test(np.zeros(3), np.zeros(4))
 
 
-def test_right_examples_are_sorted_by_id() -> None:
+def test_selected_examples_are_sorted_by_id() -> None:
     table = _class_table(
         [("x", "es", "2", "n", "e"), ("x", "es", "1", "e", "e"), ("x", "ru", "1", "e", "n")]
     )
-    keys, right = correct_examples(table, dataset="x", language="es")
-    assert (keys, right.tolist()) == (["1", "2"], [1.0, 0.0])
+    assert select(table, dataset="x", language="es").equals(table.take([1, 0]))
     with pytest.raises(AtlasError, match="dataset x, language es: an example occurs twice"):
-        correct_examples(pa.concat_tables([table, table]), dataset="x", language="es")
+        select(pa.concat_tables([table, table]), dataset="x", language="es")
     with pytest.raises(AtlasError, match="dataset x, language de: there are none"):
-        correct_examples(table, dataset="x", language="de")
+        select(table, dataset="x", language="de")
 
 
 # --- distances ------------------------------------------------------------------------------------
@@ -368,6 +283,7 @@ def test_pairs_of_one_sentence_cannot_be_unrelated(tmp_path: Path) -> None:
         "panels": [Panel("a", ["published"], toy_encoder(tmp_path / "encoder"))],
         "output": tmp_path / "d.parquet",
         "summary": tmp_path / "s.json",
+        "pairs": 10,
         "seed": 1,
     }
     with pytest.raises(DataError, match="hold out more sentences"):

@@ -1,25 +1,14 @@
 """Exact match and token F1 against hand-computed values and the official scripts' behaviour."""
 
-from __future__ import annotations
-
-import re
-import string
-
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mbert_atlas.analysis.answers import (
-    answer_tokens,
-    score_answers,
-    scores_by_question,
-)
+from mbert_atlas.analysis.answers import answer_tokens, score_answers
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import SPAN_PREDICTIONS
 
 
-def table(rows: list[tuple[list[str], str]], language: str = "en", **columns) -> pa.Table:
+def table(rows: list[tuple[list[str], str]], language: str = "en") -> pa.Table:
     count = len(rows)
     values = {
         "dataset": ["xquad"] * count,
@@ -29,7 +18,7 @@ def table(rows: list[tuple[list[str], str]], language: str = "en", **columns) ->
         "gold": [gold for gold, _ in rows],
         "prediction": [prediction for _, prediction in rows],
     }
-    return pa.table({**values, **columns}, schema=SPAN_PREDICTIONS)
+    return pa.table(values, schema=SPAN_PREDICTIONS)
 
 
 @pytest.mark.parametrize(
@@ -54,40 +43,6 @@ def test_squad_scores_by_hand(gold, prediction, exact, f1):
     scores = score_answers(table([(gold, prediction)]))
     assert scores.exact_match.tolist() == [exact]
     assert scores.f1 == pytest.approx([f1])
-
-
-def squad_by_the_book(prediction: str, gold: str) -> tuple[float, float]:
-    """The definition, step by step: characters, then words, then two bags."""
-
-    def words(text: str) -> list[str]:
-        kept = "".join(" "[:0] if c in string.punctuation else c for c in text.lower())
-        return [w for w in re.split(r"\s+", re.sub(r"\b(the|an|a)\b", " ", kept)) if w]
-
-    mine, theirs = words(prediction), words(gold)
-    left, shared = list(theirs), 0
-    for word in mine:
-        if word in left:
-            left.remove(word)
-            shared += 1
-    if not shared:
-        return float(mine == theirs), 0.0
-    precision, recall = shared / len(mine), shared / len(theirs)
-    return float(mine == theirs), 2 * precision * recall / (precision + recall)
-
-
-TEXT = st.lists(
-    st.sampled_from(["a", "The", "an", "cat", "Cat", "cat.", "-", "«dog»", "don't", "кот", "的"]),
-    max_size=6,
-).map(" ".join)
-
-
-@settings(max_examples=150, deadline=None)
-@given(TEXT, st.lists(TEXT, min_size=1, max_size=3))
-def test_squad_scores_equal_the_definition(prediction, gold):
-    scores = score_answers(table([(gold, prediction)]))
-    expected = [squad_by_the_book(prediction, text) for text in gold]
-    assert scores.exact_match[0] == max(exact for exact, _ in expected)
-    assert scores.f1[0] == pytest.approx(max(f1 for _, f1 in expected))
 
 
 @pytest.mark.parametrize(
@@ -124,17 +79,3 @@ def test_mlqa_scores_differ_from_squads():
 def test_a_question_without_gold_answers_is_rejected():
     with pytest.raises(AtlasError, match="question q0 has no gold answer"):
         score_answers(table([([], "x")]))
-
-
-def test_scores_of_questions_are_sorted_by_id_and_chosen_by_all_languages():
-    run = table([(["cat dog"], "cat"), (["x"], "x"), (["y"], "z")])
-    german = table([(["x"], "x")], question_language=["de"])
-    options = {"normalisation": "squad", "dataset": "xquad", "language": "en"}
-    both = pa.concat_tables([german, run.take([2, 0, 1])])
-    keys, scores = scores_by_question(both, metric="f1", question_language="en", **options)
-    assert keys == ["q0", "q1", "q2"]
-    assert scores == pytest.approx([2 / 3, 1, 0])
-    _, exact = scores_by_question(both, metric="exact_match", question_language="en", **options)
-    assert exact.tolist() == [0, 1, 0]
-    with pytest.raises(AtlasError, match="question_language es: there are none"):
-        scores_by_question(both, metric="f1", question_language="es", **options)

@@ -35,25 +35,13 @@ def test_the_best_draw_is_chosen_on_all_languages_or_on_english(tmp_path):
         ("published", "macro_f1_union", None, 2),
         ("corrected", "macro_f1_present", ["en"], 1),
     ):
-        output, choose_by = (
-            tmp_path / f"{protocol}.json",
-            {"metric": metric, "languages": languages},
-        )
-        choose_hyperparameters(
-            draws, paths, unit="text", protocol=protocol, output=output, **choose_by
-        )
+        output = tmp_path / f"{protocol}.json"
+        options = {"metric": metric, "languages": languages, "protocol": protocol, "unit": "text"}
+        choose_hyperparameters(draws, paths, output=output, **options)
         choice = json.loads(output.read_text())
         assert choice["draw"] == best  # ties go to the first
         assert choice["values"] == draws[best - 1]
         assert [item["values"] for item in choice["draws"]] == draws
     classes(tmp_path / "hindi", [("xnli-dev", "hi", "1", "neutral", "neutral")])
     with pytest.raises(DataError, match="language en: there is no macro_f1_present of predictions"):
-        choose_hyperparameters(
-            draws[:1],
-            [tmp_path / "hindi"],
-            unit="text",
-            protocol="corrected",
-            metric="macro_f1_present",
-            languages=["en"],
-            output=tmp_path / "x.json",
-        )
+        choose_hyperparameters(draws[:1], [tmp_path / "hindi"], output=output, **options)

@@ -1,7 +1,5 @@
 """Spearman's rho against SciPy, its p-value and its interval."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

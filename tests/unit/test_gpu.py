@@ -20,7 +20,7 @@ from tiny_models import (
 )
 
 from mbert_atlas import tasks
-from mbert_atlas.analysis.trees import attachment_counts
+from mbert_atlas.analysis.scores import attachment_counts
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.training import HeadOptions, Optimisation, Pretraining
 from mbert_atlas.corpora.universal_dependencies import RELATIONS

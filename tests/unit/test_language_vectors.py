@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_models import WORDS, make_encoder, make_tokenizer, text_table
 
-from mbert_atlas.analysis.directions import find_directions
+from mbert_atlas.analysis.subspaces import find_directions
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.loading import load_encoder

@@ -1,7 +1,5 @@
 """Regressions on shared vectors against scikit-learn's, one by one."""
 
-from __future__ import annotations
-
 import logging
 
 import numpy as np
@@ -28,44 +26,25 @@ def toy(gap: float) -> tuple[list[torch.Tensor], np.ndarray]:
     return [torch.from_numpy(own.astype(np.float32)) for own in groups], signs
 
 
-def rows_of(
-    groups: list[torch.Tensor], signs: np.ndarray, part: slice = slice(None)
-) -> tuple[np.ndarray, np.ndarray]:
+def rows_of(groups: list[torch.Tensor], signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Vectors and classes of one regression, as scikit-learn takes them."""
-    kept = [(own[part].numpy(), sign) for own, sign in zip(groups, signs, strict=True) if sign]
+    kept = [(own.numpy(), sign) for own, sign in zip(groups, signs, strict=True) if sign]
     gold = np.concatenate([np.full(len(own), sign > 0) for own, sign in kept])
     return np.concatenate([own for own, _ in kept]).astype(np.float64), gold
 
 
-@pytest.mark.parametrize(
-    ("gap", "penalty"), [(0.05, 1.0), (0.5, 1.0), (3.0, 1.0), (0.5, 0.001), (0.5, 100.0)]
-)
+@pytest.mark.parametrize("gap", [0.05, 0.5, 3.0])
 def test_it_converges_to_what_scikit_learn_finds(
-    gap: float, penalty: float, caplog: pytest.LogCaptureFixture
+    gap: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     groups, signs = toy(gap)
-    weights = fit_regressions(groups, signs, inverse_penalty=penalty, tolerance=1e-9)
+    weights = fit_regressions(groups, signs, tolerance=1e-9)
     assert "converge" not in caplog.text
     for number, own in enumerate(weights.numpy()):
-        theirs = LogisticRegression(C=penalty, tol=1e-8, max_iter=10_000)
+        theirs = LogisticRegression(tol=1e-8, max_iter=10_000)
         theirs.fit(*rows_of(groups, signs[:, number]))
         np.testing.assert_allclose(own[:-1], theirs.coef_[0], atol=0.01, rtol=0.01)
         assert own[-1] == pytest.approx(theirs.intercept_[0], abs=0.01, rel=0.01)
-
-
-@pytest.mark.parametrize("gap", [0.1, 0.5])
-def test_accuracies_are_those_of_scikit_learn(gap: float) -> None:
-    groups, signs = toy(gap)
-    weights = fit_regressions([own[::2] for own in groups], signs)
-    differences = []
-    for number, own in enumerate(weights.numpy()):
-        theirs = LogisticRegression(tol=1e-8, max_iter=10_000)
-        theirs.fit(*rows_of(groups, signs[:, number], slice(0, None, 2)))
-        vectors, gold = rows_of(groups, signs[:, number], slice(1, None, 2))
-        correct = (vectors @ own[:-1] + own[-1] > 0) == gold
-        assert correct.mean() > max(gold.mean(), 1 - gold.mean()) - 0.02
-        differences.append(abs(correct.mean() - theirs.score(vectors, gold)))
-    assert np.mean(differences) <= 0.001
 
 
 def test_regressions_that_do_not_converge_are_counted(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,7 +1,5 @@
 """Ranks of translations: as a loop over words finds them, in blocks of any size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -69,12 +67,6 @@ def test_ranks_by_hand() -> None:
 def test_zeros_have_no_direction() -> None:
     units = unit_vectors(np.array([[3.0, 4.0], [0.0, 0.0]]), centred=False)
     assert units.tolist() == [[0.6, 0.8], [0.0, 0.0]]
-
-
-def test_equal_vectors_are_no_success() -> None:
-    same = np.ones((101, 8), dtype=np.float32)
-    pairs = np.stack([np.arange(101)] * 2, axis=1)
-    assert [set(ranks) for ranks in translation_ranks(same, same, pairs)] == [{51}, {51}]
 
 
 def words(folder: Path, language: str, names: list[str], vectors: list[list[float]]) -> Path:

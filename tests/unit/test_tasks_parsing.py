@@ -12,8 +12,7 @@ import torch
 from tiny_models import finetuned, make_encoder, make_tokenizer, sentence_table
 
 from mbert_atlas import tasks
-from mbert_atlas.analysis.scores import prediction_scores
-from mbert_atlas.analysis.trees import attachment_counts
+from mbert_atlas.analysis.scores import attachment_counts, prediction_scores
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.config.methods.selection import Selection

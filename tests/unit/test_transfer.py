@@ -16,7 +16,7 @@ from mbert_atlas.analysis.transfer import measure_transfer
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.tasks import TASKS
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.files import write_parquet
+from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS, SPAN_PREDICTIONS, TAG_PREDICTIONS
 
 GOLD = ["entailment", "neutral", "contradiction", "neutral"] * 25
@@ -228,25 +228,13 @@ def test_answers_are_found_by_both_languages_and_compared_by_protocol(tmp_path):
     assert values["mlqa", "corrected", "exact_match"] == pytest.approx(50)
     assert values["target", "published", "f1"] == 100
     assert values["english", "published", "f1"] == pytest.approx(50)  # SQuAD takes it for a word
+    with pytest.raises(AtlasError, match="question_language es: there are none"):
+        measured([replace(cell, dataset="asked")])
 
 
 def test_conditions_on_different_examples_raise_an_error(cells):
     runs, _ = cells
-    table = pa.table(
-        {
-            name: pa.array([value], CLASS_PREDICTIONS.field(name).type)
-            for name, value in {
-                "dataset": "xnli",
-                "language": "es",
-                "example_id": "other",
-                "gold": "neutral",
-                "prediction": "neutral",
-                "probabilities": [1.0],
-            }.items()
-        },
-        schema=CLASS_PREDICTIONS,
-    )
-    write_parquet(table, runs[-1].path)
+    write_parquet(read_parquet(runs[-1].path).slice(1), runs[-1].path)
     with pytest.raises(AtlasError, match="hold predictions of different examples"):
         measure_transfer(runs, against=AGAINST)
     with pytest.raises(AtlasError, match="original and adjusted were evaluated on different"):

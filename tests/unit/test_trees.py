@@ -1,7 +1,5 @@
 """LAS and UAS against the shared task's official script, on real treebanks and miniature's."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -11,8 +9,8 @@ import pyarrow as pa
 import pytest
 from udtools.udeval import evaluate, load_conllu_file
 
+from mbert_atlas.analysis.scores import attachment_counts, right_arcs
 from mbert_atlas.analysis.transfer import measure_transfer
-from mbert_atlas.analysis.trees import attachment_counts, right_arcs
 from mbert_atlas.cells import Cell
 from mbert_atlas.corpora.lines import numbered_lines
 from mbert_atlas.corpora.universal_dependencies import RELATIONS, Sentence, parse_conllu

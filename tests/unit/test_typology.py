@@ -1,7 +1,5 @@
 """Typological features predicted from vectors of held-out languages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

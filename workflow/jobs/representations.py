@@ -35,7 +35,7 @@ def collect_vectors(snakemake: Snakemake) -> None:
 
 
 def find_directions(snakemake: Snakemake) -> None:
-    from mbert_atlas.analysis.directions import find_directions
+    from mbert_atlas.analysis.subspaces import find_directions
 
     find_directions(
         list(map(Path, snakemake.input)), Path(snakemake.output[0]), snakemake.params.languages

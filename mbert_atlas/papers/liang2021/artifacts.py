@@ -1,8 +1,6 @@
 """Figures 1 to 5 and Tables 1 to 6, and what they need computed."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -24,6 +22,7 @@ from mbert_atlas.plan.records import (
     TokenVectors,
 )
 
+_MEASURES = "papers.liang2021.measures"
 METHODS = ["densray", "lda"]
 PROBES: tuple[Probe, ...] = ("identification", "typology", "similarity")
 _CAPTION = (
@@ -66,11 +65,7 @@ def plan_paper(plan: Files) -> PaperPlan:
         },
         vectors={
             texts: TokenVectors(
-                encoding=paper.tokens.encoding,
-                summed=paper.tokens.summed,
-                probed=paper.tokens.probed,
-                languages_per_job=paper.tokens.languages_per_job,
-                language_sets=language_sets(plan),
+                **paper.tokens.model_dump(exclude={"texts"}), language_sets=language_sets(plan)
             )
             for texts in paper.tokens.texts.values()
         },
@@ -87,9 +82,6 @@ def section(plan: Files) -> Section:
 def language_sets(plan: Files) -> dict[str, list[str]]:
     """Return the sets of languages of Figure 5 by name."""
     return {name: codes for name, codes in section(plan).pairs.sets.items() if codes}
-
-
-# Jobs that only this paper has
 
 
 def texts_of(plan: Files, encoder: str) -> str:
@@ -128,9 +120,6 @@ def _baseline(paper: Section, task: TaskName) -> str:
     return family
 
 
-# Figures
-
-
 def _figures(plan: Files) -> list[Artifact]:
     paper = section(plan)
     layer, probes = paper.layers, partial(_probe_cells, plan)
@@ -152,9 +141,7 @@ def _figures(plan: Files) -> list[Artifact]:
             title=_FIGURES[name],
             caption=_CAPTION.format(title=_FIGURES[name]),
             measurements=[
-                Measurement(
-                    name, f"papers.liang2021.measures:{measure}", cells, partial(dict, options)
-                )
+                Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
             ],
             figures=[_figure(paper, name, protocol) for protocol in PROTOCOLS],
             highlight=name == "figure5",
@@ -164,44 +151,30 @@ def _figures(plan: Files) -> list[Artifact]:
 
 
 def _figure(paper: Section, artifact: str, protocol: Protocol) -> Figure:
+    options: dict[str, Any] = {"artifact": artifact, "title": _FIGURES[artifact]}
     return Figure(
         f"{artifact}.{protocol}",
         "papers.liang2021.figures:draw_curves",
         cells=lambda: [Cell(path=path("measurement", paper="liang2021", name=artifact))],
-        options=lambda: {
-            "artifact": artifact,
-            "protocol": protocol,
-            "title": _FIGURES[artifact],
-            "sets": list(paper.pairs.sets),
-        },
+        options=partial(dict, options, protocol=protocol, sets=list(paper.pairs.sets)),
         protocol=protocol,
     )
 
 
-def _probe_path(encoder: str, languages: str, probe: str) -> str:
-    return f"<results>/probes/liang2021/{encoder}/{languages}/{probe}.parquet"
-
-
 def _probe_cells(plan: Files) -> list[Cell]:
-    return [
-        Cell(task=probe, model=model, path=_probe_path(encoder, "all", probe))
-        for model, encoder in section(plan).encoders.items()
-        for probe in PROBES
-    ]
+    encoders = section(plan).encoders
+    return [_probe_cell(encoders, model, probe) for model, probe in product(encoders, PROBES)]
 
 
 def _set_cells(plan: Files) -> list[Cell]:
     """Return a cell for each set of languages, which stands where a target language does."""
-    encoder = section(plan).encoders["mbert"]
-    return [
-        Cell(
-            task="identification",
-            model="mbert",
-            language=name,
-            path=_probe_path(encoder, name, "identification"),
-        )
-        for name in language_sets(plan)
-    ]
+    encoders = section(plan).encoders
+    return [_probe_cell(encoders, "mbert", PROBES[0], name) for name in language_sets(plan)]
+
+
+def _probe_cell(encoders: Mapping[Any, str], model: str, probe: str, languages: str = "") -> Cell:
+    file = f"<results>/probes/liang2021/{encoders[model]}/{languages or 'all'}/{probe}.parquet"
+    return Cell(task=probe, model=model, language=languages, path=file)
 
 
 def _removal_cells(plan: Files) -> list[Cell]:
@@ -220,18 +193,15 @@ def _removal_cells(plan: Files) -> list[Cell]:
     ]
     for task in paper.removal.datasets:
         baseline = _baseline(paper, task)
-        families = [("densray", 0, baseline)] + [
-            (method, first, f"{baseline}-{method}-{first}")
+        families = {baseline: ("densray", 0)} | {
+            f"{baseline}-{method}-{first}": (method, first)
             for method, firsts in paper.removal.tuned.get(task, {}).items()
             for first in firsts
-        ]
-        for method, first, family in families:
+        }
+        for family, (method, first) in families.items():
             facts = {"method": method, "first": first}
             cells += _transfer_cells(plan, task, "en", family, condition="tuned", facts=facts)
     return cells
-
-
-# Tables
 
 
 def _tables(plan: Files) -> list[Artifact]:
@@ -243,7 +213,7 @@ def _tables(plan: Files) -> list[Artifact]:
             measurements=[
                 Measurement(
                     name,
-                    "papers.liang2021.measures:measure_preservation",
+                    f"{_MEASURES}:measure_preservation",
                     partial(_preservation_cells, plan, name),
                     partial(dict, means=name in ("table1", "table6")),
                     columns={"model": "mbert"},
@@ -264,14 +234,10 @@ def _preservation_cells(plan: Files, artifact: str) -> list[Cell]:
     for task, source in product(tasks, sources):
         if baseline := transfer.runs.get(task, {}).get(source):
             layers = transfer.layers.get(task, {}).get(source, []) if artifact == "table6" else []
-            conditions = ["baseline", *["l_dar"] * (1 + len(layers))]
-            families = families_of(baseline, layers)
-            for family, condition, some in zip(
-                families, conditions, ["", "", *layers], strict=True
-            ):
-                cells += _transfer_cells(
-                    plan, task, source, family, condition=condition, layers=some
-                )
+            families = zip(families_of(baseline, layers), ["", "", *layers], strict=True)
+            for family, some in families:
+                place = {"condition": "baseline" if family == baseline else "l_dar", "layers": some}
+                cells += _transfer_cells(plan, task, source, family, **place)
     return cells
 
 

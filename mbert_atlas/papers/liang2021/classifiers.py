@@ -5,29 +5,23 @@ standardised, and every subspace has orthonormal coordinates, so that the penalt
 is the same.
 """
 
-from __future__ import annotations
-
-import logging
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import torch
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
+from mbert_atlas.analysis.probing import as_float32, fit_quietly
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.f1 import SpanScorer
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
-from mbert_atlas.representations.reading import FeatureArrays, Vectors, read_features
+from mbert_atlas.representations.reading import FeatureArrays, read_features
 from mbert_atlas.schemas import SUBSPACE_SCORES
 
-_logger = logging.getLogger(__name__)
 Floats = npt.NDArray[np.float32]
 Basis = npt.NDArray[np.float64]
 Place = tuple[str, int]
@@ -52,26 +46,17 @@ def classify_in_subspaces(
 ) -> pa.Table:
     """Train classifiers of words without the first directions and score them in every language.
 
-    Multinomial logistic regression, L2 penalty with C = 1 and free intercepts.
+    Multinomial logistic regression, L2 penalty with C = 1 and free intercepts. ``train`` and
+    ``test`` are features of words (:mod:`mbert_atlas.representations.extraction`); the labels of
+    the latter begin with those of training. ``directions`` has a ``<method>_basis``, float64,
+    ``(layers, dims, dims)``, a direction per column. ``firsts`` are the numbers of removed
+    directions; 0, the whole space, is added. Each seed samples at most ``maximum_vectors`` training
+    words; where there are fewer, all seeds have the same result.
 
-    Args:
-        train: features of words, see :func:`mbert_atlas.representations.extraction`.
-        test: features of other words; their labels begin with those of training.
-        directions: folder with ``<method>_basis`` (float64, ``(layers, dims, dims)``), a direction
-            per column.
-        methods: such as ``densray`` and ``lda``.
-        firsts: numbers of removed directions; 0, the whole space, is added.
-        layer: number of the hidden state.
-        maximum_vectors: most training words; each seed samples its own.
-        seeds: of the samples. Without sampling all seeds have the same result.
-
-    Returns:
-        Columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language and
-        seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span.
-
-    Raises:
-        DataError: if vectors are not of words or do not fit each other or the directions, no
-            direction would remain, or the training words have one label.
+    Returns columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language
+    and seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span. Raises
+    :class:`DataError` if vectors are not of words or do not fit each other or the directions, no
+    direction would remain, or the training words have one label.
     """
     trained, tested = read_features(train, layer), read_features(test, layer)
     _require_compatible(trained, tested)
@@ -79,29 +64,24 @@ def classify_in_subspaces(
     bases = {name: orthonormal(_basis(directions, name, layer, dims)) for name in methods}
     firsts = sorted({0, *firsts})
     if firsts[0] < 0 or firsts[-1] >= dims:
-        raise DataError(
-            directions,
-            f"firsts {firsts}",
-            f"cannot remove so many of {dims} directions",
-            f"choose numbers from 0 to {dims - 1}",
-        )
-    samples = [_sample(trained, maximum_vectors, seed) for seed in seeds]
-    if len(samples[0]) == len(trained.labels):
-        samples = samples[:1]
-    scores = [_scores(trained, tested, sample, bases, firsts) for sample in samples]
-    rows = [
-        {**row, "seed": seed}
-        for number, seed in enumerate(seeds)
-        for row in scores[number % len(scores)]
-    ]
+        problem = f"cannot remove so many of {dims} directions"
+        fix = f"choose numbers from 0 to {dims - 1}"
+        raise DataError(directions, f"firsts {firsts}", problem, fix)
+    count = len(trained.labels)
+    if count <= maximum_vectors:
+        scores = [_scores(trained, tested, np.arange(count), bases, firsts)] * len(seeds)
+    else:
+        draws = [generator(seed, "words to classify") for seed in seeds]
+        samples = [np.sort(draw.choice(count, maximum_vectors, replace=False)) for draw in draws]
+        scores = [_scores(trained, tested, sample, bases, firsts) for sample in samples]
+    rows = [{**row, "seed": seed} for seed, own in zip(seeds, scores, strict=True) for row in own]
     return pa.Table.from_pylist(rows, schema=SUBSPACE_SCORES)
 
 
 def orthonormal(basis: Basis) -> Basis:
     """Return an orthonormal basis whose columns [x:] span the same space as another's, for every x.
 
-    Args:
-        basis: float64, shape ``(dims, dims)``, of full rank.
+    Both are float64, shape ``(dims, dims)``; the given one has full rank.
     """
     # Gram-Schmidt from the last column backwards, as QR of the reversed columns:
     # [0, 0, 2], [0, 3, 1], [1, 1, 1]     basis = [[1, 0, 0],    gives [[1, 0, 0],
@@ -111,7 +91,7 @@ def orthonormal(basis: Basis) -> Basis:
     return np.ascontiguousarray(columns[:, ::-1])
 
 
-def fit_nested(
+def _fit_nested(
     vectors: Floats,
     labels: npt.NDArray[np.int64],
     bases: Mapping[str, Basis],
@@ -119,20 +99,12 @@ def fit_nested(
 ) -> Iterator[tuple[list[Place], npt.NDArray[np.int64], Floats, Floats]]:
     """Fit a classifier of the whole space, then of each method's subspaces, larger ones first.
 
-    Each starts from the weights of the one before it.
-
-    Args:
-        vectors: float32, shape ``(n, dims)``.
-        labels: numbers, shape ``(n,)``, at least two different ones.
-        bases: orthonormal, by method.
-        firsts: numbers of removed columns, ascending, beginning with 0.
-
-    Yields:
-        The subspaces that share the classifier; its labels, shape ``(k,)``; its weights for
-        unprojected vectors, float32, shape ``(k, dims)``; and its intercepts, shape ``(k,)``.
+    Each starts from the weights of the one before it. Yields the subspaces that share the
+    classifier; its labels, shape ``(k,)``; its weights for unprojected vectors, float32, shape
+    ``(k, dims)``; and its intercepts, shape ``(k,)``.
     """
     model = LogisticRegression(tol=_TOLERANCE, max_iter=_ITERATIONS, warm_start=True)
-    _fit(model, vectors, labels, "the whole space")
+    fit_quietly(model, vectors, labels, "the classifier of the whole space")
     yield [(method, 0) for method in bases], *_weights(model, np.eye(vectors.shape[1]))
     whole, intercepts = model.coef_, model.intercept_
     for method, basis in bases.items():
@@ -140,25 +112,15 @@ def fit_nested(
         weights, model.intercept_ = whole @ basis, intercepts
         for first in track(firsts[1:], f"classifiers, {method}"):
             model.coef_ = weights[:, -(len(basis) - first) :]
-            _fit(model, projected[:, first:], labels, f"{method} [{first}:]")
+            name = f"the classifier of {method} [{first}:]"
+            fit_quietly(model, projected[:, first:], labels, name)
             weights = model.coef_
             yield [(method, first)], *_weights(model, basis[:, first:])
-
-
-def _fit(
-    model: LogisticRegression, vectors: Floats, labels: npt.NDArray[np.int64], name: str
-) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(vectors, labels)
-    if model.n_iter_.max() >= _ITERATIONS:
-        _logger.warning("the classifier of %s stopped at %d iterations", name, _ITERATIONS)
 
 
 def _weights(
     model: LogisticRegression, basis: Basis
 ) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-    """Return labels, weights for unprojected vectors, and intercepts, a row for each label."""
     weights, intercepts = model.coef_ @ basis.T, model.intercept_
     if len(weights) == 1:  # one row for both labels
         weights = np.concatenate([-weights, weights])
@@ -181,7 +143,7 @@ def _scores(
         raise DataError(
             train.path, "array labels", f"{len(rows)} words have one label", "take more words"
         )
-    fits = list(fit_nested(_as_float32(train.vectors[rows]), codes, bases, firsts))
+    fits = list(_fit_nested(as_float32(train.vectors[rows]).numpy(), codes, bases, firsts))
     predictions = _predict(test, [fit[1:] for fit in fits])
     scorer, of_word = SpanScorer(names.tolist()), test.languages()
     scores: list[dict[str, object]] = []
@@ -189,17 +151,9 @@ def _scores(
         words, lengths = of_word == language, gold.lengths[test.language == language]
         for (places, *_), predicted in zip(fits, predictions, strict=True):
             value = 100 * scorer.f1(gold.values[words], predicted[words], lengths)["micro"]
-            for method, first in places:
-                scores.append(
-                    {
-                        "method": method,
-                        "first": first,
-                        "language": language,
-                        "metric": "span_micro_f1",
-                        "value": value,
-                        "n": int(words.sum()),
-                    }
-                )
+            common = {"language": language, "metric": "span_micro_f1"}
+            common |= {"value": value, "n": int(words.sum())}
+            scores += [{"method": method, "first": first, **common} for method, first in places]
     return scores
 
 
@@ -210,34 +164,19 @@ def _predict(
     predictions = np.empty((len(fits), len(test.labels)), dtype=np.int16)
     for start in track(range(0, len(test.labels), _VECTORS_AT_A_TIME), "classifying words"):
         place = slice(start, start + _VECTORS_AT_A_TIME)
-        block = _as_float32(test.vectors[place])
+        block = as_float32(np.array(test.vectors[place])).numpy()
         for number, (classes, weights, intercepts) in enumerate(fits):
             predictions[number, place] = classes[(block @ weights.T + intercepts).argmax(axis=1)]
     return predictions
 
 
-def _as_float32(vectors: Vectors) -> Floats:
-    floats: Floats = torch.from_numpy(np.array(vectors)).float().numpy()  # NumPy's cast is slow
-    return floats
-
-
-def _sample(train: FeatureArrays, maximum: int, seed: int) -> npt.NDArray[np.int64]:
-    count = len(train.labels)
-    if count <= maximum:
-        return np.arange(count)
-    return np.sort(generator(seed, "words to classify").choice(count, maximum, replace=False))
-
-
 def _basis(directions: Path, method: str, layer: int, dims: int) -> Basis:
     basis = load_arrays(directions).dense(f"{method}_basis")
     if basis.shape[1] != dims or layer >= len(basis):
-        raise DataError(
-            directions,
-            f"array {method}_basis",
-            f"{len(basis)} layers of {basis.shape[1]} dimensions do not fit layer {layer} "
-            f"of {dims}",
-            "take the directions of this encoder",
-        )
+        size = f"{len(basis)} layers of {basis.shape[1]} dimensions"
+        problem = f"{size} do not fit layer {layer} of {dims}"
+        fix = "take the directions of this encoder"
+        raise DataError(directions, f"array {method}_basis", problem, fix)
     of_layer: Basis = basis[layer]
     return of_layer
 
@@ -249,16 +188,10 @@ def _require_compatible(train: FeatureArrays, test: FeatureArrays) -> None:
                 features.path, "meta.json, key unit", f"a {features.unit} each", "extract words"
             )
     if test.label_names[: len(train.label_names)] != train.label_names:
-        raise DataError(
-            test.path,
-            "meta.json, key labels",
-            f"{test.label_names} do not begin with those of {train.path}",
-            "encode both with the same labels",
-        )
-    if test.vectors.shape[1] != train.vectors.shape[1]:
-        raise DataError(
-            test.path,
-            "array vectors",
-            f"{test.vectors.shape[1]} dimensions, but {train.path} has {train.vectors.shape[1]}",
-            "extract both with the same encoder",
-        )
+        problem = f"{test.label_names} do not begin with those of {train.path}"
+        fix = "encode both with the same labels"
+        raise DataError(test.path, "meta.json, key labels", problem, fix)
+    ours, theirs = test.vectors.shape[1], train.vectors.shape[1]
+    if ours != theirs:
+        problem = f"{ours} dimensions, but {train.path} has {theirs}"
+        raise DataError(test.path, "array vectors", problem, "extract both with the same encoder")

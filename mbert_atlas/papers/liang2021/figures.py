@@ -1,7 +1,5 @@
 """The curves of Figures 1 to 5: which measurements, in which panel, along which axis."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -46,14 +44,9 @@ _WINDOW = re.compile(r"(densray|lda)_(\d+|random)-(\d+)")
 def draw_curves(
     cells: Sequence[Cell], *, artifact: str, protocol: str, title: str, sets: Sequence[str]
 ) -> Figure:
-    """Draw a figure's measurements under one protocol.
+    """Draw a figure's measurements, the file of one cell, under one protocol.
 
-    Args:
-        cells: one, of the measurements' file.
-        artifact: which figure.
-        protocol: ``published`` or ``corrected``.
-        title: goes above the figure, with the protocol.
-        sets: names of Figure 5's sets of languages.
+    ``sets`` are the names of Figure 5's sets of languages.
     """
     return curve_plot(
         curves(read_measurements(cells[0].path), artifact, protocol),
@@ -65,16 +58,7 @@ def draw_curves(
 
 
 def curves(frame: pd.DataFrame, artifact: str, protocol: str) -> pd.DataFrame:
-    """Return the points of a figure's curves.
-
-    Args:
-        frame: the figure's measurements.
-        artifact: which figure.
-        protocol: ``published`` or ``corrected``.
-
-    Returns:
-        Columns ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
-    """
+    """Return a figure's points: ``panel``, ``line``, ``along`` (number), ``value``, ``seed``."""
     frame = frame[frame["protocol"] == protocol]
     frame = frame[frame["metric"] == _METRICS.get(artifact, "score")]
     rows: list[Any] = frame.to_dict("records")

@@ -1,6 +1,7 @@
-"""Probes by window and layer, F1 without the first directions, and transfer with L-DAR."""
+"""Probes by window and layer, F1 without the first directions, and transfer with L-DAR.
 
-from __future__ import annotations
+Cells of Figures 1 to 3 and 5 are files of ``schemas.LANGUAGE_PROBES``.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,26 +25,19 @@ HEADLINES = {
 _RESULT = ["protocol", "seed", "n", "metric", "value"]
 Row = dict[str, Any]
 
-# Figures 1 to 3 and 5: cells are files of ``schemas.LANGUAGE_PROBES``
-
 
 def measure_windows(cells: Sequence[Cell], layer: int) -> Iterator[Row]:
     """Yield the probes of one layer by window: the first, the next, or random dimensions."""
     for columns, frame in _probes(cells):
         for row in _rows(frame[(frame["layer"] == layer) & (frame["kind"] != "window")]):
-            yield {**columns, "condition": _window(row), "layers": str(layer), **_result(row)}
+            yield _row(columns, row, _window(row), layer)
 
 
 def measure_gains(cells: Sequence[Cell], layer: int, width: int) -> Iterator[Row]:
-    """Yield the gain of narrow windows over as many random dimensions, in points.
+    """Yield the gain of windows of one width over as many random dimensions, in points.
 
     The published identification of languages subtracts the random dimensions of its last pair
     alone.
-
-    Args:
-        cells: the probes.
-        layer: which layer.
-        width: dimensions of the windows.
     """
     place = ["protocol", "seed", "method", "metric"]
     for columns, frame in _probes(cells):
@@ -54,35 +48,28 @@ def measure_gains(cells: Sequence[Cell], layer: int, width: int) -> Iterator[Row
         for row in _rows(frame[frame["kind"] == "window"]):
             key = tuple(row[name] for name in place)
             if key in baseline.index:
-                result = _result(row)
-                result |= {
-                    "metric": f"{result['metric']}_gain",
-                    "value": row["value"] - baseline[key],
-                }
-                yield {**columns, "condition": _window(row), "layers": str(layer), **result}
+                gain = _row(columns, row, _window(row), layer)
+                gain["metric"] += "_gain"
+                gain["value"] -= baseline[key]
+                yield gain
 
 
 def measure_layers(cells: Sequence[Cell], sizes: Mapping[str, int]) -> Iterator[Row]:
-    """Yield the probes of the first dimensions of every layer.
+    """Yield the probes of the first dimensions of every layer, their number by probe in ``sizes``.
 
     The layers ``lower`` and ``upper`` are means over each half of the Transformer layers, so that
     claims apply to encoders of any depth.
-
-    Args:
-        cells: the probes.
-        sizes: number of dimensions by probe.
     """
     keys = ["method", "half", *_RESULT[:-1]]
     for columns, frame in _probes(cells):
         frame = frame[(frame["kind"] == "first") & (frame["stop"] == sizes[columns["task"]])]
         for row in _rows(frame):
-            layer = str(row["layer"])
-            yield {**columns, "condition": row["method"], "layers": layer, **_result(row)}
+            yield _row(columns, row, row["method"], row["layer"])
         halves = frame[frame["layer"] > 0]
         is_upper = halves["layer"] > halves["layer"].max() / 2
         halves = halves.assign(half=is_upper.map({False: "lower", True: "upper"}))
         for row in _rows(halves.groupby(keys)["value"].mean().reset_index()):
-            yield {**columns, "condition": row["method"], "layers": row["half"], **_result(row)}
+            yield _row(columns, row, row["method"], row["half"])
 
 
 def _probes(cells: Sequence[Cell]) -> Iterator[tuple[Row, pd.DataFrame]]:
@@ -105,24 +92,18 @@ def _window(row: Row) -> str:
     return f"{row['method']}_{row['start']}-{row['stop']}"
 
 
-def _result(row: Row) -> Row:
-    result = {name: row[name] for name in _RESULT}
+def _row(columns: Row, row: Row, condition: str, layers: int | str) -> Row:
+    result = {"condition": condition, "layers": str(layers)} | {name: row[name] for name in _RESULT}
     is_headline = row["metric"] in HEADLINES[row["protocol"]]
-    return result | ({"metric": "score"} if is_headline else {})
-
-
-# Figure 4
+    return columns | result | ({"metric": "score"} if is_headline else {})
 
 
 def measure_removal(cells: Sequence[Cell], rank: int) -> Iterator[Row]:
-    """Yield the drop in F1 without the first directions.
+    """Yield the drop in F1 without the first directions, ``rank`` of which identify languages.
 
-    F1 is of bare tags under both protocols, fine-tuned as frozen.
-
-    Args:
-        cells: of condition ``frozen``, files of ``schemas.SUBSPACE_SCORES``; of condition
-            ``tuned``, predictions, with ``method`` and ``first`` among the facts.
-        rank: number of directions that identify languages.
+    F1 is of bare tags under both protocols, fine-tuned as frozen. Cells of condition ``frozen`` are
+    files of ``schemas.SUBSPACE_SCORES``; those of condition ``tuned`` are predictions, with
+    ``method`` and ``first`` among the facts.
     """
     finetuned: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for cell in cells:
@@ -144,17 +125,9 @@ def f1_drops(
 ) -> Iterator[Row]:
     """Yield the mean F1 of the whole space less that without its first directions, in points.
 
-    Args:
-        scores: with ``method``, ``first``, ``language``, ``value`` (percent), ``seed``; the whole
-            space as ``first`` 0 of any method.
-        training: ``frozen`` or ``tuned``.
-        protocols: those that share these scores.
-        rank: number of directions that identify languages.
-        columns: of all rows.
-
-    Yields:
-        ``condition`` is ``<training>_<method>_<first>``; the ``first`` nearest to the rank also
-        comes as ``<training>_<method>_rank``.
+    Scores have ``method``, ``first``, ``language``, ``value`` (percent) and ``seed``; the whole
+    space is ``first`` 0 of any method. The condition is ``<training>_<method>_<first>``; the
+    ``first`` nearest to the rank also comes as ``<training>_<method>_rank``.
     """
     means = scores.groupby(["method", "first", "seed"])["value"].agg(["mean", "size"])
     means = means.reset_index()
@@ -175,17 +148,12 @@ def f1_drops(
             }
 
 
-# Tables 1 to 6
-
-
 def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
-    """Yield F1 by target language, or its means (appendix B.3).
+    """Yield F1 by target language and ``avg``, or its means (appendix B.3).
 
-    Args:
-        cells: predictions; L-DAR on some layers names them.
-        means: yield the means over training languages (``train``), the others (``zero_shot``) and
-            all, not the languages and ``avg``. The first and the last set of layers also come as
-            ``bottom`` and ``top``, so that claims apply to encoders of any depth.
+    These are over training languages (``train``), the others (``zero_shot``) and all. The first and
+    the last set of layers also come as ``bottom`` and ``top``, so that claims apply to encoders of
+    any depth.
     """
     scores: dict[tuple[Any, ...], dict[str, tuple[float, int]]] = {}
     sets = list(dict.fromkeys(cell.layers for cell in cells if cell.layers))
@@ -197,15 +165,12 @@ def measure_preservation(cells: Sequence[Cell], means: bool) -> Iterator[Row]:
     names = ("task", "source", "condition", "layers", "protocol", "seed")
     for place, by_language in scores.items():
         columns: Row = dict(zip(names, place, strict=True)) | {"metric": "f1"}
-        groups = {"avg": list(by_language)}
         if means:
-            trained = columns["source"].split("+")
-            groups = {
-                "train": [code for code in by_language if code in trained],
-                "zero_shot": [code for code in by_language if code not in trained],
-                "all": list(by_language),
-            }
+            trained, codes = columns["source"].split("+"), list(by_language)
+            groups = {"train": [code for code in codes if code in trained]}
+            groups |= {"zero_shot": [code for code in codes if code not in trained], "all": codes}
         else:
+            groups = {"avg": list(by_language)}
             for code, (value, n) in by_language.items():
                 yield columns | {"target": code, "value": value, "n": n}
         for target, codes in groups.items():

@@ -7,10 +7,7 @@ Random dimensions are, ``published``, x adjacent columns of the projected space,
 where there are enough; ``corrected``, x columns of random rotations of the space, on average.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -20,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from mbert_atlas.analysis.clustering import linkage_agreement
-from mbert_atlas.analysis.language_identification import pairwise_accuracies, split
+from mbert_atlas.analysis.logistic import pairwise_accuracies, split
 from mbert_atlas.analysis.subspaces import random_subspace
 from mbert_atlas.analysis.typology import TypologyProbe
 from mbert_atlas.arrays import load_arrays
@@ -50,39 +47,19 @@ class Window(NamedTuple):
         return slice(self.start, self.stop)
 
 
-class Score(NamedTuple):
-    """A result: the window, a metric, its value in percent, and the number of test items."""
-
-    window: Window
-    metric: str
-    value: float
-    n: int
+Score = tuple[Window, str, float, int]
+"""The window, a metric, its value in percent, and the number of test items."""
 
 
-@dataclass(frozen=True)
-class Space:
-    """A projected space as one probe sees it.
+class Space(NamedTuple):
+    """A projected space as one probe sees it."""
 
-    Attributes:
-        vectors: of each language, float32, shape ``(m, dims)``.
-        rotations: ``corrected``: orthonormal random columns, float32, shape ``(dims, x)`` each.
-        windows: of the projected space.
-        random_windows: what they are compared with.
-        protocol: decides what the probe does.
-        seed: of all that is random.
-    """
-
-    vectors: Mapping[str, Floats]
-    rotations: Sequence[Floats]
-    windows: Sequence[Window]
-    random_windows: Sequence[Window]
-    protocol: Protocol
-    seed: int
-
-    @property
-    def dims(self) -> int:
-        """Dimensions of the space."""
-        return int(next(iter(self.vectors.values())).shape[1])
+    vectors: Mapping[str, Floats]  # of each language, (m, dims)
+    rotations: Sequence[Floats]  # corrected: orthonormal random columns, (dims, x) each
+    windows: Sequence[Window]  # of the projected space
+    random_windows: Sequence[Window]  # what they are compared with
+    protocol: Protocol  # decides what the probe does
+    seed: int  # of all that is random
 
     def rotated(self) -> Iterator[dict[str, Floats]]:
         """Yield the vectors in each random subspace."""
@@ -91,7 +68,7 @@ class Space:
 
     def adjacent(self, random: np.random.Generator, window: Window) -> slice:
         """Sample as many adjacent columns as a random window has."""
-        free = self.dims - window.stop
+        free = int(next(iter(self.vectors.values())).shape[1]) - window.stop
         start = int(random.integers(min(window.stop, free), free + 1))
         return slice(start, start + window.stop)
 
@@ -99,10 +76,8 @@ class Space:
 def windows_of(sizes: Sequence[int], width: int, dims: int) -> tuple[list[Window], list[Window]]:
     """Return the windows of a projected space, and the random ones that they are compared with.
 
-    Args:
-        sizes: every x.
-        width: of the narrow windows, which extend to the largest x.
-        dims: of the space; windows that exceed it are dropped.
+    ``sizes`` are every x; narrow windows of one width extend to the largest. Windows that exceed
+    the dimensions of the space are dropped.
     """
     stops = range(width, min(max(sizes), dims) + 1, width)
     sizes = [size for size in sizes if size <= dims]
@@ -113,16 +88,10 @@ def windows_of(sizes: Sequence[int], width: int, dims: int) -> tuple[list[Window
 
 
 def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Iterator[Score]:
-    """Identify languages pairwise.
+    """Identify languages in a sample of the pairs, or all, from at most ``tokens`` of a language.
 
-    Args:
-        space: the space.
-        tokens: most vectors of a language.
-        pairs: number of sampled pairs; none: all.
-
-    Yields:
-        Accuracies, mean over pairs; as ``random_last`` those of the last pair's random dimensions
-        alone, which the authors' Figure 2 subtracts.
+    Yields accuracies, mean over pairs; as ``random_last`` those of the last pair's random
+    dimensions alone, which the authors' Figure 2 subtracts.
     """
     random = generator(space.seed, "language identification")
     codes = sorted(space.vectors)
@@ -141,7 +110,7 @@ def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Itera
 
     for window in track(space.windows, "windows, identification"):
         value = accuracies(space.vectors, window.columns).mean()
-        yield Score(window, "accuracy", 100 * value, count * len(used))
+        yield window, "accuracy", 100 * value, count * len(used)
     if not random_windows:
         return
     if space.protocol == "published":
@@ -159,28 +128,21 @@ def identify_languages(space: Space, *, tokens: int, pairs: int | None) -> Itera
         ]
         values = np.mean(each, axis=0).T
     for window, value in zip(random_windows, np.mean(values, axis=0), strict=True):
-        yield Score(window, "accuracy", 100 * value, count * len(used))
+        yield window, "accuracy", 100 * value, count * len(used)
     if space.protocol == "published":
         for window, value in zip(random_windows, values[-1], strict=True):
-            yield Score(window._replace(kind="random_last"), "accuracy", 100 * value, count)
+            yield window._replace(kind="random_last"), "accuracy", 100 * value, count
 
 
 def predict_typology(
     space: Space, *, tokens: int, features: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Score]:
-    """Predict typological features from tokens.
+    """Predict typological features, values such as "3 SVO", from at most ``tokens`` of a language.
 
     ``published``: test tokens are of the training languages, so that identifying the language is
     enough, and the class of a value is the first character of its number. ``corrected``: five folds
-    of languages.
-
-    Args:
-        space: the space.
-        tokens: most vectors of a language.
-        features: of each feature the values of languages, such as "3 SVO".
-
-    Yields:
-        Micro F1, mean over features; as ``majority`` that of the most frequent training class.
+    of languages. Yields micro F1, mean over features; as ``majority`` that of the most frequent
+    training class.
     """
     random = generator(space.seed, "typology")
     codes = sorted(space.vectors)
@@ -202,37 +164,26 @@ def predict_typology(
 
     n = len(probe.features)
     for window in track(space.windows, "windows, typology"):
-        yield Score(window, "micro_f1", score(space.vectors, window.columns), n)
+        yield window, "micro_f1", score(space.vectors, window.columns), n
     subspaces = [] if is_published else list(space.rotated())
     for window in track(space.random_windows, "random windows, typology"):
         if is_published:
             value = score(space.vectors, space.adjacent(random, window))
         else:
             value = float(np.mean([score(vectors, window.columns) for vectors in subspaces]))
-        yield Score(window, "micro_f1", value, n)
+        yield window, "micro_f1", value, n
     majority = probe.majority_f1([len(own.test) for own in rows])
-    yield Score(Window("majority", 0, 0), "micro_f1", majority, n)
+    yield Window("majority", 0, 0), "micro_f1", majority, n
 
 
 def cluster_languages(
     space: Space, *, tokens: int, genera: Mapping[str, str], bonus: float
 ) -> Iterator[Score]:
-    """Cluster languages by their mean vectors and compare the clusters with genera.
+    """Cluster languages by the means of at most ``tokens`` and compare the clusters with genera.
 
-    Single-language genera are dropped.
-
-    Args:
-        space: the space.
-        tokens: most vectors of a language.
-        genera: genus of each language.
-        bonus: points that the published ``v_measure`` gets.
-
-    Yields:
-        ``published``: ``v_measure`` with the bonus. ``corrected``: ``ami`` and
-        ``chance_v_measure``. Both: ``v_measure_plain``.
-
-    Raises:
-        AtlasError: if no two languages share a genus.
+    Single-language genera are dropped. Yields ``v_measure`` plus the bonus as ``published``,
+    ``ami`` and ``chance_v_measure`` as ``corrected``, and ``v_measure_plain``. Raises
+    :class:`AtlasError` if no two languages share a genus.
     """
     random = generator(space.seed, "similarity")
     of_all = [genera[code] for code in space.vectors]
@@ -255,7 +206,7 @@ def cluster_languages(
 
     for window in track(space.windows, "windows, similarity"):
         for metric, value in scores(centroids[:, window.columns]).items():
-            yield Score(window, metric, value, len(codes))
+            yield window, metric, value, len(codes)
     for window in track(space.random_windows, "random windows, similarity"):
         if space.protocol == "published":
             points = [centroids[:, space.adjacent(random, window)]]
@@ -263,8 +214,7 @@ def cluster_languages(
             points = [centroids @ rotation[:, window.columns] for rotation in space.rotations]
         each = list(map(scores, points))
         for metric in each[0]:
-            mean = float(np.mean([one[metric] for one in each]))
-            yield Score(window, metric, mean, len(codes))
+            yield window, metric, float(np.mean([one[metric] for one in each])), len(codes)
 
 
 def probe_languages(
@@ -279,30 +229,29 @@ def probe_languages(
 ) -> pa.Table:
     """Run one probe on all windows of one layer, and on the first dimensions of the others.
 
-    Args:
-        parts: vectors of groups of languages, see
-            :func:`mbert_atlas.representations.language_vectors.collect_vectors`.
-        directions: see :func:`mbert_atlas.analysis.directions.find_directions`; its languages are
-            probed.
-        task: which probe.
-        probing: ``methods``; ``sizes`` and ``width``, see :func:`windows_of`; ``full_layer``, the
-            layer of all windows; ``layers`` and ``layer_size``, the others and the number of their
-            first dimensions; ``tokens``, ``typology_tokens``, ``pairs`` by protocol, and ``turns``,
-            the number of random rotations.
-        seeds: one result for each.
-        features: typological features of languages.
-        genera: genus of each language.
-
-    Returns:
-        Columns of ``schemas.LANGUAGE_PROBES``.
-
-    Raises:
-        AtlasError: if a language has no vectors, or these languages do not fit the probe.
+    Vectors of groups of languages are those of
+    :func:`mbert_atlas.representations.language_vectors.collect_vectors`; the languages of
+    ``directions`` (:func:`mbert_atlas.analysis.subspaces.find_directions`) are probed. ``probing``
+    has ``methods``; ``sizes`` and ``width``, see :func:`windows_of`; ``full_layer``, the layer of
+    all windows; ``layers`` and ``layer_size``, the others and the number of their first dimensions;
+    ``tokens``, ``typology_tokens``, ``pairs`` by protocol, and ``turns``, the number of random
+    rotations. Returns the columns of ``schemas.LANGUAGE_PROBES``. Raises :class:`AtlasError` if a
+    language has no vectors, or these languages do not fit the probe.
     """
+
+    def probe(space: Space, method: str) -> Iterator[Score]:
+        if task == "identification":
+            pairs = probing["pairs"][space.protocol]
+            return identify_languages(space, tokens=probing["tokens"], pairs=pairs)
+        if task == "typology":
+            return predict_typology(space, tokens=probing["typology_tokens"], features=features)
+        bonus = _BONUS * (method == "densray")
+        return cluster_languages(space, tokens=probing["tokens"], genera=genera, bonus=bonus)
+
     stored = load_arrays(directions)
     rows: list[dict[str, Any]] = []
     for layer in sorted({*probing["layers"], probing["full_layer"]}):
-        vectors = read_layer(parts, layer, stored.meta["languages"])
+        vectors = _read_layer(parts, layer, stored.meta["languages"])
         for method in probing["methods"]:
             basis = stored.dense(f"{method}_basis")[layer].astype(np.float32)
             projected = {code: own @ basis for code, own in vectors.items()}
@@ -313,44 +262,20 @@ def probe_languages(
             elif first not in windows:
                 windows = [first, *windows]
             for protocol, seed in product(PROTOCOLS, seeds):
-                is_rotated = random_windows and protocol == "corrected"
+                turns = probing["turns"] if random_windows and protocol == "corrected" else 0
                 size = max([window.stop for window in random_windows], default=0)
                 rotations = [
                     random_subspace(generator(seed, "turned", number), len(basis), size)
-                    for number in range(probing["turns"] if is_rotated else 0)
+                    for number in range(turns)
                 ]
                 space = Space(projected, rotations, windows, random_windows, protocol, seed)
-                bonus = _BONUS * (method == "densray")
-                for window, metric, value, n in _scores(
-                    task, space, probing, features, genera, bonus
-                ):
+                for window, metric, value, n in probe(space, method):
                     values = (protocol, method, layer, *window, metric, value, n, seed)
                     rows.append(dict(zip(LANGUAGE_PROBES.names, values, strict=True)))
     return pa.Table.from_pylist(rows, schema=LANGUAGE_PROBES)
 
 
-def _scores(
-    task: Probe,
-    space: Space,
-    probing: Mapping[str, Any],
-    features: Mapping[str, Mapping[str, str]],
-    genera: Mapping[str, str],
-    bonus: float,
-) -> Iterator[Score]:
-    if task == "identification":
-        pairs = probing["pairs"][space.protocol]
-        return identify_languages(space, tokens=probing["tokens"], pairs=pairs)
-    if task == "typology":
-        return predict_typology(space, tokens=probing["typology_tokens"], features=features)
-    return cluster_languages(space, tokens=probing["tokens"], genera=genera, bonus=bonus)
-
-
-def read_layer(parts: Sequence[Path], layer: int, languages: Sequence[str]) -> dict[str, Floats]:
-    """Return the vectors of languages in one layer, float32, shape ``(m, dims)`` each.
-
-    Raises:
-        AtlasError: if a language has none.
-    """
+def _read_layer(parts: Sequence[Path], layer: int, languages: Sequence[str]) -> dict[str, Floats]:
     vectors: dict[str, Floats] = {}
     for part in parts:
         stored = load_arrays(part)

@@ -1,30 +1,22 @@
 """Frozen classifiers of words in subspaces, against scikit-learn, seqeval and planted labels."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import pyarrow as pa
 import pytest
 from seqeval.metrics import f1_score as seqeval_f1
 from sklearn.linear_model import LogisticRegression
-from tiny_models import TAGS, make_encoder, make_tokenizer, sentence_table
 
-from mbert_atlas.arrays import load_arrays, save_arrays
-from mbert_atlas.encoding import encode
+from mbert_atlas.arrays import save_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.papers.liang2021.classifiers import classify_in_subspaces, orthonormal
-from mbert_atlas.representations.extraction import extract_features
 from mbert_atlas.representations.reading import FeatureArrays, read_features
-from mbert_atlas.schemas import TAGGED_SENTENCES
 
 DIMS, LAYERS = 12, 2
 NAMES = ["NOUN", "VERB", "ADJ"]
-ENTITIES = ["O", "B-PER", "I-PER"]
 Floats = npt.NDArray[np.float64]
 
 
@@ -149,18 +141,6 @@ def test_columns_behind_span_the_same() -> None:
     assert np.abs(turn.T @ orthonormal(turn)) == pytest.approx(np.eye(DIMS))
 
 
-def test_the_whole_space_is_one_classifier(tmp_path: Path, directions: Path) -> None:
-    words(tmp_path, "train")
-    words(tmp_path, "test", 1)
-    frame = scores(tmp_path, [5])
-    whole = frame[frame["first"] == 0].set_index(["method", "language"])["value"]
-    assert whole["densray"].to_dict() == whole["lda"].to_dict()
-    alone = scores(tmp_path, [5], methods=["lda"])
-    pd.testing.assert_frame_equal(
-        frame[frame["method"] == "lda"].reset_index(drop=True), alone.reset_index(drop=True)
-    )
-
-
 def test_seeds_draw_the_words_that_train(tmp_path: Path, directions: Path) -> None:
     words(tmp_path, "train")
     words(tmp_path, "test", 1)
@@ -176,52 +156,6 @@ def test_seeds_draw_the_words_that_train(tmp_path: Path, directions: Path) -> No
     one, other, _ = by_seed(300)  # all there are
     assert np.array_equal(one, other)
     assert not np.array_equal(one, by_seed(299)[0])
-
-
-@pytest.mark.parametrize("task", ["tagging", "ner"])
-def test_words_as_they_are_extracted(tmp_path: Path, task: str) -> None:
-    """Encoded sentences become a vector per word, with its label, whatever its subwords."""
-    forms = [["the", "cats", "sees"], ["a", "unable", "dog", "b"]] * 5
-    table = {
-        "tagging": sentence_table(
-            forms, [["DET", "NOUN", "VERB"], ["DET", "VERB", "NOUN", "X"]] * 5
-        ),
-        "ner": pa.table(
-            {
-                "id": [f"s{number}" for number in range(10)],
-                "language": ["en", "de"] * 5,
-                "split": ["test"] * 10,
-                "forms": forms,
-                "ner_tags": [["O", "B-PER", "I-PER"], ["O", "B-PER", "I-PER", "O"]] * 5,
-            },
-            schema=TAGGED_SENTENCES,
-        ),
-    }[task]
-    labels = [*TAGS, "X"] if task == "tagging" else ENTITIES
-    tokenizer = make_tokenizer(tmp_path)
-    encoder = make_encoder(tmp_path, tokenizer)
-    encode(task, table, tokenizer, tmp_path / "store", labels=labels)
-    assert (load_arrays(tmp_path / "store").ragged("labels").values < 0).sum() > 20  # some subwords
-    for part in ("train", "test"):
-        extract_features(
-            encoder=encoder,
-            store=tmp_path / "store",
-            output=tmp_path / part,
-            pooling="first",
-            layers=[2],
-            unit="word",
-        )
-    found = read_features(tmp_path / "train")
-    column = "upos" if task == "tagging" else "ner_tags"
-    assert [labels[n] for n in found.labels] == table[column].combine_chunks().flatten().to_pylist()
-    random = np.random.default_rng(0).normal(size=(3, 16, 16))
-    save_arrays(tmp_path / "directions", {"lda_basis": random}, {})
-    frame = scores(tmp_path, [0, 15], methods=["lda"], layer=2)
-    # Seen in training: the whole space knows them all by heart, one direction does not.
-    assert (frame[frame["first"] == 0]["value"] == 100).all()
-    assert frame[frame["first"] == 15]["value"].mean() < 100
-    counts = {"en": 35} if task == "tagging" else {"en": 15, "de": 20}
-    assert dict(zip(frame["language"], frame["n"], strict=True)) == counts
 
 
 def test_what_does_not_fit_is_rejected(tmp_path: Path, directions: Path) -> None:
