@@ -18,7 +18,7 @@ What Python does implicitly with subclasses, annotations or names in strings can
 test keeps it out of the package. A root is
 
 - a script, such as ``workflow/scripts/finetune.py``;
-- a definition, such as ``mbert_atlas.tasks.nli:NLI``;
+- a definition, such as ``mbert_atlas.tasks.tagging:Tagging``;
 - or a registry and the keys of the entries that count, separated by commas, such as
   ``mbert_atlas.tasks:TASKS[nli]``; it only limits what follows from the registry.
 

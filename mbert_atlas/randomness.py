@@ -1,7 +1,5 @@
 """Independent, named streams of randomness from one run's seed."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np
