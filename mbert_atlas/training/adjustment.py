@@ -33,7 +33,7 @@ _logger = logging.getLogger(__name__)
 
 
 def alignment_terms(
-    encoder: Any, batch: Batch, aggregation: Aggregation
+    encoder: Any, batch: Batch, kind: Aggregation
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return both terms of Eq. 1 for a micro-batch, sums of weighted squared norms.
 
@@ -44,9 +44,7 @@ def alignment_terms(
         input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
     ).last_hidden_state.float()
     source, target = (
-        pool_words(
-            hidden, *(batch[f"{side}_{key}"] for key in ("start", "end", "row")), aggregation
-        )
+        pool_words(hidden, batch[f"{side}_start"], batch[f"{side}_end"], batch[f"{side}_row"], kind)
         for side in ("source", "target")
     )
     difference = source.index_select(0, batch["pair_source"]) - target

@@ -101,12 +101,9 @@ class FinetuningRun:
         store = open_examples(path, self.job.task, self.job.encoder)
         # More labels at the end are tags that the model never predicts, such as CoNLL-2003's MISC.
         if store.meta["labels"][: len(self.labels)] != self.labels:
-            raise DataError(
-                path,
-                "meta.json, key labels",
-                f"{store.meta['labels']} differ from the training data's {self.labels}",
-                "encode both with the same labels",
-            )
+            problem = f"{store.meta['labels']} differ from the training data's {self.labels}"
+            fix = "encode both with the same labels"
+            raise DataError(path, "meta.json, key labels", problem, fix)
         rows = self._rows_of(store, languages, path)
         return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
 
@@ -117,12 +114,9 @@ class FinetuningRun:
             return np.arange(len(targets), dtype=np.int64)
         missing = sorted(set(languages) - set(targets.tolist()))
         if missing:
-            raise DataError(
-                path,
-                f"language {missing[0]}",
-                "there are no examples of this language",
-                "add it to the dataset or drop it from the run",
-            )
+            problem = "there are no examples of this language"
+            fix = "add it to the dataset or drop it from the run"
+            raise DataError(path, f"language {missing[0]}", problem, fix)
         return np.flatnonzero(np.isin(targets, list(languages)))
 
 
@@ -161,21 +155,13 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
     """
     store = open_store(path, task)
     if store.meta["tokenizer"] != tokenizer_digest(encoder):
-        raise DataError(
-            path,
-            "meta.json, key tokenizer",
-            f"the examples were not encoded by the tokenizer of {encoder}",
-            "encode them again",
-        )
+        problem = f"the examples were not encoded by the tokenizer of {encoder}"
+        raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
     longest = int(store.ragged("input_ids").lengths.max())
     positions = read_json(encoder / "config.json")["max_position_embeddings"]
     if longest > positions:
-        raise DataError(
-            path,
-            "max_length",
-            f"an example has {longest} subwords, but {encoder} takes {positions} at most",
-            "encode with a smaller max_length",
-        )
+        problem = f"an example has {longest} subwords, but {encoder} takes {positions} at most"
+        raise DataError(path, "max_length", problem, "encode with a smaller max_length")
     return store
 
 

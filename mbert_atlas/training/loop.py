@@ -68,9 +68,7 @@ def train(
         StoppedError: at SIGTERM or SIGINT; the state has been saved.
     """
     if len(examples.lengths) == 0:
-        raise AtlasError(
-            f"{description}: there are no training examples; check the data's filters."
-        )
+        raise AtlasError(f"{description}: no training examples; check the data's filters.")
     run = _Run(
         model, examples, objective, optimisation, seed, description, methods, seed_micro_batches
     )

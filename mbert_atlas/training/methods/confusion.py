@@ -142,12 +142,9 @@ class LanguageUnlearning(Method):
     def _training_rows(self, store: TokenStore, unit: str) -> Indices:
         encoded = store.meta["options"].get("unit")
         if encoded != unit:
-            raise DataError(
-                self._path,
-                "meta.json, key options.unit",
-                f"the languages are those of unit {encoded}, but the task classifies unit {unit}",
-                f"encode the paragraphs with unit {unit}",
-            )
+            problem = f"languages of unit {encoded}, but the task classifies unit {unit}"
+            fix = f"encode the paragraphs with unit {unit}"
+            raise DataError(self._path, "meta.json, key options.unit", problem, fix)
         rows = np.flatnonzero(store.dense("split") == "train")
         if len(rows) == 0:
             problem = "no paragraph is of the split train"
@@ -161,8 +158,8 @@ class HeadCrossEntropy(CrossEntropy):
     def vectors(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return what the head classifies."""
         with torch.no_grad():
-            features = model.features(batch)
-        return model.dropout(features)
+            features: torch.Tensor = model.dropout(model.features(batch))
+        return features
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``, float32."""

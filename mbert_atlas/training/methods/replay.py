@@ -67,12 +67,9 @@ class AlignmentReplay(Method):
                 holds no pair.
         """
         if tokenizer_digest(self._encoder) != tokenizer_digest(run.job.encoder):
-            raise DataError(
-                run.job.encoder,
-                "tokenizer.json",
-                f"not the tokenizer of {self._encoder}, whose alignment is replayed",
-                "fine-tune the encoder that was adjusted, or replay another adjustment",
-            )
+            problem = f"not the tokenizer of {self._encoder}, whose alignment is replayed"
+            fix = "fine-tune the encoder that was adjusted, or replay another adjustment"
+            raise DataError(run.job.encoder, "tokenizer.json", problem, fix)
         self.seed, self._precision = run.job.seed, run.job.optimisation.precision
         files = self._encoder, run.job.state_dir
         sample = open_sample(self._store, self._adjustment, self.seed, *files)

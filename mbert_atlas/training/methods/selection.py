@@ -58,12 +58,10 @@ class BestEpoch(Method):
         languages, fraction = run.task.targets(run.store)[run.rows], self._selection.fraction
         rows = run.rows[held_out(languages, fraction, self._selection.seed)]
         if len(rows) == 0:
-            raise DataError(
-                run.job.train,
-                "",
-                f"{len(run.rows)} examples are too few to hold out {fraction:.0%} of a language",
-                "add examples or raise the fraction of the selection",
-            )
+            count = len(run.rows)
+            problem = f"{count} examples are too few to hold out {fraction:.0%} of a language"
+            fix = "add examples or raise the fraction of the selection"
+            raise DataError(run.job.train, "", problem, fix)
         self._examples = run.examples(rows)
         run.rows = np.setdiff1d(run.rows, rows)
 
