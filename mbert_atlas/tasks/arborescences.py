@@ -54,21 +54,25 @@ def _arborescence(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
     Round 2: the group {1, 2} gains 3 - 5 by the root at 1, or 4 - 5 at 2, takes the root, and no
     circle is left. Backwards: the root goes to 2, and 1 keeps 2.
     """
-    gains, group = list(scores), np.arange(len(scores))  # of each group; of each node
-    head = [0] * len(scores)
+    count = len(scores)
+    gains, head, nodes = list(scores), [0] * count, [[node] for node in range(count)]  # of groups
+    group = list(range(count))  # of each node
     alive = new = np.flatnonzero(words).tolist()
     joins: dict[int, list[int]] = {}
     while True:
         for own in new:
             head[own] = int(gains[own].argmax())
         new = []
-        for circle in _circles({own: int(group[head[own]]) for own in alive}):
+        for circle in _circles({own: group[head[own]] for own in alive}):
             joined = len(gains)
             row = np.max([gains[own] - gains[own][head[own]] for own in circle], axis=0)
-            group[np.isin(group, circle)] = joined
-            row[group == joined] = -np.inf
+            inside = [node for own in circle for node in nodes[own]]
+            row[inside] = -np.inf
+            for node in inside:
+                group[node] = joined
             gains.append(row)
             head.append(0)
+            nodes.append(inside)
             joins[joined] = circle
             new.append(joined)
         if not new:
@@ -78,7 +82,7 @@ def _arborescence(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
     for joined, circle in reversed(joins.items()):
         gained = [gains[own][head[joined]] - gains[own][head[own]] for own in circle]
         head[circle[int(np.argmax(gained))]] = head[joined]  # the first of equals
-    return np.array(head[: len(scores)])
+    return np.array(head[:count])
 
 
 def _circles(parents: dict[int, int]) -> list[list[int]]:
