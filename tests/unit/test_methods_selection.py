@@ -145,15 +145,6 @@ def test_the_model_before_training_competes(small_run, tmp_path):
     assert weights(kept) == weights(first)
 
 
-def test_the_state_folder_of_another_run_does_not_count(small_run, tmp_path):
-    folder = tmp_path / "state/epochs"
-    folder.mkdir(parents=True)
-    (folder / "epoch-1.safetensors").write_text("of another run")
-    log = finetuned(small_run, BestEpoch(Selection(fraction=0.25)))
-    assert len(log.scores) == 13
-    assert max(log.scores) <= 1
-
-
 def test_what_is_held_out_is_not_trained_on(small_run, tmp_path, monkeypatch):
     encode("nli", nli_table(40), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
     seen = []

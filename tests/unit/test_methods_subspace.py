@@ -22,7 +22,6 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.tasks import load_model
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun
-from mbert_atlas.training.methods import methods_of
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.subspace import Projection, projection
 from mbert_atlas.training.prediction import predict
@@ -143,14 +142,6 @@ def test_a_saved_state_is_of_one_projection(tmp_path: Path) -> None:
     own = method(tmp_path, method="densray")
     own.prepare(FinetuningRun(job))
     assert len({*found, own.fingerprint}) == 5
-
-
-def test_the_run_makes_it_from_its_hyperparameters(tmp_path: Path) -> None:
-    values = {"method": "densray", "first": 2, "layer": None}
-    inputs = {"language_directions": directions(tmp_path)}
-    (method,) = methods_of({"subspace": values}, {}, inputs)
-    assert isinstance(method, Projection)
-    assert not methods_of({"trained_layers": "all"}, {}, inputs)
 
 
 def test_what_does_not_fit_is_rejected(tmp_path: Path) -> None:

@@ -42,8 +42,6 @@ from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model, train_only
 from mbert_atlas.training.methods import METHODS, methods_of
-from mbert_atlas.training.methods.confusion import LanguageUnlearning
-from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.prediction import predict
 
 
@@ -277,7 +275,13 @@ def test_ranges_beyond_the_encoder_are_rejected(small_run, wrong):
 def test_every_optional_hyperparameter_of_the_config_is_a_method():
     optional = {name for name, field in Finetuning.model_fields.items() if field.default is None}
     assert set(METHODS) == optional == set(OPTIONS)
-    inputs = {"confusion_texts": Path("texts")}
-    made = methods_of({"confusion": {}, "selection": {"seed": 7}}, {}, inputs)
-    assert [type(method) for method in made] == [BestEpoch, LanguageUnlearning]
+    needed = ("confusion_texts", "language_directions", "replay_pairs", "replay_encoder")
+    inputs = {name: Path(name) for name in needed}
+    hyperparameters = {
+        "subspace": {"method": "densray", "first": 2},
+        **{"language_subspace": {}, "confusion": {}, "replay": {}, "selection": {"seed": 7}},
+    }
+    made = methods_of(hyperparameters, {"replay": {"hyperparameters": {}}}, inputs)
+    assert [type(item) for item in made] == [METHODS.load(name) for name in METHODS]
     assert '"seed":7' in made[0].fingerprint
+    assert not methods_of({"trained_layers": "all"}, {}, inputs)
