@@ -19,7 +19,7 @@ class Registry(dict[str, str]):
     """References ``module:name`` by key, which are imported when they are loaded.
 
     Write the entries as a literal: :mod:`mbert_atlas.fingerprint` reads them from the source.
-    ``kind`` says what they are, for messages.
+    Messages name them by ``kind``.
     """
 
     def __init__(self, kind: str, entries: Mapping[str, str]) -> None:

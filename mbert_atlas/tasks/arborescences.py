@@ -38,7 +38,7 @@ def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.boo
         highest = lowered.max(axis=(1, 2))
         lowest = np.where(possible[rest], lowered, np.inf).min(axis=(1, 2))
         lowered[:, :, 0] -= len(nodes) * (highest - lowest)[:, None] + 1
-        heads[rest] = [_arborescence(*own) for own in zip(lowered, words[rest], strict=True)]
+        heads[rest] = list(map(_arborescence, lowered, words[rest]))
     return heads
 
 
@@ -60,13 +60,13 @@ def _arborescence(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
     alive = new = np.flatnonzero(words).tolist()
     joins: dict[int, list[int]] = {}
     while True:
-        for own in new:
-            head[own] = int(gains[own].argmax())
+        for member in new:
+            head[member] = int(gains[member].argmax())
         new = []
-        for circle in _circles({own: group[head[own]] for own in alive}):
+        for circle in _circles({member: group[head[member]] for member in alive}):
             joined = len(gains)
-            row = np.max([gains[own] - gains[own][head[own]] for own in circle], axis=0)
-            inside = [node for own in circle for node in nodes[own]]
+            row = np.max([gains[member] - gains[member][head[member]] for member in circle], axis=0)
+            inside = [node for member in circle for node in nodes[member]]
             row[inside] = -np.inf
             for node in inside:
                 group[node] = joined
@@ -77,10 +77,10 @@ def _arborescence(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
             new.append(joined)
         if not new:
             break
-        inner = {own for joined in new for own in joins[joined]}
-        alive = [own for own in alive if own not in inner] + new
+        inner = {member for joined in new for member in joins[joined]}
+        alive = [member for member in alive if member not in inner] + new
     for joined, circle in reversed(joins.items()):
-        gained = [gains[own][head[joined]] - gains[own][head[own]] for own in circle]
+        gained = [gains[member][head[joined]] - gains[member][head[member]] for member in circle]
         head[circle[int(np.argmax(gained))]] = head[joined]  # the first of equals
     return np.array(head[:count])
 

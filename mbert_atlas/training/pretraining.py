@@ -56,8 +56,8 @@ def pretrain(
     if spec.output_bias == "log_frequency":
         # log((count + 1) / (all counts + subwords)), as none is impossible; special tokens, at both
         # ends of a row, are never predicted.
-        pieces = inner(encoded.ragged("input_ids")).values
-        counts = np.bincount(pieces, minlength=len(tokenizer)) + 1
+        subwords = inner(encoded.ragged("input_ids")).values
+        counts = np.bincount(subwords, minlength=len(tokenizer)) + 1
         bias = np.log(counts / counts.sum()).astype(np.float32)
         with torch.no_grad():
             head_of(model).bias.copy_(torch.from_numpy(bias))
