@@ -61,7 +61,9 @@ def pretrain(
         bias = np.log(counts / counts.sum()).astype(np.float32)
         with torch.no_grad():
             head_of(model).bias.copy_(torch.from_numpy(bias))
-    return _train(model, spec, tokenizer_dir, encoded, store, output_dir, seed, state_dir)
+    log = _train(model, spec, tokenizer_dir, encoded, store, seed, state_dir)
+    _save(model, tokenizer_dir, output_dir)
+    return log
 
 
 def make_encoder(
@@ -144,7 +146,9 @@ def continue_pretraining(
     # RoBERTa counts positions from after the id of the padding.
     offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
     encoded = _open_store(store, encoder, config.max_position_embeddings - offset)
-    return _train(model, spec, encoder, encoded, store, output_dir, seed, state_dir)
+    log = _train(model, spec, encoder, encoded, store, seed, state_dir)
+    _save(model, encoder, output_dir)
+    return log
 
 
 def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | str) -> None:
@@ -177,7 +181,6 @@ def _train(
     tokenizer_dir: Path | str,
     encoded: TokenStore,
     store: Path | str,
-    output_dir: Path | str,
     seed: int,
     state_dir: Path | None,
 ) -> TrainingLog:
@@ -187,7 +190,7 @@ def _train(
     if isinstance(spec, Pretraining) and spec.pieces is not None:
         passes = max(1, round(spec.pieces / int((examples.lengths - 2).sum())))
         optimisation = optimisation.model_copy(update={"epochs": passes})
-    log = train(
+    return train(
         model,
         examples,
         MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
@@ -199,9 +202,11 @@ def _train(
         + spec.model_dump_json(exclude={"optimisation"}),
         seed_micro_batches=spec.seeded_by == "micro_batch",
     )
+
+
+def _save(model: Any, tokenizer_dir: Path | str, output_dir: Path | str) -> None:
     if PartialState().is_main_process:
         save_encoder(model.cpu(), tokenizer_dir, output_dir)
-    return log
 
 
 class MaskedExamples:
