@@ -21,15 +21,8 @@ def epoch_batches(
 
     Every batch has ``batch_size`` examples, one may have fewer. ``bucketed`` shuffles the
     examples, sorts chunks of 100 batches by length, cuts them into batches and shuffles the
-    batches, so that a batch holds examples of similar length while its company changes from
-    epoch to epoch.
-
-    Args:
-        lengths: tokens of each example, shape ``(n,)``.
-        batch_size: examples in one optimiser step.
-        order: how examples follow each other.
-        seed: the run's seed.
-        epoch: number of the epoch, from 0.
+    batches, so that a batch holds examples of similar length (in tokens) while its company changes
+    from epoch to epoch.
     """
     count = len(lengths)
     if order == "sequential":
@@ -47,12 +40,8 @@ def epoch_batches(
 def micro_batches(indices: Indices, lengths: Indices, token_budget: int) -> list[Indices]:
     """Split examples, longest first, into groups whose padded size is within ``token_budget``.
 
-    An example longer than the budget is a separate group.
-
-    Args:
-        indices: the examples, shape ``(k,)``.
-        lengths: tokens of each example of the whole data, shape ``(n,)``.
-        token_budget: largest number of examples times length of the longest.
+    An example longer than the budget is a separate group. ``lengths`` are the tokens of all
+    examples, also of those not among ``indices``.
     """
     ordered = indices[np.argsort(-lengths[indices], kind="stable")]
     groups, start = [], 0

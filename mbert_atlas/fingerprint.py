@@ -13,9 +13,9 @@ constants, to those that they use, and so on.
   blocks and descriptions of pydantic fields do not count.
 
 What Python does implicitly with subclasses, annotations or names in strings cannot be followed; a
-test keeps it out of the package. A root is a script, such as ``workflow/scripts/finetune.py``; a
-definition, such as ``mbert_atlas.tasks.nli:NLI``; or a registry and the keys of the entries that
-count, such as ``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows from it.
+test keeps it out of the package. A root is a definition, such as ``workflow.jobs.report:cost`` or
+``mbert_atlas.tasks.tagging:Tagging``; or a registry and the keys of the entries that count, such as
+``mbert_atlas.tasks:TASKS[nli,qa]``, which only limits what follows from it.
 
 ``python -m mbert_atlas.fingerprint ROOT...`` prints what the fingerprint of roots consists of.
 """

@@ -14,13 +14,7 @@ _logger = logging.getLogger(__name__)
 
 
 def track(items: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Yield ``items`` while showing how far the loop is.
-
-    Args:
-        items: what to loop over.
-        description: what is being done, in a few words.
-        total: number of items if ``items`` has no length.
-    """
+    """Yield ``items`` while showing how far the loop is; ``total`` if they have no length."""
     if total is None and isinstance(items, Sized):
         total = len(items)
     if sys.stderr.isatty():

@@ -1,6 +1,6 @@
 """Registries: what can be chosen by a name, and the module that defines it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pkgutil import resolve_name
 from typing import Any
 
@@ -12,34 +12,16 @@ def resolve(reference: str) -> Any:
     return resolve_name(f"mbert_atlas.{reference}")
 
 
-class Registry(Mapping[str, str]):
-    """A mapping from keys to references ``module:name``, which are imported when they are loaded.
+class Registry(dict[str, str]):
+    """References ``module:name`` by key, which are imported when they are loaded.
 
     Write the entries as a literal: :mod:`mbert_atlas.fingerprint` reads them from the source.
-
-    Args:
-        kind: what the entries are, for messages.
-        entries: references by key, see :func:`resolve`.
+    Messages name them by ``kind``.
     """
 
     def __init__(self, kind: str, entries: Mapping[str, str]) -> None:
-        self._kind, self._entries = kind, dict(entries)
-
-    def __getitem__(self, key: str) -> str:
-        """Return a reference.
-
-        Raises:
-            KeyError: if there is none.
-        """
-        return self._entries[key]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the keys in their order."""
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        """Return the number of entries."""
-        return len(self._entries)
+        super().__init__(entries)
+        self._kind = kind
 
     def load(self, key: str) -> Any:
         """Import and return an entry.
@@ -47,7 +29,7 @@ class Registry(Mapping[str, str]):
         Raises:
             AtlasError: if there is none; names the keys.
         """
-        if key not in self._entries:
-            keys = ", ".join(sorted(self._entries))
+        if key not in self:
+            keys = ", ".join(sorted(self))
             raise AtlasError(f"There is no {self._kind} {key!r}; choose one of {keys}.")
-        return resolve(self._entries[key])
+        return resolve(self[key])

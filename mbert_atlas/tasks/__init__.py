@@ -1,7 +1,5 @@
 """Tasks: batches of encoded examples, a head on an encoder, predictions from its outputs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from safetensors.torch import load_file
@@ -12,17 +10,15 @@ from mbert_atlas.files import read_json
 from mbert_atlas.registry import Registry
 from mbert_atlas.tasks.base import EncoderWithHead, Task
 
-__all__ = ["TASKS", "Task", "get", "load_model"]
-
 TASKS = Registry(
     "task",
     {
-        "nli": "tasks.nli:NLI",
+        "nli": "tasks.text_classification:TextClassification",
         "tagging": "tasks.tagging:Tagging",
-        "ner": "tasks.ner:NamedEntities",
+        "ner": "tasks.tagging:Tagging",
         "qa": "tasks.qa:QuestionAnswering",
         "parsing": "tasks.parsing:DependencyParsing",
-        "language_identification": "tasks.language_identification:LanguageIdentification",
+        "language_identification": "tasks.text_classification:TextClassification",
     },
 )
 """By the name of their module in :mod:`mbert_atlas.config.tasks`."""
@@ -47,12 +43,9 @@ def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
     folder = Path(folder)
     facts = read_json(folder / "head.json")
     task, labels = get(facts["task"]), facts["labels"]
+    options = task.head_options(**facts["options"])
     model = EncoderWithHead(
-        load_encoder(folder),
-        len(labels),
-        facts["unit"],
-        task.head_options(**facts["options"]),
-        task.new_head,
+        load_encoder(folder), len(labels), facts["unit"], options, task.new_head
     )
     if not (folder / "head.safetensors").is_file():
         raise DataError(folder, "head.safetensors", "no such file", "fine-tune again")

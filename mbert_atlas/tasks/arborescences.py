@@ -1,6 +1,4 @@
-"""The best dependency tree of each of many sentences: Chu-Liu-Edmonds, all sentences at once."""
-
-from __future__ import annotations
+"""The best dependency tree of each of many sentences."""
 
 from typing import Any
 
@@ -17,15 +15,13 @@ def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.boo
     """Find the trees of highest sum of scores with exactly one word below the root.
 
     Where the best head of each word gives such a tree, that is the answer: no other can be better.
-    The other sentences go through Chu-Liu-Edmonds (:func:`_arborescences`) with all arcs from the
+    The other sentences go through Chu-Liu-Edmonds (:func:`_arborescence`) with all arcs from the
     root lowered by more than any two trees can differ. A tree with more of them then loses to every
     tree with one (which always exists), and trees with one are all lowered equally, so that the
     winner is the best among them: the shared task rejects sentences of several roots.
 
-    Args:
-        scores: of each head (last axis) for each dependent, finite where both are inside; node 0 is
-            the root, whose own heads do not matter; shape ``(sentences, nodes, nodes)``.
-        inside: which nodes there are; shape ``(sentences, nodes)``. Node 0 always is.
+    ``scores`` are those of each head (last axis) for each dependent, ``(sentences, nodes, nodes)``,
+    finite where both nodes are ``inside`` their sentence, as node 0, the root, always is.
 
     Returns:
         The head of each node, 0 for node 0 and outside; int64, shape ``(sentences, nodes)``.
@@ -42,85 +38,63 @@ def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.boo
         highest = lowered.max(axis=(1, 2))
         lowest = np.where(possible[rest], lowered, np.inf).min(axis=(1, 2))
         lowered[:, :, 0] -= len(nodes) * (highest - lowest)[:, None] + 1
-        heads[rest] = _arborescences(lowered, words[rest])
+        heads[rest] = list(map(_arborescence, lowered, words[rest]))
     return heads
 
 
-def _arborescences(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
-    """Find the trees of highest sum of scores: Chu-Liu-Edmonds, all sentences in step.
+def _arborescence(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:
+    """Find one sentence's tree of the highest sum of scores: Chu-Liu-Edmonds.
 
     In a round every group of nodes (at first each word) takes its best head outside, and the groups
     on a circle are joined to a new one. Its gain by a head is the most that one of its members
     gains in place of the head that it took. At the end no circle is left. Backwards, each joined
-    group passes its head to that member; the others keep what they took. A join costs a row of
-    gains for each member: time and memory of order nodes squared in all.
+    group passes its head to that member; the others keep what they took.
 
     Words 1 and 2 prefer each other (5 each), the root gives 3 and 4. Round 1: 2->1, 1->2, a circle.
     Round 2: the group {1, 2} gains 3 - 5 by the root at 1, or 4 - 5 at 2, takes the root, and no
     circle is left. Backwards: the root goes to 2, and 1 keeps 2.
     """
-    count, nodes = words.shape
-    total = used = count * nodes  # groups: nodes of all sentences, then those that are joined
-    sentence = np.repeat(np.arange(count), nodes * 2)
-    sentence[:total] = sentence[::2]
-    gains = np.empty((2 * total, nodes))
-    gains[:total] = scores.reshape(-1, nodes)
-    best, head, place = np.empty(2 * total), *(np.zeros(2 * total, np.int64) for _ in range(2))
-    roots = np.arange(0, total, nodes)
-    alive = new = np.flatnonzero(words)
-    groups = np.repeat(roots, nodes)  # of each node; padding is in the root's
-    groups[alive] = alive
-    joins: list[tuple[Heads, Heads, Heads]] = []
+    count = len(scores)
+    gains, head, nodes = list(scores), [0] * count, [[node] for node in range(count)]  # of groups
+    group = list(range(count))  # of each node
+    alive = new = np.flatnonzero(words).tolist()
+    joins: dict[int, list[int]] = {}
     while True:
-        head[new] = gains[new].argmax(axis=1)
-        best[new] = gains[new, head[new]]
-        # Groups by their places in `alive`; all roots have the one place behind.
-        place[alive], place[roots] = np.arange(len(alive)), len(alive)
-        parents = place[groups[roots[sentence[alive]] + head[alive]]]
-        circle, lowest = _circles(np.append(parents, len(alive)), nodes)
-        if len(circle) == 0:
+        for member in new:
+            head[member] = int(gains[member].argmax())
+        new = []
+        for circle in _circles({member: group[head[member]] for member in alive}):
+            joined = len(gains)
+            row = np.max([gains[member] - gains[member][head[member]] for member in circle], axis=0)
+            inside = [node for member in circle for node in nodes[member]]
+            row[inside] = -np.inf
+            for node in inside:
+                group[node] = joined
+            gains.append(row)
+            head.append(0)
+            nodes.append(inside)
+            joins[joined] = circle
+            new.append(joined)
+        if not new:
             break
-        order = np.argsort(lowest, kind="stable")
-        member, first = alive[circle[order]], np.flatnonzero(np.diff(lowest[order], prepend=-1))
-        new = np.arange(used, used + len(first))
-        used += len(first)
-        into = np.repeat(new, np.diff(first, append=len(member)))
-        sentence[new] = sentence[member[first]]
-        gained = gains[member]
-        gained -= best[member][:, None]
-        np.maximum.reduceat(gained, first, axis=0, out=gains[new[0] : used])
-        joins.append((member, first, into))
-        joined = np.arange(used)
-        joined[member] = into
-        groups = joined[groups]
-        is_inside = groups.reshape(count, nodes)[sentence[new]] == new[:, None]
-        gains[new[0] : used][is_inside] = -np.inf
-        is_left = np.zeros(count, dtype=np.bool_)
-        is_left[sentence[new]] = True
-        alive = np.append(alive[is_left[sentence[alive]] & (joined[alive] == alive)], new)
-    for member, first, into in reversed(joins):
-        gained = gains[member, head[into]] - best[member]
-        most = np.maximum.reduceat(gained, first)
-        (at,) = np.nonzero(gained == most[into - into[0]])
-        at = at[np.unique(into[at], return_index=True)[1]]  # the first of equals
-        head[member[at]] = head[into[at]]
-    return np.where(words, head[:total].reshape(count, nodes), 0)
+        inner = {member for joined in new for member in joins[joined]}
+        alive = [member for member in alive if member not in inner] + new
+    for joined, circle in reversed(joins.items()):
+        gained = [gains[member][head[joined]] - gains[member][head[member]] for member in circle]
+        head[circle[int(np.argmax(gained))]] = head[joined]  # the first of equals
+    return np.array(head[:count])
 
 
-def _circles(parents: Heads, nodes: int) -> tuple[Heads, Heads]:
-    """Return the groups on circles, and for each the first of them on its circle.
-
-    Args:
-        parents: place of the parent of each group, and last the root, its own parent.
-        nodes: most groups of a sentence.
-    """
-    above = parents
-    for _ in range(nodes.bit_length()):
-        above = above[above]  # twice as many steps up: in the end a root or on a circle
-    on_circle = np.zeros(len(parents), dtype=np.bool_)
-    on_circle[above] = True
-    circle = np.flatnonzero(on_circle[:-1])
-    step, lowest = np.searchsorted(circle, parents[circle]), np.arange(len(circle))
-    for _ in range(nodes.bit_length()):
-        lowest, step = np.minimum(lowest, lowest[step]), step[step]
-    return circle, lowest
+def _circles(parents: dict[int, int]) -> list[list[int]]:
+    """Return the groups on each circle, in order; the root has no parent."""
+    seen: set[int] = set()
+    circles = []
+    for group in parents:
+        path = []
+        while group in parents and group not in seen:
+            seen.add(group)
+            path.append(group)
+            group = parents[group]
+        if group in path:
+            circles.append(sorted(path[path.index(group) :]))
+    return sorted(circles)

@@ -1,11 +1,9 @@
 """What tasks share: batches of examples, an encoder with a head, cross-entropy."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,85 +15,23 @@ from torch.nn import functional
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import HeadOptions
 from mbert_atlas.encoders.loading import write_encoder
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import atomic_directory, write_json
 
 Batch = dict[str, torch.Tensor]
-Indices = npt.NDArray[np.int64]
 Unit = Literal["text", "token"]
 HeadMaker = Callable[[Any, int, HeadOptions], nn.Module]
-
-
-class Task(ABC):
-    """One task: how its encoded examples become batches, and how outputs become predictions.
-
-    :mod:`mbert_atlas.encoding` writes the examples, under the name of the task.
-
-    Attributes:
-        name: key in :data:`mbert_atlas.tasks.TASKS`.
-        unit: what is classified: whole texts, through the pooler, or tokens, by their last state.
-        prediction_schema: columns of its predictions.
-        head_options: options of its head.
-    """
-
-    name: ClassVar[str]
-    unit: ClassVar[Unit]
-    prediction_schema: ClassVar[pa.Schema]
-    head_options: ClassVar[type[HeadOptions]] = HeadOptions
-
-    def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
-        """Return the language that each example of a store tests, shape ``(n,)``."""
-        return store.dense("language")
-
-    @abstractmethod
-    def examples(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> EncodedExamples:
-        """Open encoded examples for training or prediction, all of them or only ``rows``."""
-
-    def new_head(self, config: Any, classes: int, options: HeadOptions) -> nn.Module:
-        """Return the head, initialised from torch's generator; see :func:`new_head`."""
-        return new_head(config, classes, options)
-
-    def objective(self) -> CrossEntropy:
-        """Return the loss that training minimises."""
-        return CrossEntropy()
-
-    @abstractmethod
-    def forward(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return what :meth:`decode` needs: one row per label of the batch."""
-
-    def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return the numbers of the gold and the predicted class of each label, ``(m, 2)``."""
-        return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)
-
-    @abstractmethod
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
-        """Return predictions as a table with the columns of ``prediction_schema``.
-
-        Args:
-            examples: what was predicted.
-            outputs: what :meth:`forward` returned for each of them.
-            labels: of the examples; the model's, and perhaps more after them.
-            dataset: entry of the ``dataset`` column.
-        """
 
 
 class EncodedExamples:
     """Rows of a token store as padded batches; fits :class:`training.interfaces.Examples`.
 
-    Attributes:
-        lengths: tokens of each example, int64, shape ``(n,)``.
-        label_counts: rows of outputs of each example, int64, shape ``(n,)``.
-
-    Args:
-        store: the encoded examples.
-        rows: which of them, int64, shape ``(n,)``; none for all.
-        pad_multiple: batches are as wide as the longest example, rounded up to a multiple.
+    ``rows`` are those of the store, all or some; ``lengths`` are tokens and ``label_counts`` rows
+    of outputs of each example; all int64, shape ``(n,)``. Batches are as wide as the longest
+    example, rounded up to a multiple of ``pad_multiple``.
     """
 
     def __init__(
@@ -119,92 +55,16 @@ class EncodedExamples:
             "rows": torch.from_numpy(self.rows[indices]),
         }
 
+    def columns(self, dataset: str) -> list[pa.Array]:
+        """Return the columns dataset, language and example_id of predictions."""
+        names = [self.store.dense(key)[self.rows] for key in ("language", "example_id")]
+        return [pa.array(column, pa.string()) for column in ([dataset] * len(self.rows), *names)]
+
     def token_types(self, indices: Indices, attention_mask: torch.Tensor) -> torch.Tensor:
         """Return 1 for the tokens of the second text of each pair, else 0, int64, (b, l)."""
         starts = torch.from_numpy(self.store.dense("segment_start")[self.rows[indices]])
         columns = torch.arange(attention_mask.shape[1])
         return ((columns >= starts[:, None]) & attention_mask).long()
-
-
-class EncoderWithHead(nn.Module):
-    """An encoder, dropout and a head; with a linear one equal to transformers' BERT classifiers.
-
-    Attributes:
-        head_language: a second layer on the same vectors, for the language of a text or token,
-            where a training method adds one; else none. It is trained and resumed with the rest,
-            but :func:`save_model` leaves it out.
-
-    Args:
-        encoder: the encoder.
-        labels: number of classes.
-        unit: ``text`` classifies the pooler's output, ``token`` the last hidden states at the
-            batch's ``positions``.
-        options: the head.
-        make_head: returns it, given the encoder's configuration, ``labels`` and ``options``; none:
-            :func:`new_head`.
-
-    Raises:
-        AtlasError: if the encoder has no pooler and texts are to be classified.
-    """
-
-    def __init__(
-        self,
-        encoder: PreTrainedModel,
-        labels: int,
-        unit: Unit,
-        options: HeadOptions,
-        make_head: HeadMaker | None = None,
-    ) -> None:
-        super().__init__()
-        config = encoder.config
-        if unit == "text" and getattr(encoder, "pooler", None) is None:
-            raise AtlasError(
-                f"{type(encoder).__name__} has no pooler, which classifies texts; "
-                "take another encoder or a task that labels words."
-            )
-        self.encoder, self.unit, self.options = encoder, unit, options
-        self._inputs = ["input_ids", "attention_mask"]
-        if getattr(config, "type_vocab_size", 1) > 1:
-            self._inputs.append("token_type_ids")
-        self.dropout = nn.Dropout(options.dropout)
-        self.head = (make_head or new_head)(config, labels, options)
-        self.head_language: nn.Linear | None = None
-
-    def inputs(self, batch: Batch) -> Batch:
-        """Return what of a batch the encoder takes."""
-        return {name: batch[name] for name in self._inputs if name in batch}
-
-    def features(self, batch: Batch) -> torch.Tensor:
-        """Return what heads see before dropout, ``(m, dims)``: a row per text or position.
-
-        Positions of the shape ``(b, n)`` give ``(b, n, dims)``.
-        """
-        states = self.encoder(**self.inputs(batch))
-        vectors: torch.Tensor
-        if self.unit == "text":
-            vectors = states.pooler_output
-        else:
-            vectors = states.last_hidden_state.flatten(0, 1)[batch["positions"]]
-        return vectors
-
-    def forward(self, batch: Batch) -> torch.Tensor:
-        """Return logits, shape ``(m, labels)``: one row per text or per labelled position."""
-        logits: torch.Tensor = self.head(self.dropout(self.features(batch)))
-        return logits
-
-
-def new_head(config: Any, classes: int, options: HeadOptions) -> nn.Linear:
-    """Return a linear layer on the vectors of an encoder, initialised from torch's generator.
-
-    Args:
-        config: the encoder's configuration.
-        classes: outputs of the layer.
-        options: decide the initial weights.
-    """
-    head = nn.Linear(config.hidden_size, classes)
-    nn.init.normal_(head.weight, std=options.initial_stddev or config.initializer_range)
-    nn.init.zeros_(head.bias)
-    return head
 
 
 class CrossEntropy:
@@ -218,6 +78,114 @@ class CrossEntropy:
         """Return the summed cross-entropy over ``step_weight``."""
         total = functional.cross_entropy(model(batch), batch["labels"], reduction="sum")
         return total / step_weight
+
+
+def new_head(config: Any, classes: int, options: HeadOptions) -> nn.Linear:
+    """Return a linear layer on an encoder's vectors, initialised from torch's generator."""
+    head = nn.Linear(config.hidden_size, classes)
+    nn.init.normal_(head.weight, std=options.initial_stddev or config.initializer_range)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+class Task(ABC):
+    """One task: how its encoded examples become batches, and how outputs become predictions.
+
+    :mod:`mbert_atlas.encoding` writes the examples, under the name of the task.
+
+    Attributes:
+        unit: what is classified: whole texts, through the pooler, or tokens, by their last state.
+        prediction_schema: columns of its predictions.
+        examples: opens encoded examples for training or prediction.
+        head_options: options of its head.
+        objective: the loss that training minimises.
+    """
+
+    unit: ClassVar[Unit]
+    prediction_schema: ClassVar[pa.Schema]
+    examples: ClassVar[type[EncodedExamples]]
+    head_options: ClassVar[type[HeadOptions]] = HeadOptions
+    objective: ClassVar[type[CrossEntropy]] = CrossEntropy
+
+    def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
+        """Return the language that each example of a store tests, shape ``(n,)``."""
+        return store.dense("language")
+
+    def new_head(self, config: Any, classes: int, options: HeadOptions) -> nn.Module:
+        """Return the head, initialised from torch's generator; see :func:`new_head`."""
+        return new_head(config, classes, options)
+
+    @abstractmethod
+    def forward(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return what :meth:`decode` needs: one row per label of the batch."""
+
+    def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return the numbers of the gold and the predicted class of each label, ``(m, 2)``."""
+        return torch.stack([batch["labels"], model(batch).argmax(dim=-1)], dim=1)
+
+    @abstractmethod
+    def decode(
+        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
+    ) -> pa.Table:
+        """Return a table of ``prediction_schema`` from what :meth:`forward` returned for examples.
+
+        ``labels`` are the examples'; the model's, and perhaps more after them.
+        """
+
+
+class EncoderWithHead(nn.Module):
+    """An encoder, dropout and a head; with a linear one equal to transformers' BERT classifiers.
+
+    The unit ``text`` classifies the pooler's output, ``token`` the last hidden states at the
+    batch's ``positions``. ``make_head`` gets the encoder's configuration, the number of classes and
+    ``options``. A training method may add ``head_language``, a second layer on the same vectors; it
+    is trained and resumed with the rest, but :func:`save_model` leaves it out.
+
+    Raises:
+        AtlasError: if the encoder has no pooler and texts are to be classified.
+    """
+
+    def __init__(
+        self,
+        encoder: PreTrainedModel,
+        labels: int,
+        unit: Unit,
+        options: HeadOptions,
+        make_head: HeadMaker = new_head,
+    ) -> None:
+        super().__init__()
+        config = encoder.config
+        if unit == "text" and getattr(encoder, "pooler", None) is None:
+            raise AtlasError(
+                f"{type(encoder).__name__} has no pooler, which classifies texts; "
+                "take another encoder or a task that labels words."
+            )
+        self.encoder, self.unit, self.options = encoder, unit, options
+        self._inputs = ["input_ids", "attention_mask"]
+        if getattr(config, "type_vocab_size", 1) > 1:
+            self._inputs.append("token_type_ids")
+        self.dropout = nn.Dropout(options.dropout)
+        self.head = make_head(config, labels, options)
+        self.head_language: nn.Linear | None = None
+
+    def inputs(self, batch: Batch) -> Batch:
+        """Return what of a batch the encoder takes."""
+        return {name: batch[name] for name in self._inputs if name in batch}
+
+    def features(self, batch: Batch) -> torch.Tensor:
+        """Return what heads see before dropout, ``(m, dims)``: a row per text or position.
+
+        Positions of the shape ``(b, n)`` give ``(b, n, dims)``.
+        """
+        states = self.encoder(**self.inputs(batch))
+        if self.unit == "text":
+            return cast(torch.Tensor, states.pooler_output)
+        return cast(torch.Tensor, states.last_hidden_state.flatten(0, 1)[batch["positions"]])
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Return logits, shape ``(m, labels)``: one row per text or per labelled position."""
+        logits: torch.Tensor = self.head(self.dropout(self.features(batch)))
+        return logits
 
 
 def save_model(

@@ -1,7 +1,5 @@
 """Dependency parsing with a biaffine head (Dozat and Manning 2017; Muller et al. 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,127 +9,24 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from mbert_atlas.arrays import Ragged, TokenStore, offsets_of
+from mbert_atlas.arrays import Ragged, offsets_of
+from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import BiaffineOptions, HeadOptions
 from mbert_atlas.encoding.trees import NO_PIECE
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.arborescences import best_trees
-from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Indices, Task
+from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task
 
 _NO_HEAD = -1
-
-
-class DependencyParsing(Task):
-    """A head and a relation for every word of a sentence (schemas.SENTENCES)."""
-
-    name = "parsing"
-    unit = "token"
-    prediction_schema = TREE_PREDICTIONS
-    head_options = BiaffineOptions
-
-    def examples(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> TreeExamples:
-        """Open encoded sentences for training or prediction, all of them or only ``rows``."""
-        return TreeExamples(store, rows, pad_multiple=pad_multiple)
-
-    def new_head(self, config: Any, classes: int, options: HeadOptions) -> BiaffineHead:
-        """Return the head; see :class:`BiaffineHead`.
-
-        Raises:
-            AtlasError: if the options set other initial weights.
-        """
-        assert isinstance(options, BiaffineOptions)
-        if options.initial_stddev is not None:
-            raise AtlasError(
-                f"{self.name}: the head's initial weights are orthogonal or zero; "
-                "drop head.initial_stddev."
-            )
-        return BiaffineHead(config.hidden_size, classes, options)
-
-    def objective(self) -> TreeCrossEntropy:
-        """Return the cross-entropy of heads plus that of relations."""
-        return TreeCrossEntropy()
-
-    def forward(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return head and relation of each word that has a subword, int64, shape ``(words, 2)``.
-
-        Heads are numbered among these words from 1, 0 is the root. They are the tree of the highest
-        sum of ``p(head) * max p(relation | head)`` with one word below the root; the relation is
-        the most probable one under that head. So does AllenNLP, as the authors do, except for arcs
-        from the root, which it weighs 0. Sums of logarithms changed LAS by less than .4 either way.
-        Trees are decoded here, on the CPU: two numbers a word are kept, where the scores of all
-        arcs would grow with the square of a sentence.
-        """
-        head, inside = model.head, batch["inside"]
-        vectors = head.vectors(model.features(batch))
-        arcs = head.arcs(vectors).masked_fill(~inside[:, None], -torch.inf).log_softmax(-1)
-        relations = head.relations_of_pairs(vectors).log_softmax(1)
-        likeliest, numbers = relations.max(dim=1)
-        scores = (arcs + likeliest).exp().cpu().numpy()
-        trees = torch.from_numpy(best_trees(scores, inside.cpu().numpy())).to(arcs.device)
-        chosen = numbers.gather(2, trees[:, :, None])[:, :, 0]
-        return torch.stack([trees, chosen], dim=2)[:, 1:][inside[:, 1:]]
-
-    def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return each word's gold and predicted arc as one number, so that accuracy is LAS.
-
-        Of words that have a subword; if the gold head has none, it is wrong. Shape ``(words, 2)``.
-        """
-        inside, count = batch["inside"], model.head.relation.shape[0]
-        gold = torch.full((inside.numel(),), -1, device=inside.device)
-        gold[batch["scored"]] = batch["heads"] * count + batch["labels"]
-        head, relation = self.forward(model, batch).T
-        return torch.stack([gold.view_as(inside)[:, 1:][inside[:, 1:]], head * count + relation], 1)
-
-    def decode(
-        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
-    ) -> pa.Table:
-        """Return gold and predicted heads and relations of all words of the sentences.
-
-        A word without a subword has the predicted head -1 and the relation ``""``.
-        """
-        store, rows = examples.store, examples.rows
-        first, heads, relations = (
-            store.ragged(name).take(rows) for name in ("first_pieces", "heads", "labels")
-        )
-        kept = first.values != NO_PIECE
-        # Outputs count the words that have a subword: if word 2 has none, head 2 is word 3.
-        number = np.arange(1, len(kept) + 1) - np.repeat(first.offsets[:-1], first.lengths)
-        predicted = np.full(len(kept), _NO_HEAD, np.int32)
-        starts = np.repeat(outputs.offsets[:-1], outputs.lengths)
-        head = outputs.values[:, 0]
-        predicted[kept] = np.where(head > 0, number[kept][starts + np.maximum(head, 1) - 1], 0)
-        names = np.array([*labels, ""], dtype=object)
-        relation = np.full(len(kept), len(labels))
-        relation[kept] = outputs.values[:, 1]
-        offsets = first.offsets.astype(np.int32)
-        columns = [
-            pa.array([dataset] * len(rows), pa.string()),
-            pa.array(store.dense("language")[rows], pa.string()),
-            pa.array(store.dense("example_id")[rows], pa.string()),
-            *(
-                pa.ListArray.from_arrays(offsets, values)
-                for values in (
-                    pa.array(heads.values, pa.int32()),
-                    pa.array(predicted, pa.int32()),
-                    pa.array(names[relations.values], pa.string()),
-                    pa.array(names[relation], pa.string()),
-                )
-            ),
-        ]
-        return pa.Table.from_arrays(columns, schema=self.prediction_schema)
 
 
 class TreeExamples(EncodedExamples):
     """Sentences as their words that have a subword; ``label_counts`` is the number of these."""
 
-    def __init__(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> None:
-        super().__init__(store, rows, pad_multiple=pad_multiple)
-        first, heads = store.ragged("first_pieces"), store.ragged("heads")
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        first, heads = self.store.ragged("first_pieces"), self.store.ragged("heads")
         kept = first.values != NO_PIECE
         before = offsets_of(kept)
         offsets = before[first.offsets]
@@ -142,7 +37,7 @@ class TreeExamples(EncodedExamples):
         number = np.where(heads.values == 0, 0, np.where(kept[place], number, _NO_HEAD))
         self.first_pieces = Ragged(first.values[kept], offsets)
         self.heads = Ragged(number[kept], offsets)
-        self.labels = Ragged(store.ragged("labels").values[kept], offsets)
+        self.labels = Ragged(self.store.ragged("labels").values[kept], offsets)
         self.label_counts = np.diff(offsets)[self.rows]
 
     def collate(self, indices: Indices) -> Batch:
@@ -204,11 +99,6 @@ class BiaffineHead(nn.Module):
 
     ``A`` and ``R`` begin at zero, so that at first all heads and all relations are equally good.
     Everything runs in fp32: in bf16, heads of a long sentence would tie.
-
-    Args:
-        size: dims of the encoder's vectors.
-        relations: their number.
-        options: sizes, and the fraction of the units that are dropped.
     """
 
     def __init__(self, size: int, relations: int, options: BiaffineOptions) -> None:
@@ -227,8 +117,7 @@ class BiaffineHead(nn.Module):
     def vectors(self, features: torch.Tensor) -> list[torch.Tensor]:
         """Return the vectors of arcs (dependents', heads') and of relations (likewise), float32.
 
-        Args:
-            features: the encoder's, shape ``(b, nodes, size)``.
+        The encoder's ``features`` have the shape ``(b, nodes, size)``.
         """
         with torch.autocast(features.device.type, enabled=False):
             outputs = [functional.leaky_relu(layer(features.float()), 0.1) for layer in self.layers]
@@ -246,10 +135,7 @@ class BiaffineHead(nn.Module):
     ) -> torch.Tensor:
         """Return the scores of the relations of some arcs, ``(m, relations)``.
 
-        Args:
-            vectors: see :meth:`vectors`.
-            dependents: places in the flattened (b * nodes) batch, int64, shape ``(m,)``.
-            heads: likewise.
+        Dependents and heads are places in the flattened (b * nodes) batch, int64, shape ``(m,)``.
         """
         x, y = (_with_one(side).flatten(0, 1) for side in vectors[2:])
         with torch.autocast(self.arc.device.type, enabled=False):
@@ -266,3 +152,90 @@ class BiaffineHead(nn.Module):
 
 def _with_one(vectors: torch.Tensor) -> torch.Tensor:
     return functional.pad(vectors, (0, 1), value=1.0)
+
+
+class DependencyParsing(Task):
+    """A head and a relation for every word of a sentence (schemas.SENTENCES)."""
+
+    unit = "token"
+    prediction_schema = TREE_PREDICTIONS
+    head_options = BiaffineOptions
+    examples = TreeExamples
+    objective = TreeCrossEntropy
+
+    def new_head(self, config: Any, classes: int, options: HeadOptions) -> BiaffineHead:
+        """Return the head; see :class:`BiaffineHead`.
+
+        Raises:
+            AtlasError: if the options set other initial weights.
+        """
+        assert isinstance(options, BiaffineOptions)
+        if options.initial_stddev is not None:
+            raise AtlasError(
+                "parsing: the head's initial weights are orthogonal or zero; "
+                "drop head.initial_stddev."
+            )
+        return BiaffineHead(config.hidden_size, classes, options)
+
+    def forward(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return head and relation of each word that has a subword, int64, shape ``(words, 2)``.
+
+        Heads are numbered among these words from 1, 0 is the root. They are the tree of the highest
+        sum of ``p(head) * max p(relation | head)`` with one word below the root; the relation is
+        the most probable one under that head. So does AllenNLP, as the authors do, except for arcs
+        from the root, which it weighs 0. Sums of logarithms changed LAS by less than .4 either way.
+        Trees are decoded here, on the CPU: two numbers a word are kept, where the scores of all
+        arcs would grow with the square of a sentence.
+        """
+        head, inside = model.head, batch["inside"]
+        vectors = head.vectors(model.features(batch))
+        arcs = head.arcs(vectors).masked_fill(~inside[:, None], -torch.inf).log_softmax(-1)
+        relations = head.relations_of_pairs(vectors).log_softmax(1)
+        likeliest, numbers = relations.max(dim=1)
+        scores = (arcs + likeliest).exp().cpu().numpy()
+        trees = torch.from_numpy(best_trees(scores, inside.cpu().numpy())).to(arcs.device)
+        chosen = numbers.gather(2, trees[:, :, None])[:, :, 0]
+        return torch.stack([trees, chosen], dim=2)[:, 1:][inside[:, 1:]]
+
+    def gold_and_predicted(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return each word's gold and predicted arc as one number, so that accuracy is LAS.
+
+        Of words that have a subword; if the gold head has none, it is wrong. Shape ``(words, 2)``.
+        """
+        inside, count = batch["inside"], model.head.relation.shape[0]
+        gold = torch.full((inside.numel(),), -1, device=inside.device)
+        gold[batch["scored"]] = batch["heads"] * count + batch["labels"]
+        head, relation = self.forward(model, batch).T
+        return torch.stack([gold.view_as(inside)[:, 1:][inside[:, 1:]], head * count + relation], 1)
+
+    def decode(
+        self, examples: EncodedExamples, outputs: Ragged, labels: Sequence[str], dataset: str
+    ) -> pa.Table:
+        """Return gold and predicted heads and relations of all words of the sentences.
+
+        A word without a subword has the predicted head -1 and the relation ``""``.
+        """
+        store, rows = examples.store, examples.rows
+        first, heads, relations = (
+            store.ragged(name).take(rows) for name in ("first_pieces", "heads", "labels")
+        )
+        kept = first.values != NO_PIECE
+        # Outputs count the words that have a subword: if word 2 has none, head 2 is word 3.
+        number = np.arange(1, len(kept) + 1) - np.repeat(first.offsets[:-1], first.lengths)
+        predicted = np.full(len(kept), _NO_HEAD, np.int32)
+        starts = np.repeat(outputs.offsets[:-1], outputs.lengths)
+        head = outputs.values[:, 0]
+        predicted[kept] = np.where(head > 0, number[kept][starts + np.maximum(head, 1) - 1], 0)
+        names = np.array([*labels, ""], dtype=object)
+        relation = np.full(len(kept), len(labels))
+        relation[kept] = outputs.values[:, 1]
+        offsets = first.offsets.astype(np.int32)
+        columns = [
+            pa.array(heads.values, pa.int32()),
+            pa.array(predicted, pa.int32()),
+            pa.array(names[relations.values], pa.string()),
+            pa.array(names[relation], pa.string()),
+        ]
+        lists = [pa.ListArray.from_arrays(offsets, values) for values in columns]
+        columns = [*examples.columns(dataset), *lists]
+        return pa.Table.from_arrays(columns, schema=self.prediction_schema)

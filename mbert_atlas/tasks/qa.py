@@ -1,7 +1,5 @@
 """Extractive question answering: which span of the context answers the question?"""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,14 +10,56 @@ import torch
 from torch.nn import functional
 
 from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.batching import Indices
 from mbert_atlas.encoding.questions import OUTPUTS
 from mbert_atlas.schemas import SPAN_PREDICTIONS
-from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Indices, Task
+from mbert_atlas.tasks.base import Batch, CrossEntropy, EncodedExamples, Task
 
 N_BEST = 20
 MAX_ANSWER_LENGTH = 30
 ENGLISH = "en"
 _WINDOWS_AT_A_TIME = 1024
+
+
+class SpanExamples(EncodedExamples):
+    """Windows, each with the places of its span's first and last token."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.label_counts = self.lengths
+
+    def collate(self, indices: Indices) -> Batch:
+        """Return the padded tokens, token types, ``positions`` and ``labels``.
+
+        Positions are the places of all tokens in the flattened (b * l) batch, int64, ``(m,)``;
+        labels are places of start and end in the window, int64, ``(b, 2)``.
+        """
+        batch = super().collate(indices)
+        labels = self.store.dense("labels")[self.rows[indices]].astype(np.int64)
+        return {
+            **batch,
+            "token_type_ids": self.token_types(indices, batch["attention_mask"]),
+            "positions": batch["attention_mask"].flatten().nonzero().squeeze(1),
+            "labels": torch.from_numpy(labels),
+        }
+
+
+class SpanCrossEntropy(CrossEntropy):
+    """Mean over windows of half the sum of two cross-entropies, of the start and of the end.
+
+    Each is a choice among all tokens of the window, [CLS] and the question included, padding left
+    out; the softmax is in fp32.
+    """
+
+    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
+        """Return the summed loss of the windows over ``step_weight``."""
+        logits = model(batch).float()
+        windows, width = batch["attention_mask"].shape
+        filled = logits.new_full((windows * width, len(OUTPUTS)), -torch.inf)
+        filled = filled.index_copy(0, batch["positions"], logits)
+        choices = filled.view(windows, width, -1).transpose(1, 2).flatten(0, 1)
+        total = functional.cross_entropy(choices, batch["labels"].flatten(), reduction="sum")
+        return total / (len(OUTPUTS) * step_weight)
 
 
 class QuestionAnswering(Task):
@@ -29,25 +69,16 @@ class QuestionAnswering(Task):
     is a window: a question with as much of its context as fits.
     """
 
-    name = "qa"
     unit = "token"
     prediction_schema = SPAN_PREDICTIONS
+    examples = SpanExamples
+    objective = SpanCrossEntropy
 
     def targets(self, store: TokenStore) -> npt.NDArray[np.str_]:
         """Return the language of the context, or the question's if the context is English."""
         contexts = store.dense("language")
         questions = store.dense("question_language")[store.dense("example")]
         return np.where(contexts == ENGLISH, questions, contexts)
-
-    def examples(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> SpanExamples:
-        """Open encoded windows for training or prediction, all of them or only ``rows``."""
-        return SpanExamples(store, rows, pad_multiple=pad_multiple)
-
-    def objective(self) -> SpanCrossEntropy:
-        """Return the mean of the cross-entropies of the span's start and of its end."""
-        return SpanCrossEntropy()
 
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return the logits of start and end of each token, float32, shape ``(tokens, 2)``."""
@@ -76,29 +107,24 @@ class QuestionAnswering(Task):
         begins = begin.values[begin.offsets[context] + subword[:, 0]]
         ends = end.values[end.offsets[context] + subword[:, 1]]
         texts, found = store.ragged("context_text"), np.isfinite(scores[best])
-        cache: dict[int, str] = {}
-        predictions = []
-        for number, a, b, is_found in zip(context.tolist(), begins, ends, found, strict=True):
-            if number not in cache:
-                # Only the last: questions on one text follow each other.
-                cache = {number: texts[number].tobytes().decode()}
-            predictions.append(cache[number][a:b] if is_found else "")
+        predictions = [
+            texts[number].tobytes().decode()[a:b] if is_found else ""
+            for number, a, b, is_found in zip(context, begins, ends, found, strict=True)
+        ]
 
         gold = store.ragged("answers")
         before = np.concatenate([[0], np.cumsum(store.dense("answer_counts"))])
+        answers = [
+            [gold[answer].tobytes().decode() for answer in range(*before[n : n + 2])]
+            for n in numbers
+        ]
         windows = rows[best]
         columns = [
             pa.array([dataset] * len(numbers), pa.string()),
             pa.array(store.dense("language")[windows], pa.string()),
             pa.array(store.dense("question_language")[numbers], pa.string()),
             pa.array(store.dense("example_id")[windows], pa.string()),
-            pa.array(
-                [
-                    [gold[answer].tobytes().decode() for answer in range(*before[n : n + 2])]
-                    for n in numbers
-                ],
-                pa.list_(pa.string()),
-            ),
+            pa.array(answers, pa.list_(pa.string())),
             pa.array(predictions, pa.string()),
         ]
         return pa.Table.from_arrays(columns, schema=self.prediction_schema)
@@ -119,13 +145,8 @@ def best_spans(
     that a window may be left without a candidate. The highest sum of the two logits wins; of equal
     ones the higher start, then the higher end, then the earlier.
 
-    Args:
-        outputs: logits of start and end, rows parallel to the windows' tokens, values of shape
-            ``(tokens, 2)``.
-        segment_start: place of each window's first context token, shape ``(windows,)``; the last
-            token of a window is [SEP].
-        n_best: how many starts and ends are paired.
-        max_answer_length: most tokens of a span.
+    ``outputs`` are the logits of start and end of each token, ``(tokens, 2)``; the context begins
+    at ``segment_start`` of a window and ends before its last token, [SEP].
 
     Returns:
         The best sum of each window, float32, shape ``(windows,)``, -inf without a candidate; and
@@ -170,46 +191,3 @@ def _highest(
     places = np.argsort(-padded, axis=1, kind="stable")[:, :count]
     inside = (places >= begin[:, None]) & (places < end[:, None])
     return places, np.where(inside, np.take_along_axis(padded, places, axis=1), -np.inf)
-
-
-class SpanExamples(EncodedExamples):
-    """Windows, each with the places of its span's first and last token."""
-
-    def __init__(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> None:
-        super().__init__(store, rows, pad_multiple=pad_multiple)
-        self.label_counts = self.lengths
-
-    def collate(self, indices: Indices) -> Batch:
-        """Return the padded tokens, token types, ``positions`` and ``labels``.
-
-        Positions are the places of all tokens in the flattened (b * l) batch, int64, ``(m,)``;
-        labels are places of start and end in the window, int64, ``(b, 2)``.
-        """
-        batch = super().collate(indices)
-        labels = self.store.dense("labels")[self.rows[indices]].astype(np.int64)
-        return {
-            **batch,
-            "token_type_ids": self.token_types(indices, batch["attention_mask"]),
-            "positions": batch["attention_mask"].flatten().nonzero().squeeze(1),
-            "labels": torch.from_numpy(labels),
-        }
-
-
-class SpanCrossEntropy(CrossEntropy):
-    """Mean over windows of half the sum of two cross-entropies, of the start and of the end.
-
-    Each is a choice among all tokens of the window, [CLS] and the question included, padding left
-    out; the softmax is in fp32.
-    """
-
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
-        """Return the summed loss of the windows over ``step_weight``."""
-        logits = model(batch).float()
-        windows, width = batch["attention_mask"].shape
-        filled = logits.new_full((windows * width, len(OUTPUTS)), -torch.inf)
-        filled = filled.index_copy(0, batch["positions"], logits)
-        choices = filled.view(windows, width, -1).transpose(1, 2).flatten(0, 1)
-        total = functional.cross_entropy(choices, batch["labels"].flatten(), reduction="sum")
-        return total / (len(OUTPUTS) * step_weight)

@@ -1,6 +1,4 @@
-"""Tagging of words: universal POS; subclasses have other tags."""
-
-from __future__ import annotations
+"""Tagging of words: universal POS or named entities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,24 +7,42 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from mbert_atlas.arrays import Ragged, TokenStore, offsets_of
+from mbert_atlas.arrays import Ragged, offsets_of
+from mbert_atlas.batching import Indices
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.schemas import TAG_PREDICTIONS
-from mbert_atlas.tasks.base import Batch, EncodedExamples, Indices, Task
+from mbert_atlas.tasks.base import Batch, EncodedExamples, Task
+
+
+class TaggingExamples(EncodedExamples):
+    """Sentences with labels at some of their subwords."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.labels = self.store.ragged("labels")
+        before = offsets_of(self.labels.values != NO_LABEL)
+        self.label_counts = np.diff(before[self.labels.offsets])[self.rows]
+
+    def collate(self, indices: Indices) -> Batch:
+        """Return the padded tokens, and ``positions`` and ``labels`` (both int64, ``(m,)``).
+
+        A position is a place in the flattened (b * l) batch.
+        """
+        labels = self.labels.padded(self.rows[indices], NO_LABEL, multiple=self.pad_multiple)
+        positions = np.flatnonzero(labels != NO_LABEL)
+        return {
+            **super().collate(indices),
+            "positions": torch.from_numpy(positions),
+            "labels": torch.from_numpy(labels.reshape(-1)[positions]),
+        }
 
 
 class Tagging(Task):
-    """A tag for every word of a sentence (schemas.SENTENCES)."""
+    """A tag for every word of a sentence (schemas.SENTENCES or schemas.TAGGED_SENTENCES)."""
 
-    name = "tagging"
     unit = "token"
     prediction_schema = TAG_PREDICTIONS
-
-    def examples(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> TaggingExamples:
-        """Open encoded sentences for training or prediction, all of them or only ``rows``."""
-        return TaggingExamples(store, rows, pad_multiple=pad_multiple)
+    examples = TaggingExamples
 
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return the tag number of each labelled subword, int64, shape ``(m,)``."""
@@ -47,35 +63,8 @@ class Tagging(Task):
             names.take(pa.array(numbers)) for numbers in (gold.values[labelled], outputs.values)
         )
         columns = [
-            pa.array([dataset] * len(rows), pa.string()),
-            pa.array(store.dense("language")[rows], pa.string()),
-            pa.array(store.dense("example_id")[rows], pa.string()),
+            *examples.columns(dataset),
             *(pa.ListArray.from_arrays(offsets, values) for values in tags),
             pa.ListArray.from_arrays(offsets, pa.array(words.values[labelled], pa.int32())),
         ]
         return pa.Table.from_arrays(columns, schema=self.prediction_schema)
-
-
-class TaggingExamples(EncodedExamples):
-    """Sentences with labels at some of their subwords."""
-
-    def __init__(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> None:
-        super().__init__(store, rows, pad_multiple=pad_multiple)
-        self.labels = store.ragged("labels")
-        before = offsets_of(self.labels.values != NO_LABEL)
-        self.label_counts = np.diff(before[self.labels.offsets])[self.rows]
-
-    def collate(self, indices: Indices) -> Batch:
-        """Return the padded tokens, and ``positions`` and ``labels`` (both int64, ``(m,)``).
-
-        A position is a place in the flattened (b * l) batch.
-        """
-        labels = self.labels.padded(self.rows[indices], NO_LABEL, multiple=self.pad_multiple)
-        positions = np.flatnonzero(labels != NO_LABEL)
-        return {
-            **super().collate(indices),
-            "positions": torch.from_numpy(positions),
-            "labels": torch.from_numpy(labels.reshape(-1)[positions]),
-        }

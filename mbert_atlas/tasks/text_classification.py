@@ -1,7 +1,5 @@
 """Classification of one text or a pair of texts through the pooler."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +7,22 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from mbert_atlas.arrays import Ragged, TokenStore
+from mbert_atlas.arrays import Ragged
+from mbert_atlas.batching import Indices
 from mbert_atlas.schemas import CLASS_PREDICTIONS
-from mbert_atlas.tasks.base import Batch, EncodedExamples, Indices, Task
+from mbert_atlas.tasks.base import Batch, EncodedExamples, Task
+
+
+class TextExamples(EncodedExamples):
+    """Texts or pairs with one label each."""
+
+    def collate(self, indices: Indices) -> Batch:
+        """Return the padded tokens, the token types of pairs, and ``labels``, int64, ``(b,)``."""
+        batch = super().collate(indices)
+        if "segment_start" in self.store.arrays and self.store.meta["options"]["segment_ids"]:
+            batch["token_type_ids"] = self.token_types(indices, batch["attention_mask"])
+        labels = self.store.dense("labels")[self.rows[indices]].astype(np.int64)
+        return {**batch, "labels": torch.from_numpy(labels)}
 
 
 class TextClassification(Task):
@@ -19,12 +30,7 @@ class TextClassification(Task):
 
     unit = "text"
     prediction_schema = CLASS_PREDICTIONS
-
-    def examples(
-        self, store: TokenStore, rows: Indices | None = None, *, pad_multiple: int = 1
-    ) -> TextExamples:
-        """Open encoded examples for training or prediction, all of them or only ``rows``."""
-        return TextExamples(store, rows, pad_multiple=pad_multiple)
+    examples = TextExamples
 
     def forward(self, model: Any, batch: Batch) -> torch.Tensor:
         """Return the probabilities of the labels, float32, shape ``(b, labels)``."""
@@ -40,23 +46,9 @@ class TextClassification(Task):
         probabilities = outputs.values.astype(np.float32)
         offsets = np.arange(len(gold) + 1, dtype=np.int32) * probabilities.shape[1]
         columns = [
-            pa.array([dataset] * len(gold), pa.string()),
-            pa.array(examples.store.dense("language")[examples.rows], pa.string()),
-            pa.array(examples.store.dense("example_id")[examples.rows], pa.string()),
+            *examples.columns(dataset),
             pa.array(names[gold], pa.string()),
             pa.array(names[probabilities.argmax(axis=1)], pa.string()),
             pa.ListArray.from_arrays(offsets, pa.array(probabilities.reshape(-1))),
         ]
         return pa.Table.from_arrays(columns, schema=self.prediction_schema)
-
-
-class TextExamples(EncodedExamples):
-    """Texts or pairs with one label each."""
-
-    def collate(self, indices: Indices) -> Batch:
-        """Return the padded tokens, the token types of pairs, and ``labels``, int64, ``(b,)``."""
-        batch = super().collate(indices)
-        if "segment_start" in self.store.arrays and self.store.meta["options"]["segment_ids"]:
-            batch["token_type_ids"] = self.token_types(indices, batch["attention_mask"])
-        labels = self.store.dense("labels")[self.rows[indices]].astype(np.int64)
-        return {**batch, "labels": torch.from_numpy(labels)}

@@ -5,13 +5,10 @@ English words, f0 being the encoder before adjustment. As f0 is fixed, its Engli
 computed once for the sampled sentences and read from disk during training.
 """
 
-from __future__ import annotations
-
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,27 +33,19 @@ _logger = logging.getLogger(__name__)
 
 
 def alignment_terms(
-    encoder: Any, batch: Batch, aggregation: Aggregation
+    encoder: Any, batch: Batch, kind: Aggregation
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return both terms of Eq. 1 for a micro-batch, sums of weighted squared norms.
 
-    Args:
-        encoder: the encoder that is adjusted; its last layer is used.
-        batch: from :meth:`AlignedSentences.collate`.
-        aggregation: how subwords become one vector.
-
-    Returns:
-        The distance of aligned pairs and the regulariser of English, float32 scalars; without a
-        ``reference`` in the batch the regulariser is zero.
+    The distance of aligned pairs and the regulariser of English, float32 scalars, in the encoder's
+    last layer; without a ``reference`` in the batch the regulariser is zero.
     """
     hidden = encoder(
         input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
     ).last_hidden_state.float()
-    source = pool_words(
-        hidden, batch["source_start"], batch["source_end"], batch["source_row"], aggregation
-    )
-    target = pool_words(
-        hidden, batch["target_start"], batch["target_end"], batch["target_row"], aggregation
+    source, target = (
+        pool_words(hidden, batch[f"{side}_start"], batch[f"{side}_end"], batch[f"{side}_row"], kind)
+        for side in ("source", "target")
     )
     difference = source.index_select(0, batch["pair_source"]) - target
     # Products and sums, not a matrix product, which autocast would compute in bf16.
@@ -87,16 +76,9 @@ class AdjustmentObjective:
 def sample_sentences(
     pairs: WordPairs, sentences: int, specification: Adjustment, seed: int
 ) -> IntArray:
-    """Sample sentences without replacement and leave out those without a pair.
+    """Sample from the store's ``sentences``, without replacement; leave out those without a pair.
 
-    Args:
-        pairs: pairs of the store.
-        sentences: sentences in the store.
-        specification: how many to sample, from all sentences or from those with pairs.
-        seed: decides the sample.
-
-    Returns:
-        Sentence numbers in random order, int64; at most ``specification.sentences``.
+    Returns their numbers in random order, int64; at most ``specification.sentences``.
     """
     with_pairs = np.bincount(pairs.sentence, minlength=sentences) > 0
     pool = np.arange(sentences)
@@ -119,16 +101,10 @@ def adjust(
     output: Path,
     state_dir: Path,
 ) -> dict[str, int]:
-    """Adjust an encoder to one language pair and save it as an encoder folder.
+    """Adjust an encoder, the f0 of Eq. 1, to one language pair and save it with its tokenizer.
 
-    Args:
-        encoder: folder of the encoder to start from, also the original f0 of Eq. 1.
-        store: token store of the bitext with its word pairs, see :func:`open_pairs`.
-        specification: the protocol.
-        seed: decides the sample, the order of batches and dropout.
-        output: folder to write, with the tokenizer of ``encoder``.
-        state_dir: holds the resumable state and the original's vectors; the caller removes it once
-            the result is accepted.
+    ``store`` is a token store with word pairs, see :func:`open_pairs`. ``state_dir`` holds the
+    resumable state and the original's vectors; the caller removes it once the result is accepted.
 
     Returns:
         Counts: sentences in the store, sampled and trained on; pairs (special tokens included);
@@ -163,15 +139,10 @@ def adjust(
     }
 
 
-@dataclass(frozen=True)
-class Sample:
-    """The training data of an adjustment.
+class Sample(NamedTuple):
+    """The training data of an adjustment: original encoder, sentences and what identifies them.
 
-    Attributes:
-        model: the original encoder.
-        examples: the sentences, with the original's English vectors if there is a regulariser.
-        sentences_in_store: number of sentences that they were sampled from.
-        fingerprint: digest of sentences, specification and encoder.
+    The examples have the original's English vectors if there is a regulariser.
     """
 
     model: PreTrainedModel
@@ -185,12 +156,7 @@ def open_sample(
 ) -> Sample:
     """Open the sentences that a run of adjustment with this seed samples.
 
-    Args:
-        store: token store of the bitext with its word pairs, see :func:`open_pairs`.
-        specification: the protocol.
-        seed: the run's seed.
-        encoder: folder of the original encoder.
-        folder: holds the original's vectors as long as the run may be resumed.
+    ``encoder`` is the original; ``folder`` holds its vectors as long as the run may be resumed.
 
     Raises:
         DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
@@ -203,14 +169,8 @@ def open_sample(
     rows = sample_sentences(pairs, total, specification, seed)
     if len(rows) == 0:
         raise DataError(store, "", "no sampled sentence has a word pair", "sample more sentences")
-    examples = AlignedSentences(
-        bitext,
-        pairs,
-        rows,
-        specification,
-        hidden_size=int(model.config.hidden_size),
-        padding=padding_id(model),
-    )
+    sizes = {"hidden_size": int(model.config.hidden_size), "padding": padding_id(model)}
+    examples = AlignedSentences(bitext, pairs, rows, specification, **sizes)
     fingerprint = examples.fingerprint(specification, sha256_of(encoder / "model.safetensors"))
     if specification.regulariser:
         path = folder / f"reference-{fingerprint[:16]}.npy"
@@ -225,25 +185,16 @@ def switch_off_dropout(model: torch.nn.Module) -> None:
             module.p = 0.0
 
 
-def _is_whole(path: Path, checksum: Path) -> bool:
-    """Return whether a file has the checksum that was saved with it; warn if it differs."""
-    with suppress(DataError, OSError, ValueError):
-        if read_json(checksum) == sha256_of(path):
-            return True
-        _logger.warning("%s is damaged and computed again", path)
-    return False
-
-
 def _open_reference(
     model: PreTrainedModel, examples: AlignedSentences, specification: Adjustment, path: Path
 ) -> npt.NDArray[np.floating[Any]]:
-    """Open the original's English vectors, computed first unless a killed run left them.
-
-    Returns:
-        Memory-mapped, shape ``(tokens, hidden_size)``, tokens as in the sample's ``start``.
-    """
-    checksum = path.with_suffix(".json")
-    if not _is_whole(path, checksum):
+    """Open the original's English vectors, computed first unless a killed run left them."""
+    checksum, is_whole = path.with_suffix(".json"), False
+    with suppress(DataError, OSError, ValueError):
+        is_whole = read_json(checksum) == sha256_of(path)
+        if not is_whole:
+            _logger.warning("%s is damaged and computed again", path)
+    if not is_whole:
         model.to(PartialState().device)
         with atomic_path(path) as temporary:
             shape = (len(examples.start.values), examples.hidden_size)

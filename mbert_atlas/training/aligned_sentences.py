@@ -1,8 +1,7 @@
 """Aligned sentence pairs as training examples (Efimov et al. 2022, Eq. 1)."""
 
-from __future__ import annotations
-
 import hashlib
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,9 @@ class AlignedSentences:
     """Sampled sentence pairs as training examples; fits :class:`training.interfaces.Examples`.
 
     The English tokens of an example are all its words and then [CLS] and [SEP]: the regulariser
-    covers all of them, whichever are aligned (as in the authors' code).
-
-    Args:
-        store: token store of the bitext.
-        pairs: its word pairs.
-        rows: sampled sentences, int64, shape ``(n,)``, in the order of the sample.
-        specification: what is aligned and how the terms are weighted.
-        hidden_size: dimensions of a vector.
-        padding: id to pad with.
+    covers all of them, whichever are aligned (as in the authors' code). ``rows`` are the sampled
+    sentences of the token store, int64, shape ``(n,)``, in the order of the sample; ``pairs`` all
+    word pairs of the store; ``padding`` is the id to pad with.
     """
 
     def __init__(
@@ -51,14 +44,18 @@ class AlignedSentences:
         self.reference: npt.NDArray[np.floating[Any]] | None = None
         place, first = self._list_english(store, rows)
         self._list_pairs(store, pairs, rows, specification, place, first)
-        self._weigh(specification)
+        # Of the squared norms of each sentence in both terms.
+        self._pair_weight = self._token_weight = np.ones(len(self), dtype=np.float32)
+        if specification.reduction == "mean":
+            self._pair_weight, self._token_weight = (
+                group_shares(counts, specification.group_size, hidden_size)
+                for counts in (self.pair_counts, self.start.lengths)
+            )
 
     def _list_english(self, store: TokenStore, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Fill :attr:`start` and :attr:`end`.
+        """Fill :attr:`start` and :attr:`end`; return places of all tokens in their sentence.
 
-        Returns:
-            The place of each word, [CLS] and [SEP] among the tokens of its sentence, and the
-            index in that array of each sentence's first word.
+        The second array has the index, in the first one, of each sentence's first word.
         """
         # Flat arrays hold the words of all sentences, then every [CLS], then every [SEP]. One
         # sentence of 4 tokens whose second word was cut off: start [1, 2, 0, 3], end [2, 2, 1, 4],
@@ -90,40 +87,24 @@ class AlignedSentences:
     ) -> None:
         # A pair is (sentence, place of its English token, first subword, end); word k of sentence i
         # has its place at first[i] + k. Pairs of words are followed by those of [CLS] and of [SEP].
-        n = len(rows)
-        count = np.arange(n)
+        count = np.arange(len(rows))
         of_sentence = group_by(pairs.sentence, len(store.ragged("source_ids"))).take(rows)
-        aligned = pairs.take(of_sentence.values if specification.words else np.empty(0, np.int64))
-        sentence = np.repeat(count, of_sentence.lengths) if specification.words else count[:0]
+        aligned = pairs.take(of_sentence.values)
+        sentence = np.repeat(count, of_sentence.lengths)
+        source = place[first[sentence] + aligned.source_word]
+        cls, sep = np.split(place[len(place) - 2 * len(rows) :], 2)
+        last, specials = self._target_ids.lengths - 1, specification.special_tokens
         columns = [
-            (
-                sentence,
-                place[first[sentence] + aligned.source_word],
-                aligned.target_start,
-                aligned.target_end,
-            )
+            (sentence, source, aligned.target_start, aligned.target_end),
+            (count, cls, 0 * count, 0 * count + 1),
+            (count, sep, last, last + 1),
         ]
-        specials = {"none": 0, "cls": 1, "cls_sep": 2}[specification.special_tokens]
-        last = self._target_ids.lengths - 1
-        cls, sep = place[len(place) - 2 * n : len(place) - n], place[len(place) - n :]
-        columns += [(count, cls, 0 * count, 0 * count + 1), (count, sep, last, last + 1)][:specials]
-        sentence, source, start, end = (
-            np.concatenate(parts) for parts in zip(*columns, strict=True)
-        )
-        grouped = group_by(sentence, n)
+        kept = compress(columns, (specification.words, specials != "none", specials == "cls_sep"))
+        sentence, source, start, end = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        grouped = group_by(sentence, len(rows))
         self._pair_source = Ragged(source[grouped.values], grouped.offsets)
         self._target_start = Ragged(start[grouped.values], grouped.offsets)
         self._target_end = Ragged(end[grouped.values], grouped.offsets)
-
-    def _weigh(self, specification: Adjustment) -> None:
-        """Set the weight of the squared norms of each sentence in both terms."""
-        if specification.reduction == "sum":
-            self._pair_weight = self._token_weight = np.ones(len(self), dtype=np.float32)
-            return
-        self._pair_weight, self._token_weight = (
-            group_shares(counts, specification.group_size, self.hidden_size)
-            for counts in (self.pair_counts, self.start.lengths)
-        )
 
     def __len__(self) -> int:
         """Return the number of sentence pairs."""
@@ -144,10 +125,7 @@ class AlignedSentences:
     ) -> None:
         """Write the English vectors of ``model`` (last layer, no dropout) to ``out``.
 
-        Args:
-            model: the encoder before adjustment.
-            aggregation: how subwords become one vector.
-            out: shape ``(tokens, hidden_size)``, tokens as in :attr:`start`.
+        Its shape is ``(tokens, hidden_size)``, tokens as in :attr:`start`.
         """
         sentence = np.repeat(np.arange(len(self)), self.start.lengths)
         span_vectors(
@@ -163,12 +141,9 @@ class AlignedSentences:
         )
 
     def collate(self, indices: IntArray) -> Batch:
-        """Return the tensors of one micro-batch.
+        """Return the tensors of sentences of the sample; one may come several times.
 
         English sentences come first in ``input_ids``, then their translations in the same order.
-
-        Args:
-            indices: sentences of the sample, int64; one may come several times.
         """
         n = len(indices)
         source, target = self.source_ids.take(indices), self._target_ids.take(indices)
@@ -197,10 +172,7 @@ class AlignedSentences:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def fingerprint(self, specification: Adjustment, encoder: str) -> str:
-        """Return a digest of the sample, the specification and the digest of the encoder.
-
-        The optimisation is left to the training loop, which excludes what does not change results.
-        """
+        """Return a digest of sample, specification (less the optimisation) and encoder's digest."""
         settings = specification.model_dump_json(exclude={"optimisation"})
         digest = hashlib.sha256(f"{settings} {encoder}".encode())
         ragged = (self.source_ids, self._target_ids, self.start, self.end, self._pair_source)
@@ -213,13 +185,7 @@ class AlignedSentences:
 def group_shares(counts: IntArray, group_size: int, hidden_size: int) -> npt.NDArray[np.float32]:
     """Return the weight of a squared norm in a mean over a group of sentences and all dimensions.
 
-    Args:
-        counts: pairs or words of each sentence, int64, shape ``(n,)``.
-        group_size: sentences in one group, in their order.
-        hidden_size: dimensions of a vector.
-
-    Returns:
-        The weight of each sentence's squared norms, float32, shape ``(n,)``.
+    ``counts`` are the pairs or words of each sentence, int64, ``(n,)``, as is the result, float32.
     """
     # 1 / (items in the group * dims): counts [2, 1, 5], two sentences in a group, 4 dims give
     # items [3, 3, 5] and weights [1/12, 1/12, 1/20].

@@ -1,7 +1,5 @@
 """Fine-tune an encoder on a task and write its model folder and its predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -17,10 +15,6 @@ from mbert_atlas.training.prediction import predict
 
 def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
     """Fine-tune, predict, write; an interrupted run resumes from its state, which is kept.
-
-    Args:
-        job: what to do.
-        methods: the training methods, see :mod:`mbert_atlas.training.methods`.
 
     Raises:
         DataError: if the data do not fit the encoder, the task or each other.
@@ -43,22 +37,19 @@ def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
         methods=methods,
         fingerprint=f"{store_digest(job.train)} {settings}",
     )
-    predictions = [_predict(run, name) for name in job.evaluate]
+    tables = []
+    for name, examples in run.tests.items():
+        outputs = predict(
+            run.model,
+            examples,
+            run.task.forward,
+            description=f"{job.description}, predicting {name}",
+            rows=examples.label_counts,
+            precision=job.optimisation.precision,
+        )
+        tables.append(run.task.decode(examples, outputs, examples.store.meta["labels"], name))
     if job.output_model:
         save_model(run.model.cpu(), run.labels, job.task, job.encoder, job.output_model)
-    table = pa.concat_tables(predictions or [run.task.prediction_schema.empty_table()])
+    table = pa.concat_tables(tables or [run.task.prediction_schema.empty_table()])
     write_parquet(table, job.output_predictions)
     return log
-
-
-def _predict(run: FinetuningRun, name: str) -> pa.Table:
-    examples = run.tests[name]
-    outputs = predict(
-        run.model,
-        examples,
-        run.task.forward,
-        description=f"{run.job.description}, predicting {name}",
-        rows=examples.label_counts,
-        precision=run.job.optimisation.precision,
-    )
-    return run.task.decode(examples, outputs, examples.store.meta["labels"], name)

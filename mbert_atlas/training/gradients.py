@@ -1,15 +1,14 @@
 """Losses and gradients of a step, accumulated over micro-batches and processes."""
 
-from __future__ import annotations
-
 import torch
 from accelerate import PartialState
 from torch import nn
 
 from mbert_atlas.batching import Indices, micro_batches
+from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.precision import autocast
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.training.interfaces import Backward, Batch, Examples, Objective, Optimisation
+from mbert_atlas.training.interfaces import Backward, Batch, Examples, Objective
 
 
 def accumulate_gradients(
@@ -21,23 +20,10 @@ def accumulate_gradients(
     backward: Backward = torch.Tensor.backward,
     seed: int | None = None,
 ) -> torch.Tensor:
-    """Add the gradients of the loss over some examples, in micro-batches, to the parameters'.
+    """Add the gradients of a step's loss, in micro-batches; return the loss, a float64 scalar.
 
     Of several processes each takes some of the micro-batches; :func:`add_up_gradients` joins their
-    gradients.
-
-    Args:
-        model: the network, on the device.
-        examples: the data.
-        objective: the loss.
-        optimisation: token budget and precision.
-        indices: the examples of the step.
-        backward: computes the gradients of a loss.
-        seed: seeds torch's generator before each micro-batch, with its number; none: it is not
-            seeded.
-
-    Returns:
-        The loss, a float64 scalar without gradient.
+    gradients. A ``seed`` seeds torch's generator before each micro-batch, with its number.
     """
     state = PartialState()
     groups = micro_batches(indices, examples.lengths, optimisation.token_budget)
@@ -82,8 +68,7 @@ def total_of(value: float) -> float:
 def add_up_gradients(model: nn.Module) -> None:
     """Replace the gradients of each process by their sum, in one message.
 
-    DistributedDataParallel overlaps communication with the backward pass, which pays with one
-    micro-batch a step; with several it would communicate after each. And it averages, while losses
+    DistributedDataParallel would communicate after every micro-batch, and it averages, while losses
     here are parts of the step's.
     """
     if PartialState().num_processes == 1:
@@ -96,7 +81,6 @@ def add_up_gradients(model: nn.Module) -> None:
         if item.grad is None:
             item.grad = torch.zeros_like(item)
     summed = add_up(torch.cat([item.grad.flatten() for item in shared if item.grad is not None]))
-    for item, part in zip(
-        shared, torch.split(summed, [item.numel() for item in shared]), strict=True
-    ):
+    parts = torch.split(summed, [item.numel() for item in shared])
+    for item, part in zip(shared, parts, strict=True):
         item.grad = part.view_as(item)

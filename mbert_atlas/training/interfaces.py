@@ -1,25 +1,12 @@
 """What the training loop requires of data and losses, and its log."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
-from mbert_atlas.config.training import Optimisation
-
-__all__ = [
-    "Backward",
-    "Batch",
-    "Examples",
-    "Objective",
-    "Optimisation",
-    "TrainingLog",
-]
+from mbert_atlas.batching import Indices
 
 Batch = dict[str, torch.Tensor]
 Backward = Callable[[torch.Tensor], Any]
@@ -29,10 +16,10 @@ Backward = Callable[[torch.Tensor], Any]
 class Examples(Protocol):
     """Training or evaluation data, addressed by example index."""
 
-    lengths: npt.NDArray[np.int64]
+    lengths: Indices
     """Tokens of each example, shape ``(n,)``; decides buckets and micro-batches."""
 
-    def collate(self, indices: npt.NDArray[np.int64]) -> Batch:
+    def collate(self, indices: Indices) -> Batch:
         """Return the padded CPU tensors of these examples."""
         ...
 
@@ -47,10 +34,7 @@ class Objective(Protocol):
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return this micro-batch's part of the step's loss, a scalar with gradient.
 
-        Args:
-            model: the network in training mode.
-            batch: tensors on the model's device.
-            step_weight: sum of :meth:`weight` over the micro-batches of the step.
+        ``batch`` is on the device; ``step_weight`` sums :meth:`weight` over the step.
         """
         ...
 
@@ -59,16 +43,9 @@ class Objective(Protocol):
 class TrainingLog:
     """What happened in a training run, over all processes and resumptions.
 
-    Attributes:
-        epoch_losses: mean loss of the steps of each finished epoch.
-        steps: optimiser steps taken.
-        examples: examples seen, without those of methods.
-        tokens: tokens seen in them, without padding.
-        seconds: time in the loop.
-        resumptions: how often a saved state was resumed.
-        scores: if an epoch is selected: the score by epoch, the first before training.
-        epoch: the epoch that was selected, from 1, or 0 for the model before training; none if the
-            last one is kept.
+    ``epoch_losses`` are means over steps, ``seconds`` time in the loop; ``examples`` and ``tokens``
+    (without padding) are the task's. If an epoch is selected, ``scores`` has the score by epoch,
+    the first before training, and ``epoch`` is the selected one, 0 for the model before training.
     """
 
     epoch_losses: list[float] = field(default_factory=list)

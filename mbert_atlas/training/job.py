@@ -1,20 +1,17 @@
 """What a fine-tuning does, and its data and model once they are open."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.batching import Indices
-from mbert_atlas.config.training import HeadOptions
+from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.parts import parts_of, reinitialise
 from mbert_atlas.encoding.stores import open_store
@@ -23,7 +20,7 @@ from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
 from mbert_atlas.tokenizer import tokenizer_digest
-from mbert_atlas.training.interfaces import Objective, Optimisation
+from mbert_atlas.training.interfaces import Objective
 
 TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
 
@@ -33,23 +30,17 @@ class FinetuningJob:
     """What is trained, on what, and where the results are written.
 
     Attributes:
-        task: name of the task.
         encoder: encoder folder; its tokenizer must be the one of the stores.
         train: encoded training examples; their labels are the model's.
         evaluate: encoded examples to predict, by the name that goes into ``dataset``.
-        optimisation: hyperparameters.
-        seed: the run's seed.
-        output_model: folder for the encoder, in the usual layout, and the head; none: they are not
-            stored.
+        output_model: folder for encoder and head; none: they are not stored.
         output_predictions: Parquet file with the predictions of all evaluation sets.
         state_dir: folder of the resumable state; the caller removes it once the result is accepted.
         head: options of the classifier; none: the task's defaults.
         trained_layers: see :func:`train_only`.
-        reinitialised_layers: parts of the encoder that are re-initialised by the run's seed, see
-            :func:`mbert_atlas.encoders.parts.reinitialise`.
+        reinitialised_layers: see :func:`mbert_atlas.encoders.parts.reinitialise`.
         train_languages: languages to train on; none: all of ``train``.
         languages: languages to predict, by evaluation set; all of a set that is not named.
-        description: for progress lines.
     """
 
     task: str
@@ -72,16 +63,8 @@ class FinetuningJob:
 class FinetuningRun:
     """A job whose data and model are open; methods may change them before training begins.
 
-    Attributes:
-        job: the job.
-        task: its task.
-        labels: the classes.
-        tests: the examples to predict, by evaluation set.
-        store: the training data.
-        rows: which of its examples are trained on, int64, shape ``(n,)``.
-        model: the encoder with a new head.
-        objective: the loss.
-        pad_multiple: see :class:`EncodedExamples`.
+    ``tests`` are the examples to predict, by evaluation set; ``rows`` (int64, ``(n,)``) those of
+    the training data ``store`` that are trained on.
 
     Raises:
         DataError: if the stores do not fit the encoder or each other.
@@ -97,7 +80,7 @@ class FinetuningRun:
             name: self.open_test(path, (job.languages or {}).get(name))
             for name, path in job.evaluate.items()
         }
-        self.rows = _rows_of(self.task.targets(self.store), job.train_languages, job.train)
+        self.rows = self._rows_of(self.store, job.train_languages, job.train)
         head = job.head or self.task.head_options()
         self.model = new_model(job.encoder, self.task, self.labels, head, job.seed)
         seed = derive_seed(job.seed, "reinitialised layers")
@@ -118,14 +101,23 @@ class FinetuningRun:
         store = open_examples(path, self.job.task, self.job.encoder)
         # More labels at the end are tags that the model never predicts, such as CoNLL-2003's MISC.
         if store.meta["labels"][: len(self.labels)] != self.labels:
-            raise DataError(
-                path,
-                "meta.json, key labels",
-                f"{store.meta['labels']} differ from the training data's {self.labels}",
-                "encode both with the same labels",
-            )
-        rows = _rows_of(self.task.targets(store), languages, path)
+            problem = f"{store.meta['labels']} differ from the training data's {self.labels}"
+            fix = "encode both with the same labels"
+            raise DataError(path, "meta.json, key labels", problem, fix)
+        rows = self._rows_of(store, languages, path)
         return self.task.examples(store, rows, pad_multiple=self.pad_multiple)
+
+    def _rows_of(self, store: TokenStore, languages: Collection[str] | None, path: Path) -> Indices:
+        """Return the examples in some languages, or all."""
+        targets = self.task.targets(store)
+        if languages is None:
+            return np.arange(len(targets), dtype=np.int64)
+        missing = sorted(set(languages) - set(targets.tolist()))
+        if missing:
+            problem = "there are no examples of this language"
+            fix = "add it to the dataset or drop it from the run"
+            raise DataError(path, f"language {missing[0]}", problem, fix)
+        return np.flatnonzero(np.isin(targets, list(languages)))
 
 
 def new_model(
@@ -138,26 +130,21 @@ def new_model(
 
 
 def train_only(encoder: Any, layers: TrainedLayers) -> None:
-    """Freeze an encoder except for some layers; its dropout stays on in training.
+    """Freeze an encoder of BERT's kind except for some layers; its dropout stays on in training.
 
-    Args:
-        encoder: an encoder of BERT's kind.
-        layers: ``all``; ``all_but_words``, all but the word embeddings; ``none``; or a list, see
-            :func:`mbert_atlas.encoders.parts.parts_of`. The pooler is trained unless nothing is.
+    ``all_but_words`` are all but the word embeddings; for a list see
+    :func:`mbert_atlas.encoders.parts.parts_of`. The pooler is trained unless nothing is.
 
     Raises:
         AtlasError: if the encoder lacks a layer.
     """
-    if layers == "all":
-        return
     if layers == "all_but_words":
         encoder.get_input_embeddings().requires_grad_(False)
-        return
-    encoder.requires_grad_(False)
-    if layers == "none":
-        return
-    for part in (encoder.pooler, *parts_of(encoder, layers, "trained_layers")):
-        part.requires_grad_(True)
+    elif layers != "all":
+        encoder.requires_grad_(False)
+        if layers != "none":
+            for part in (encoder.pooler, *parts_of(encoder, layers, "trained_layers")):
+                part.requires_grad_(True)
 
 
 def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
@@ -168,21 +155,13 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
     """
     store = open_store(path, task)
     if store.meta["tokenizer"] != tokenizer_digest(encoder):
-        raise DataError(
-            path,
-            "meta.json, key tokenizer",
-            f"the examples were not encoded by the tokenizer of {encoder}",
-            "encode them again",
-        )
+        problem = f"the examples were not encoded by the tokenizer of {encoder}"
+        raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
     longest = int(store.ragged("input_ids").lengths.max())
     positions = read_json(encoder / "config.json")["max_position_embeddings"]
     if longest > positions:
-        raise DataError(
-            path,
-            "max_length",
-            f"an example has {longest} subwords, but {encoder} takes {positions} at most",
-            "encode with a smaller max_length",
-        )
+        problem = f"an example has {longest} subwords, but {encoder} takes {positions} at most"
+        raise DataError(path, "max_length", problem, "encode with a smaller max_length")
     return store
 
 
@@ -191,20 +170,3 @@ def store_digest(path: Path) -> str:
     parts = ("input_ids.", "labels.", "heads.", "segment_start.", "split.", "meta.")
     files = (file for file in sorted(path.iterdir()) if file.name.startswith(parts))
     return "".join(map(sha256_of, files))
-
-
-def _rows_of(
-    targets: npt.NDArray[np.str_], languages: Collection[str] | None, path: Path
-) -> Indices:
-    """Return the examples in some languages, or all; ``targets`` has the language of each."""
-    if languages is None:
-        return np.arange(len(targets), dtype=np.int64)
-    missing = sorted(set(languages) - set(targets.tolist()))
-    if missing:
-        raise DataError(
-            path,
-            f"language {missing[0]}",
-            "there are no examples of this language",
-            "add it to the dataset or drop it from the run",
-        )
-    return np.flatnonzero(np.isin(targets, list(languages)))

@@ -1,10 +1,7 @@
 """The training loop of every paper: device, precision, accumulation, schedule, resumption.
 
-What differs between runs is passed in: the examples, the objective, the hyperparameters and the
-methods.
+What differs between runs is passed in: examples, objective, hyperparameters and methods.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -15,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +24,12 @@ from torch import nn
 from transformers import get_scheduler
 
 from mbert_atlas.batching import Indices, epoch_batches
+from mbert_atlas.config.training import Optimisation
 from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.training.gradients import accumulate_gradients, add_up_gradients, total_of
-from mbert_atlas.training.interfaces import Examples, Objective, Optimisation, TrainingLog
+from mbert_atlas.training.interfaces import Examples, Objective, TrainingLog
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.states import States
 
@@ -56,23 +54,13 @@ def train(
     """Train ``model`` in place and leave it on the device, in evaluation mode.
 
     All randomness comes from ``seed`` and the number of the step: torch's generator is seeded
-    before each step, so a resumed run takes the steps of an uninterrupted one. With several
-    processes it is seeded before each micro-batch, whose randomness then depends neither on the
-    others nor on the process that computes it.
+    before each step, so a resumed run takes the steps of an uninterrupted one. With
+    ``seed_micro_batches`` and with several processes it is seeded before each micro-batch, whose
+    randomness then depends neither on the others nor on the process that computes it.
 
-    Args:
-        model: the network; its weights are part of what identifies a saved state.
-        examples: the training data.
-        objective: the loss.
-        optimisation: hyperparameters.
-        seed: the run's seed.
-        state_dir: folder for the resumable state, which is saved at the end, too; the caller
-            removes it once the result is accepted. None: no state is saved.
-        description: what is trained, for progress lines.
-        methods: the training methods; their gradients are added in this order.
-        fingerprint: whatever else identifies the run (digests of its data); a saved state with
-            another one is not resumed.
-        seed_micro_batches: seed each micro-batch in one process, too, as several processes would.
+    The state is saved in ``state_dir``, at the end, too; the caller removes it once the result is
+    accepted. It is only resumed with the same weights, data lengths, settings, methods and
+    ``fingerprint``. The methods' gradients are added in their order.
 
     Raises:
         AtlasError: if there are no examples or the loss is not finite.
@@ -80,14 +68,13 @@ def train(
         StoppedError: at SIGTERM or SIGINT; the state has been saved.
     """
     if len(examples.lengths) == 0:
-        raise AtlasError(
-            f"{description}: there are no training examples; check the data's filters."
-        )
-    run = _Run(model, examples, objective, optimisation, seed, description, methods)
-    run.seeds_micro_batches |= seed_micro_batches
+        raise AtlasError(f"{description}: no training examples; check the data's filters.")
+    run = _Run(
+        model, examples, objective, optimisation, seed, description, methods, seed_micro_batches
+    )
     if state_dir is not None:
         run.restore(state_dir, fingerprint)
-    with _termination_signals() as signals, _deterministic(run.device):
+    with termination_signals() as signals, _deterministic(run.device):
         run.take_steps(signals)
     if state_dir is not None and run.log.steps > run.saved_steps:
         run.save()  # what follows may fail or be rejected
@@ -121,35 +108,31 @@ def parameter_groups(model: nn.Module, optimisation: Optimisation) -> list[dict[
     ]
 
 
+@dataclass
 class _Run:
     """A model on its device, with its optimiser, its log and its saved states."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        examples: Examples,
-        objective: Objective,
-        optimisation: Optimisation,
-        seed: int,
-        description: str,
-        methods: Sequence[Method],
-    ) -> None:
-        self.examples, self.objective, self.optimisation = examples, objective, optimisation
-        self.seed, self.description, self.methods = seed, description, methods
-        self.steps_per_epoch = math.ceil(len(examples.lengths) / optimisation.batch_size)
-        self.total_steps = self.steps_per_epoch * optimisation.epochs
+    model: Any
+    examples: Examples
+    objective: Objective
+    optimisation: Optimisation
+    seed: int
+    description: str
+    methods: Sequence[Method]
+    seeds_micro_batches: bool
+
+    def __post_init__(self) -> None:
+        self.steps_per_epoch = math.ceil(len(self.examples.lengths) / self.optimisation.batch_size)
+        self.total_steps = self.steps_per_epoch * self.optimisation.epochs
         # Precision: see autocast. The schedule counts steps, however many processes take one.
         by_step = DataLoaderConfiguration(split_batches=True)
         self.accelerator = Accelerator(mixed_precision="no", dataloader_config=by_step)
-        if methods and self.accelerator.num_processes > 1:
-            raise AtlasError(f"{description}: its methods need one process; request one GPU.")
-        self.seeds_micro_batches = self.accelerator.num_processes > 1
+        self.seeds_micro_batches |= self.accelerator.num_processes > 1
         self.device = self.accelerator.device
-        model.to(self.device)
-        optimiser = _optimiser(model, optimisation)
-        scheduler = _scheduler(optimiser, optimisation, self.total_steps)
+        self.model.to(self.device)
+        optimiser, scheduler = _optimiser(self.model, self.optimisation, self.total_steps)
         # In evaluation mode it is not wrapped: gradients are added up here.
-        self.model = self.accelerator.prepare_model(model, evaluation_mode=True)
+        self.model = self.accelerator.prepare_model(self.model, evaluation_mode=True)
         self.optimiser, self.scheduler = self.accelerator.prepare(optimiser, scheduler)
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
@@ -158,11 +141,7 @@ class _Run:
         self.last_time = time.monotonic()
 
     def take_steps(self, signals: Sequence[str]) -> None:
-        """Take the remaining steps and save the state from time to time.
-
-        Raises:
-            StoppedError: once ``signals`` has the name of a signal; the state has been saved.
-        """
+        """Take the remaining steps; save from time to time and once there is a signal."""
         last_save = time.monotonic()
         for _ in self.steps():
             if total_of(len(signals)):  # all processes stop after the same step
@@ -202,15 +181,8 @@ class _Run:
         step, backward = self.log.steps, self.accelerator.backward
         seed = derive_seed(self.seed, "step", step)
         torch.manual_seed(seed)
-        self.loss_sum += accumulate_gradients(
-            self.model,
-            self.examples,
-            self.objective,
-            self.optimisation,
-            batch,
-            backward,
-            seed if self.seeds_micro_batches else None,
-        )
+        task = self.model, self.examples, self.objective, self.optimisation, batch, backward
+        self.loss_sum += accumulate_gradients(*task, seed if self.seeds_micro_batches else None)
         for method in self.methods:
             loss = method.add_gradients(self.model, step, backward)
             if loss is not None:
@@ -293,30 +265,26 @@ class _Run:
         return digest.hexdigest()
 
 
-def _optimiser(model: nn.Module, optimisation: Optimisation) -> torch.optim.Optimizer:
+def _optimiser(
+    model: nn.Module, optimisation: Optimisation, steps: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
     kind = torch.optim.AdamW if optimisation.optimiser == "adamw" else torch.optim.Adam
-    return kind(
+    optimiser = kind(
         parameter_groups(model, optimisation),
         lr=optimisation.learning_rate,
         betas=optimisation.betas,
         eps=optimisation.epsilon,
         fused=True,
     )
-
-
-def _scheduler(
-    optimiser: torch.optim.Optimizer, optimisation: Optimisation, steps: int
-) -> torch.optim.lr_scheduler.LRScheduler:
     name = {"linear": "linear", "constant": "constant_with_warmup"}[optimisation.schedule]
     warmup = math.ceil(optimisation.warmup_fraction * steps)
-    scheduler: torch.optim.lr_scheduler.LRScheduler = get_scheduler(
+    return optimiser, get_scheduler(
         name, optimiser, num_warmup_steps=warmup, num_training_steps=steps
     )
-    return scheduler
 
 
 @contextmanager
-def _termination_signals() -> Iterator[list[str]]:
+def termination_signals() -> Iterator[list[str]]:
     """Collect the names of SIGTERM (scancel, a time limit) and SIGINT, read after each step."""
     names: list[str] = []
     if threading.current_thread() is not threading.main_thread():

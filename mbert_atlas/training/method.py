@@ -1,10 +1,8 @@
 """What a run does besides learning its task: one protocol for all of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
@@ -31,13 +29,11 @@ class Method:
     state: Any = None
 
     @classmethod
-    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Method:
-        """Return the method of a run.
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
+        """Return the method of a run, given its hyperparameters as plain values.
 
-        Args:
-            options: its hyperparameters, as plain values.
-            specification: see :class:`mbert_atlas.plan.runs.Run`.
-            inputs: the run's files by name, those of the method's options among them.
+        ``specification`` is that of :class:`mbert_atlas.plan.runs.Run`; ``inputs`` has the run's
+        files by name, those of the method's options among them.
         """
         raise NotImplementedError
 

@@ -1,7 +1,5 @@
 """Outputs of a model for all examples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -30,18 +28,10 @@ def predict(
 ) -> Ragged:
     """Run ``forward`` over all examples, those of similar length together, without gradients.
 
-    Args:
-        model: the network; moved to the device.
-        examples: the data.
-        forward: takes the model and a batch on the device, returns the rows of the batch's
-            examples in order, shape ``(rows, ...)``.
-        description: for progress lines.
-        rows: number of rows of each example, shape ``(n,)``; none: one each.
-        token_budget: padded tokens in one batch; none: what suits the device.
-        precision: see :class:`Optimisation`.
-
-    Returns:
-        The rows in the order of the examples; row i of the result belongs to example i.
+    ``forward`` takes the model and a batch on the device and returns the rows of the batch's
+    examples in order, shape ``(rows, ...)``. ``rows`` has the number of each example's rows, shape
+    ``(n,)``; none: one each. Without ``token_budget`` (padded tokens in one batch) it is what suits
+    the device. Row i of the result belongs to example i.
     """
     lengths = examples.lengths
     counts = np.ones(len(lengths), dtype=np.int64) if rows is None else rows

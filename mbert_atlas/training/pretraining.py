@@ -1,7 +1,5 @@
 """Masked-language-model pretraining of BERT and XLM-R, from scratch or continued."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,9 @@ import numpy.typing as npt
 import torch
 from accelerate import PartialState
 from torch.nn import functional
-from transformers import (
-    BertConfig,
-    BertForPreTraining,
-    XLMRobertaConfig,
-    XLMRobertaForMaskedLM,
-)
+from transformers import BertConfig, BertForPreTraining, XLMRobertaConfig, XLMRobertaForMaskedLM
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
+from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
 from mbert_atlas.encoding.parallel import inner
@@ -44,17 +37,10 @@ def pretrain(
 
     The folder has the layout of a published checkpoint: encoder, BERT's pooler and language-model
     head. The pooler is not trained (there is no next-sentence task) and keeps its initial weights.
-
-    Args:
-        spec: the model and its hyperparameters.
-        tokenizer_dir: folder of the tokenizer; its files are copied.
-        store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with this
-            tokenizer.
-        output_dir: the encoder folder.
-        seed: the run's seed.
-        state_dir: folder of the resumable state; the caller removes it once the result is accepted.
-        start: what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote with this
-            tokenizer, as initial word embeddings; subwords that are not in it keep theirs.
+    The caller removes ``state_dir``, the resumable state, once the result is accepted. ``store`` is
+    what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the tokenizer, and
+    ``start`` what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote: initial word
+    embeddings; subwords that are not in it keep theirs.
 
     Raises:
         DataError: if the store or the start was made with another tokenizer, its rows are too long,
@@ -68,12 +54,15 @@ def pretrain(
     if start is not None:
         _begin_with(model.get_input_embeddings().weight, start, tokenizer_dir)
     if spec.output_bias == "log_frequency":
-        bias = log_frequencies(encoded.ragged("input_ids"), len(tokenizer))
+        # log((count + 1) / (all counts + subwords)), as none is impossible; special tokens, at both
+        # ends of a row, are never predicted.
+        subwords = inner(encoded.ragged("input_ids")).values
+        counts = np.bincount(subwords, minlength=len(tokenizer)) + 1
+        bias = np.log(counts / counts.sum()).astype(np.float32)
         with torch.no_grad():
             head_of(model).bias.copy_(torch.from_numpy(bias))
-    log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
-    if PartialState().is_main_process:
-        save_encoder(model.cpu(), tokenizer_dir, output_dir)
+    log = _train(model, spec, tokenizer_dir, encoded, store, seed, state_dir)
+    _save(model, tokenizer_dir, output_dir)
     return log
 
 
@@ -87,25 +76,17 @@ def make_encoder(
     state: str,
     start: str | None,
 ) -> None:
-    """Pretrain an encoder of the config, from scratch or from a changed one.
+    """Pretrain an encoder of the config, ``scratch`` or ``changed`` of ``encoders.<name>``.
 
-    Args:
-        scratch: ``encoders.<name>.scratch`` of the config, or none.
-        changed: ``encoders.<name>.changed`` of the config, or none.
-        tokenizer: folder of the tokenizer, or of the encoder to start from.
-        tokens: the token store.
-        output: the encoder folder to write.
-        state: folder of the resumable state, which is kept.
-        start: initial word embeddings, see :func:`pretrain`.
+    For ``changed``, ``tokenizer`` is the encoder to start from.
     """
     where: Any = (tokenizer, tokens, output)
     if scratch:
         spec = Pretraining(**scratch["pretraining"])
-        options = {"seed": scratch["seed"], "state_dir": Path(state)}
-        pretrain(spec, *where, start=start, **options)
+        pretrain(spec, *where, seed=scratch["seed"], state_dir=Path(state), start=start)
     elif changed:
-        options = {"seed": changed["seed"], "state_dir": Path(state)}
-        continue_pretraining(MaskedTraining(**changed["training"]), *where, **options)
+        training = MaskedTraining(**changed["training"])
+        continue_pretraining(training, *where, seed=changed["seed"], state_dir=Path(state))
 
 
 def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
@@ -135,13 +116,6 @@ def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
     return XLMRobertaForMaskedLM(config)
 
 
-def positions_of(config: Any) -> int:
-    """Return the number of positions of an encoder."""
-    # RoBERTa counts positions from after the id of the padding.
-    offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
-    return int(config.max_position_embeddings) - offset
-
-
 def head_of(model: Any) -> Any:
     """Return the language-model head of a BERT or XLM-R: hidden states to logits, with a bias."""
     return model.cls.predictions if hasattr(model, "cls") else model.lm_head
@@ -158,28 +132,22 @@ def continue_pretraining(
 ) -> TrainingLog:
     """Continue to train an encoder as a masked language model (Wang et al. 2020).
 
-    The model's size, dropout and pooler are those of the folder, and so is its language-model head;
-    if it has none, one is initialised by the seed (its output embeddings are the input's).
-
-    Args:
-        spec: hyperparameters.
-        encoder: encoder folder, such as :func:`mbert_atlas.encoders.extension.extend_vocabulary`
-            writes.
-        store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with its tokenizer.
-        output_dir: the encoder folder to write, with the head.
-        seed: the run's seed.
-        state_dir: folder of the resumable state; the caller removes it once the result is accepted.
+    ``store`` is encoded with the tokenizer of ``encoder``, such as
+    :func:`mbert_atlas.encoders.extension.extend_vocabulary` writes. The model's size, dropout and
+    pooler are those of that folder, and so is its language-model head; if it has none, one is
+    initialised by the seed (its output embeddings are the input's).
 
     Raises:
         DataError: if the folder is not a BERT's, the store was encoded by another tokenizer or its
             rows are too long.
     """
-    tokenizer = load_tokenizer(encoder)
     model = load_masked_model(encoder, derive_seed(seed, "initial weights"))
-    encoded = _open_store(store, encoder, positions_of(model.config))
-    log = _train(model, spec, tokenizer, encoded, store, seed, state_dir)
-    if PartialState().is_main_process:
-        save_encoder(model.cpu(), encoder, output_dir)
+    config = model.config
+    # RoBERTa counts positions from after the id of the padding.
+    offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
+    encoded = _open_store(store, encoder, config.max_position_embeddings - offset)
+    log = _train(model, spec, encoder, encoded, store, seed, state_dir)
+    _save(model, encoder, output_dir)
     return log
 
 
@@ -196,51 +164,27 @@ def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | s
         weight[subwords] = torch.from_numpy(np.array(vectors))
 
 
-def log_frequencies(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.float32]:
-    """Return the log of each subword's relative frequency among those that can be predicted.
-
-    Args:
-        rows: token ids, each row with a special token at both ends, which is never predicted.
-        vocabulary_size: number of subwords.
-
-    Returns:
-        Float32, shape ``(vocabulary_size,)``; natural logarithms.
-    """
-    # log((count + 1) / (all counts + subwords)), as none is impossible: counts of 0, 2 and 5 give
-    # 1/10, 3/10 and 6/10.
-    counts = np.bincount(inner(rows).values, minlength=vocabulary_size) + 1
-    logs: npt.NDArray[np.float32] = np.log(counts / counts.sum()).astype(np.float32)
-    return logs
-
-
 def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:
     encoded = load_arrays(store)
     if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
-        raise DataError(
-            store,
-            "tokenizer",
-            f"the texts were not encoded by {tokenizer_dir}",
-            "encode them again",
-        )
+        problem = f"the texts were not encoded by {tokenizer_dir}"
+        raise DataError(store, "tokenizer", problem, "encode them again")
     if encoded.meta["max_length"] > positions:
-        raise DataError(
-            store,
-            "max_length",
-            f"rows of {encoded.meta['max_length']} tokens exceed the {positions} positions",
-            "encode the texts again or raise positions",
-        )
+        problem = f"rows of {encoded.meta['max_length']} tokens exceed the {positions} positions"
+        raise DataError(store, "max_length", problem, "encode the texts again or raise positions")
     return encoded
 
 
 def _train(
     model: Any,
     spec: MaskedTraining,
-    tokenizer: Any,
+    tokenizer_dir: Path | str,
     encoded: TokenStore,
     store: Path | str,
     seed: int,
     state_dir: Path | None,
 ) -> TrainingLog:
+    tokenizer = load_tokenizer(tokenizer_dir)
     examples = MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id)
     optimisation = spec.optimisation
     if isinstance(spec, Pretraining) and spec.pieces is not None:
@@ -258,6 +202,11 @@ def _train(
         + spec.model_dump_json(exclude={"optimisation"}),
         seed_micro_batches=spec.seeded_by == "micro_batch",
     )
+
+
+def _save(model: Any, tokenizer_dir: Path | str, output_dir: Path | str) -> None:
+    if PartialState().is_main_process:
+        save_encoder(model.cpu(), tokenizer_dir, output_dir)
 
 
 class MaskedExamples:

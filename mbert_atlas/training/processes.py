@@ -5,8 +5,6 @@
 A function of a module is called in every process, with JSON values.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -14,33 +12,31 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pkgutil import resolve_name
 from typing import Any
 
 import torch
 
 from mbert_atlas.errors import AtlasError, StoppedError, TransientError
+from mbert_atlas.training.loop import termination_signals
 
 _PATIENCE = 60.0
 """Seconds until the other processes are killed once one has failed."""
+_KINDS = {kind.__name__: kind for kind in (AtlasError, TransientError, StoppedError)}
 
 
 def in_processes(
     gpus: int, function: Callable[..., None], *, on_cpu: bool = False, **arguments: Any
 ) -> None:
-    """Call a function in a process per GPU, or in this one.
+    """Call a function of a module in a process per GPU that exists, or in this one.
 
-    SIGTERM and SIGINT are passed on to all of them.
-
-    Args:
-        gpus: number of requested GPUs; those that do not exist are not counted.
-        function: a function of a module.
-        on_cpu: start as many processes, whatever GPUs exist.
-        arguments: of the function.
+    SIGTERM and SIGINT are passed on to all of them. ``on_cpu`` starts ``gpus`` processes, whatever
+    GPUs exist.
 
     Raises:
         AtlasError: the first that a process raised.
@@ -58,83 +54,46 @@ def in_processes(
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(count)}
     common |= {"LOCAL_WORLD_SIZE": str(count)} | ({"ACCELERATE_USE_CPU": "1"} if on_cpu else {})
     common["PYTHONPATH"] = os.pathsep.join(sys.path)  # a job may run in another folder
-    running = [
-        subprocess.Popen(
-            command,
-            env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdin=subprocess.PIPE,  # closes when this process is killed
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(count)
-    ]
-    errors: list[list[str]] = [[] for _ in running]
-    listeners = [
-        threading.Thread(target=_listen, args=(process, lines))
-        for process, lines in zip(running, errors, strict=True)
-    ]
-    with _passing_on_termination(running) as passed_on:
-        for listener in listeners:
-            listener.start()
-        _wait(running)
-        for listener in listeners:
-            listener.join()
-    failed = [rank for rank, process in enumerate(running) if process.returncode]
-    if failed:
-        for line in (line for rank in failed for line in errors[rank]):
-            kind, _, sentence = line.partition(": ")
-            if kind in _KINDS:
-                raise _KINDS[kind](sentence.strip())
-        raise (StoppedError if passed_on else TransientError)(_end(running, failed[0]))
+    with ExitStack() as stack, termination_signals() as signals:
+        files = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in range(count)]
+        running = [
+            subprocess.Popen(
+                command,
+                env={**os.environ, **common, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+                stdin=subprocess.PIPE,  # closes when this process is killed
+                stdout=file,  # has the error
+            )
+            for rank, file in enumerate(files)
+        ]
+        _wait(running, signals)
+        failed = [rank for rank, process in enumerate(running) if process.returncode]
+        for rank in failed:
+            files[rank].seek(0)
+            for line in files[rank]:
+                kind, _, sentence = line.partition(": ")
+                if kind in _KINDS:
+                    raise _KINDS[kind](sentence.strip())
+        if failed:
+            code = running[failed[0]].returncode
+            how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
+            problem = f"process {failed[0]} of {count} {how}; see the log above, and start again."
+            raise (StoppedError if signals else TransientError)(problem)
 
 
-_KINDS = {kind.__name__: kind for kind in (AtlasError, TransientError, StoppedError)}
-
-
-def _end(running: list[subprocess.Popen[str]], rank: int) -> str:
-    code = running[rank].returncode
-    how = f"was killed by signal {-code}" if code < 0 else f"exited with {code}"
-    return f"process {rank} of {len(running)} {how}; see the log above, and start again."
-
-
-def _listen(process: subprocess.Popen[str], lines: list[str]) -> None:
-    """Forward the standard error of a process, and keep it."""
-    for line in process.stderr or ():
-        sys.stderr.write(line)
-        lines.append(line)
-
-
-def _wait(running: list[subprocess.Popen[str]]) -> None:
+def _wait(running: list[subprocess.Popen[bytes]], signals: list[str]) -> None:
     """Wait for all; once one has failed, the others cannot continue and are killed in the end."""
-    deadline = None
+    deadline, passed_on = None, 0
     while any(process.poll() is None for process in running):
+        for name in signals[passed_on:]:
+            passed_on += 1
+            for process in running:
+                process.send_signal(signal.Signals[name])
         if deadline is None and any(process.poll() for process in running):
             deadline = time.monotonic() + _PATIENCE
         if deadline is not None and time.monotonic() > deadline:
             for process in running:
                 process.kill()
         time.sleep(0.1)
-
-
-@contextmanager
-def _passing_on_termination(running: list[subprocess.Popen[str]]) -> Iterator[list[int]]:
-    passed_on: list[int] = []
-
-    def pass_on(number: int, _: Any) -> None:
-        passed_on.append(number)
-        for process in running:
-            process.send_signal(number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield passed_on
-        return
-    both = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, pass_on) for number in both]
-    try:
-        yield passed_on
-    finally:
-        for number, handler in zip(both, before, strict=True):
-            signal.signal(number, handler)
 
 
 def _end_with_parent() -> None:
@@ -153,8 +112,7 @@ def _main() -> None:
         resolve_name(name)(**json.loads(arguments))
     except AtlasError as error:
         kind = type(error).__name__
-        kind = kind if kind in _KINDS else AtlasError.__name__
-        print(f"{kind}: {error}", file=sys.stderr, flush=True)
+        print(f"{kind if kind in _KINDS else AtlasError.__name__}: {error}", flush=True)
         sys.exit(1)
     finally:
         if torch.distributed.is_initialized():

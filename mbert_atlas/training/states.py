@@ -1,7 +1,5 @@
 """The saved states of a training run, from which it resumes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging
@@ -24,13 +22,8 @@ _STATES_KEPT = 2
 class States:
     """Folders ``step-<n>`` with weights, optimiser and schedule; the newest two are kept.
 
-    Each has the checksums of its files in ``meta.json``; a damaged one is dropped.
-
-    Args:
-        folder: holds the states.
-        fingerprint: identifies the run; states with another one are removed.
-        accelerator: loads and saves what a state holds.
-        description: for messages.
+    Each has the checksums of its files in ``meta.json``; a damaged one is dropped, and so is one
+    with another ``fingerprint``, which identifies the run.
     """
 
     def __init__(
@@ -41,10 +34,7 @@ class States:
         self._digests: dict[Path, str] = {}  # of files outside of states
 
     def load_newest(self) -> dict[str, Any] | None:
-        """Load the newest state of this run; return what :meth:`save` was given, if there is one.
-
-        Damaged states and those of other runs are removed.
-        """
+        """Load the newest state of this run, if there is one; return what was saved with it."""
         newest = None
         with self._accelerator.main_process_first():  # which removes states
             for leftover in self.folder.glob(".step-*.partial"):
@@ -67,13 +57,7 @@ class States:
         return newest
 
     def save(self, step: int, meta: Mapping[str, Any], files: Iterable[Path]) -> None:
-        """Save a state.
-
-        Args:
-            step: steps taken so far.
-            meta: plain JSON values to save with it.
-            files: other files below the folder that the state needs.
-        """
+        """Save a state with JSON values; ``files`` below the folder are others that it needs."""
         target = self.folder / f"step-{step:09d}"
         with writing_weights(target), atomic_directory(target) as folder:
             self._accelerator.save_state(str(folder))

@@ -1,9 +1,8 @@
 """Aligned word pairs of a bitext's token store, as flat arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -12,29 +11,15 @@ from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.errors import DataError
 
 IntArray = npt.NDArray[np.int64]
-_ARRAYS = (
-    "source_ids",
-    "target_ids",
-    "source_word_start",
-    "source_word_end",
-    "target_word_start",
-    "target_word_end",
-    "source_pairs",
-    "target_pairs",
-)
+_PARTS = ("ids", "word_start", "word_end", "pairs")
 
 
 @dataclass(frozen=True)
 class WordPairs:
     """Word pairs, each array int64 of shape ``(pairs,)``, sorted by sentence.
 
-    Attributes:
-        sentence: sentence of the pair.
-        source_word: English word, counted from 0 in its sentence.
-        source_start: first subword of the English word in ``source_ids`` of the sentence.
-        source_end: one past its last subword.
-        target_start: first subword of the target word in ``target_ids``.
-        target_end: one past its last subword.
+    ``source_word`` is the English word, counted from 0 in its sentence; starts and ends (one past
+    the last) are subwords in the sentence's ``source_ids`` and ``target_ids``.
     """
 
     sentence: IntArray
@@ -48,30 +33,24 @@ class WordPairs:
         """Return the number of pairs."""
         return len(self.sentence)
 
-    def take(self, which: npt.NDArray[np.bool_] | IntArray) -> WordPairs:
+    def take(self, which: npt.NDArray[np.bool_] | IntArray) -> Self:
         """Return the pairs at these positions, or where the mask is true."""
-        return WordPairs(**{item.name: getattr(self, item.name)[which] for item in fields(self)})
+        return type(self)(**{item.name: getattr(self, item.name)[which] for item in fields(self)})
 
 
 def open_pairs(path: Path | str) -> tuple[TokenStore, WordPairs]:
-    """Open a bitext's token store and list its word pairs.
+    """Open what :func:`mbert_atlas.alignment.pairs.encode_word_pairs` wrote: store and all pairs.
 
     Pairs with a word that has no subword (cut off with the end of its sentence) are left out.
-
-    Args:
-        path: folder written by :func:`mbert_atlas.alignment.pairs.encode_word_pairs`.
-
-    Returns:
-        The store, memory-mapped, and the pairs of all its sentences.
 
     Raises:
         DataError: if arrays are missing or disagree, or if no pair is left.
     """
     store = load_arrays(path)
     fix = "encode the word pairs again"
-    absent = [name for name in _ARRAYS if name not in store.arrays]
-    if absent:
-        raise DataError(path, f"array {absent[0]}", "not a store of aligned word pairs", fix)
+    for name in (f"{side}_{part}" for part in _PARTS for side in ("source", "target")):
+        if name not in store.arrays:
+            raise DataError(path, f"array {name}", "not a store of aligned word pairs", fix)
     source, target = store.ragged("source_pairs"), store.ragged("target_pairs")
     if not np.array_equal(source.offsets, target.offsets):
         raise DataError(path, "array target_pairs", "not parallel to source_pairs", fix)
@@ -89,7 +68,6 @@ def open_pairs(path: Path | str) -> tuple[TokenStore, WordPairs]:
         (pairs.source_end > pairs.source_start) & (pairs.target_end > pairs.target_start)
     )
     if len(pairs) == 0:
-        raise DataError(
-            path, "", "no aligned word pair is left", "take more sentences or loosen the filters"
-        )
+        fix = "take more sentences or loosen the filters"
+        raise DataError(path, "", "no aligned word pair is left", fix)
     return store, pairs

@@ -13,6 +13,7 @@ import torch
 from tiny_models import (
     NLI_LABELS,
     finetuned,
+    finetuning_job,
     make_encoder,
     make_tokenizer,
     nli_table,
@@ -124,18 +125,8 @@ def test_predictions_on_the_device_equal_those_on_the_cpu(pairs):
 def test_finetuning_writes_the_same_predictions_twice(pairs):
     tables = []
     for name in ("a", "b"):
-        job = {
-            "task": "nli",
-            "encoder": pairs / "encoder",
-            "train": pairs / "store",
-            "evaluate": {"test": pairs / "store"},
-            "optimisation": Optimisation(learning_rate=3e-3, batch_size=12, epochs=25),
-            "seed": 1,
-            "output_model": pairs / name / "model",
-            "output_predictions": pairs / name / "predictions.parquet",
-            "state_dir": pairs / name / "state",
-        }
-        finetuned(job)
+        optimisation = Optimisation(learning_rate=3e-3, batch_size=12, epochs=25)
+        finetuned(finetuning_job(pairs, "nli", "store", name, optimisation=optimisation))
         tables.append(read_parquet(pairs / name / "predictions.parquet"))
     assert tables[0].equals(tables[1])
     right = pc.equal(tables[0]["gold"], tables[0]["prediction"])
@@ -153,19 +144,8 @@ def test_a_parser_is_trained_alike_twice(tmp_path):
     encode("parsing", table, tokenizer, tmp_path / "store", labels=RELATIONS)
     tables = []
     for name in ("a", "b"):
-        finetuned(
-            {
-                "task": "parsing",
-                "encoder": tmp_path / "encoder",
-                "train": tmp_path / "store",
-                "evaluate": {"test": tmp_path / "store"},
-                "optimisation": Optimisation(learning_rate=3e-3, batch_size=8, epochs=30),
-                "seed": 1,
-                "output_model": tmp_path / name / "model",
-                "output_predictions": tmp_path / name / "predictions.parquet",
-                "state_dir": tmp_path / name / "state",
-            }
-        )
+        optimisation = Optimisation(learning_rate=3e-3, batch_size=8, epochs=30)
+        finetuned(finetuning_job(tmp_path, "parsing", "store", name, optimisation=optimisation))
         tables.append(read_parquet(tmp_path / name / "predictions.parquet"))
     assert tables[0].equals(tables[1])
     las, _, words = attachment_counts(tables[0]).sum(axis=0)

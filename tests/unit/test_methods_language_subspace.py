@@ -89,21 +89,6 @@ def test_dropout_is_off_unless_it_is_asked_for(tmp_path: Path) -> None:
         assert any(found) == wanted
 
 
-def test_languages_are_held_while_the_task_is_learnt(tmp_path: Path) -> None:
-    job, found = tagging_job(tmp_path), {}
-    basis = np.load(directions(tmp_path) / "densray_basis.npy")[2, :, :4]
-    original = load_encoder(job["encoder"]).eval()
-    ids = torch.arange(5, 12)[None]
-    for name, weight in (("free", 1e-9), ("held", 50.0)):
-        method = LanguagePreservation(settings(weight=weight), tmp_path / "directions")
-        log = finetuned(job, method, output_model=tmp_path / name)
-        assert log.epoch_losses[-1] < log.epoch_losses[0]
-        with torch.no_grad():
-            moved = load_encoder(tmp_path / name).eval()(ids)[0] - original(ids)[0]
-        found[name] = float(np.linalg.norm(moved[0].numpy() @ basis))
-    assert found["held"] < found["free"] / 1.5
-
-
 def test_what_does_not_fit_is_rejected(tmp_path: Path) -> None:
     job = tagging_job(tmp_path)
     method = LanguagePreservation(settings(last_layer=12), directions(tmp_path))

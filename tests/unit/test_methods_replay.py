@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 import torch
 from test_training_adjustment import Lookup, _examples, two_sentences  # noqa: F401
-from tiny_models import NLI_LABELS, finetuned, nli_table
+from tiny_models import NLI_LABELS, finetuned, finetuning_job, nli_table
 from toy_representations import WORDS, corrected_adjustment, toy_encoder, toy_pairs
 
 from mbert_atlas.arrays import load_arrays, save_arrays
@@ -82,26 +81,6 @@ def test_equation_2_by_hand(two_sentences: Path, protocol: str) -> None:  # noqa
     assert len(seen) > 1
 
 
-def test_replay_does_not_swamp_the_task(tmp_path: Path) -> None:
-    """At mBERT's width each term has the order of the loss of an unsure classifier, ln 3."""
-    toy_pairs(tmp_path / "store", sentences=40)
-    toy_encoder(tmp_path / "encoder", dims=768)
-    model = load_encoder(toy_encoder(tmp_path / "adjusted", dims=768)).eval()
-    with torch.no_grad(), torch.random.fork_rng():
-        torch.manual_seed(0)
-        for weights in model.parameters():  # as an adjustment moves them
-            weights += 0.1 * weights.std() * torch.randn_like(weights)
-    pulls = []
-    for adjustment in (Adjustment(dropout_in_training=False), corrected_adjustment()):
-        made = _prepared(tmp_path, adjustment, Replay(scope="both"))
-        terms = alignment_terms(model, made.collate(made.sample(0)), "mean")
-        pulls.append(terms[0].item())
-        for term in terms:
-            assert 0.1 < term.item() / math.log(3) < 10
-        assert made.loss(model, 0).item() == pytest.approx(0.01 * sum(terms).item())
-    assert pulls[0] == pytest.approx(pulls[1])  # alpha weighs what it was tuned for
-
-
 def test_groups_of_a_sample_are_added_up(two_sentences: Path) -> None:  # noqa: F811
     model = Lookup(np.random.default_rng(0).normal(size=(11, 2)).tolist())
     adjustment = Adjustment()
@@ -122,6 +101,7 @@ def test_samples_are_seeded_and_with_replacement(tmp_path: Path) -> None:
     adjustment = corrected_adjustment(sentences=12)
     one, again, other = (_prepared(tmp_path, adjustment, seed=seed) for seed in (1, 1, 2))
     assert one.fingerprint == again.fingerprint != other.fingerprint
+    assert _prepared(tmp_path, adjustment, Replay(alpha=0.5)).fingerprint != one.fingerprint
     counts = np.zeros(12)
     for step in range(300):
         rows_of_step = one.sample(step)
@@ -182,31 +162,14 @@ def test_dropout_is_the_adjustments(tmp_path: Path, dropout: bool) -> None:
 
 
 def _finetune(folder: Path, name: str, *methods: AlignmentReplay) -> Any:
-    job: dict[str, Any] = {
-        "task": "nli",
-        "encoder": folder / "encoder",
-        "train": folder / "examples",
-        "evaluate": {"test": folder / "examples"},
-        "optimisation": Optimisation(
-            learning_rate=1e-3, batch_size=4, epochs=2, checkpoint_seconds=1e-9
-        ),
-        "seed": 5,
-        "output_model": folder / name / "model",
-        "output_predictions": folder / name / "predictions.parquet",
-        "state_dir": folder / name / "state",
-    }
+    settings = Optimisation(learning_rate=1e-3, batch_size=4, epochs=2, checkpoint_seconds=1e-9)
+    job = finetuning_job(folder, "nli", "examples", name, seed=5, optimisation=settings)
     return finetuned(job, *methods)
 
 
-def _replay(
-    folder: Path, replay: Replay | None = None, adjustment: Adjustment | None = None
-) -> AlignmentReplay:
-    return AlignmentReplay(
-        replay or Replay(sentences=4),
-        adjustment or Adjustment(sentences=20),
-        folder / "pairs",
-        folder / "original",
-    )
+def _replay(folder: Path) -> AlignmentReplay:
+    files = folder / "pairs", folder / "original"
+    return AlignmentReplay(Replay(sentences=4), Adjustment(sentences=20), *files)
 
 
 @pytest.fixture
@@ -220,12 +183,7 @@ def folder(tmp_path: Path) -> Path:
         texts = [" ".join(f"en{k}" for k in random.integers(0, WORDS, 4)) for _ in range(24)]
         table = table.set_column(table.column_names.index(column), column, pa.array(texts))
     encode(
-        "nli",
-        table,
-        tmp_path / "encoder",
-        tmp_path / "examples",
-        labels=NLI_LABELS,
-        max_length=32,
+        "nli", table, tmp_path / "encoder", tmp_path / "examples", labels=NLI_LABELS, max_length=32
     )
     return tmp_path
 
@@ -253,45 +211,6 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(
         assert (folder / "resumed" / file).read_bytes() == (folder / "whole" / file).read_bytes()
 
 
-def test_a_state_of_another_replay_is_not_continued(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = AlignmentReplay.sample
-
-    def dies(self: AlignmentReplay, step: int) -> Any:
-        if step == 3:
-            raise KeyboardInterrupt
-        return sample(self, step)
-
-    for change in ([_replay(folder, Replay(sentences=4, alpha=0.5))], []):
-        with monkeypatch.context() as patch:
-            patch.setattr(AlignmentReplay, "sample", dies)
-            with pytest.raises(KeyboardInterrupt):
-                _finetune(folder, "run", _replay(folder))
-        assert _finetune(folder, "run", *change).resumptions == 0
-
-
-def test_replay_keeps_translations_together(folder: Path) -> None:
-    """What Eq. 2 is for, with a weight that shows in twelve steps."""
-    store, pairs = open_pairs(folder / "pairs")
-    adjustment = corrected_adjustment(special_tokens="none")
-
-    def distance(encoder: Path) -> float:
-        model = load_encoder(encoder).eval()
-        examples = AlignedSentences(
-            store, pairs, np.arange(24), adjustment, hidden_size=16, padding=0
-        )
-        with torch.no_grad():
-            pull, _ = alignment_terms(model, examples.collate(np.arange(24)), "mean")
-        return pull.item() / examples.pairs
-
-    _finetune(folder, "alone")
-    replay = Replay(scope="both", sentences=8, alpha=1.0)
-    without = corrected_adjustment(regulariser=False)
-    _finetune(folder, "replayed", _replay(folder, replay, without))
-    assert distance(folder / "replayed/model") < 0.9 * distance(folder / "alone/model")
-
-
 def test_replay_rejects_what_does_not_fit(folder: Path) -> None:
     tokenizer = folder / "encoder/tokenizer.json"
     tokenizer.write_text(tokenizer.read_text().replace("xx39", "yy39"), "utf-8")
@@ -304,11 +223,3 @@ def test_replay_rejects_what_does_not_fit(folder: Path) -> None:
     save_arrays(folder / "pairs", dict(good.arrays), {"tokenizer_sha256": "0"})
     with pytest.raises(DataError, match="not made with the tokenizer"):
         _finetune(folder, "run", _replay(folder))
-
-
-def test_protocols() -> None:
-    published, corrected = Replay(), Replay(scope="both")
-    assert (published.sentences, published.alpha) == (16, 0.01)
-    assert (published.scope, corrected.scope) == ("pull", "both")
-    with pytest.raises(ValueError, match="extra"):
-        Replay(batch=3)

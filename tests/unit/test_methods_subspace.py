@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from tiny_models import TAGS, finetuned, sentence_table, tagging_job
+from tiny_models import finetuned, tagging_job
 
 from mbert_atlas import tasks
 from mbert_atlas.analysis.scores import tag_scores
@@ -18,13 +18,10 @@ from mbert_atlas.config.methods.selection import Selection
 from mbert_atlas.config.methods.subspace import Subspace
 from mbert_atlas.config.training import HeadOptions, Optimisation
 from mbert_atlas.encoders.hooks import Hook, hooked
-from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.encoding import encode
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.tasks import load_model
 from mbert_atlas.training.job import FinetuningJob, FinetuningRun
-from mbert_atlas.training.methods import methods_of
 from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.methods.subspace import Projection, projection
 from mbert_atlas.training.prediction import predict
@@ -134,53 +131,6 @@ def test_predictions_and_the_choice_of_an_epoch_see_the_projection(tmp_path: Pat
         assert ([labels[number] for number in outputs.values] == predicted) == same
 
 
-def test_taking_nothing_away_changes_nothing(tmp_path: Path) -> None:
-    job, found = tagging_job(tmp_path), []
-    directions(tmp_path)
-    for methods in ([], [method(tmp_path, first=0)], [method(tmp_path, first=1)]):
-        finetuned(job, *methods, optimisation=Optimisation(learning_rate=5e-3, epochs=2))
-        weights = (job["output_model"] / "model.safetensors").read_bytes()
-        found.append((weights, (job["output_model"] / "head.safetensors").read_bytes()))
-    assert found[0] == found[1]
-    assert found[0] != found[2]
-
-
-@pytest.mark.parametrize(("place", "right"), [(0, 50.0), (1, 100.0), (DIMS - 1, 100.0)])
-def test_a_frozen_label_is_lost_where_it_lives(tmp_path: Path, place: int, right: float) -> None:
-    job = tagging_job(tmp_path)
-    words = [["cat"], ["dog"]] * 20
-    table = sentence_table(words, [["NOUN"], ["VERB"]] * 20)
-    encode("tagging", table, job["encoder"], tmp_path / "train", labels=TAGS)
-    encoder, store = load_encoder(job["encoder"]).eval(), load_arrays(tmp_path / "train")
-    with torch.no_grad():
-        cat, dog = (
-            encoder(torch.from_numpy(store.ragged("input_ids")[row].astype(np.int64))[None])[0][0]
-            for row in (0, 1)
-        )
-    # Frozen and without dropout there are two vectors, and one direction tells them apart.
-    random = np.random.default_rng(0).normal(size=(DIMS, DIMS))
-    random[:, 0] = (cat - dog)[1].numpy()
-    basis = np.linalg.qr(random)[0]
-    basis[:, [0, place]] = basis[:, [place, 0]]
-    directions(tmp_path, basis)
-    finetuned(
-        job | {"encoder": quiet(job["encoder"])},
-        method(tmp_path, method="densray", first=1),
-        trained_layers="none",
-        head=HeadOptions(dropout=0.0),
-        optimisation=Optimisation(learning_rate=0.05, batch_size=8, epochs=20),
-    )
-    scores = tag_scores(read_parquet(job["output_predictions"])).set_index(["language", "metric"])
-    assert scores["value"]["en", "token_accuracy"] == right
-
-
-def quiet(encoder: Path) -> Path:
-    """Switch an encoder's dropout off."""
-    config = encoder / "config.json"
-    config.write_text(config.read_text().replace('dropout_prob": 0.1', 'dropout_prob": 0.0'))
-    return encoder
-
-
 def test_a_saved_state_is_of_one_projection(tmp_path: Path) -> None:
     job, found = FinetuningJob(**tagging_job(tmp_path)), []
     directions(tmp_path)
@@ -192,14 +142,6 @@ def test_a_saved_state_is_of_one_projection(tmp_path: Path) -> None:
     own = method(tmp_path, method="densray")
     own.prepare(FinetuningRun(job))
     assert len({*found, own.fingerprint}) == 5
-
-
-def test_the_run_makes_it_from_its_hyperparameters(tmp_path: Path) -> None:
-    values = {"method": "densray", "first": 2, "layer": None}
-    inputs = {"language_directions": directions(tmp_path)}
-    (method,) = methods_of({"subspace": values}, {}, inputs)
-    assert isinstance(method, Projection)
-    assert not methods_of({"trained_layers": "all"}, {}, inputs)
 
 
 def test_what_does_not_fit_is_rejected(tmp_path: Path) -> None:

@@ -29,12 +29,8 @@ from mbert_atlas.encoders.wordpiece import write_tokenizer
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS
-from mbert_atlas.tasks.base import (
-    CrossEntropy,
-    EncoderWithHead,
-    save_model,
-)
+from mbert_atlas.schemas import CLASS_PREDICTIONS, NLI_PAIRS, TAG_PREDICTIONS
+from mbert_atlas.tasks.base import CrossEntropy, EncoderWithHead, save_model
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +57,7 @@ def test_tasks_by_name():
 def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
     table, task = nli_table(30), tasks.get("nli")
     encode(
-        task.name,
+        "nli",
         table,
         tokenizer_dir,
         tmp_path / "s",
@@ -92,7 +88,7 @@ def test_pairs_equal_the_tokenizers_own(tmp_path, tokenizer_dir, segment_ids):
 
 def test_inference_equals_transformers(tmp_path, tokenizer_dir, encoder):
     table, task = nli_table(17), tasks.get("nli")
-    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
+    encode("nli", table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"))
     model = EncoderWithHead(load_encoder(encoder), 3, "text", HeadOptions()).eval()
     other = BertForSequenceClassification(model.encoder.config)
@@ -115,7 +111,7 @@ def test_tagging_equals_transformers(tmp_path, tokenizer_dir, encoder):
         [["DET", "NOUN", "VERB"], ["NOUN", "PUNCT", "DET", "NOUN"]],
     )
     task = tasks.get("tagging")
-    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=TAGS)
+    encode("tagging", table, tokenizer_dir, tmp_path / "s", labels=TAGS)
     examples = task.examples(load_arrays(tmp_path / "s"))
     model = EncoderWithHead(load_encoder(encoder), 4, "token", HeadOptions()).eval()
     other = BertForTokenClassification(model.encoder.config)
@@ -126,9 +122,7 @@ def test_tagging_equals_transformers(tmp_path, tokenizer_dir, encoder):
     batch = examples.collate(np.array([1, 0]))
     labels = examples.labels.padded(np.array([1, 0]), -100)
     expected = other(
-        batch["input_ids"],
-        attention_mask=batch["attention_mask"],
-        labels=torch.from_numpy(labels),
+        batch["input_ids"], attention_mask=batch["attention_mask"], labels=torch.from_numpy(labels)
     )
     logits = expected.logits[torch.from_numpy(labels) != -100]
     torch.testing.assert_close(model(batch), logits, rtol=1e-6, atol=1e-6)
@@ -150,13 +144,13 @@ def test_head_initialisation(encoder):
 
 
 def test_language_identification_labels_texts_by_language(tmp_path, tokenizer_dir):
-    task = tasks.get("language_identification")
+    name, own = "language_identification", {"labels": ["en", "zh"], "drop_unknown": True}
     table = text_table(["the cat", "你好", "the ???"], ["en", "zh", "en"])
-    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=["en", "zh"], drop_unknown=True)
-    store = open_store(tmp_path / "s", "language_identification")
+    encode(name, table, tokenizer_dir, tmp_path / "s", **own)
+    store = open_store(tmp_path / "s", name)
     assert store.dense("example_id").tolist() == ["0", "1"]
     assert store.meta["dropped"] == {"unknown_piece": 1}
-    batch = task.examples(store).collate(np.array([0, 1]))
+    batch = tasks.get(name).examples(store).collate(np.array([0, 1]))
     assert batch["labels"].tolist() == [0, 1]
     assert "token_type_ids" not in batch
 
@@ -164,7 +158,7 @@ def test_language_identification_labels_texts_by_language(tmp_path, tokenizer_di
 def test_classes_are_decoded(tmp_path, tokenizer_dir):
     task = tasks.get("nli")
     table = nli_table(5)
-    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
+    encode("nli", table, tokenizer_dir, tmp_path / "s", labels=NLI_LABELS)
     examples = task.examples(load_arrays(tmp_path / "s"), np.array([4, 1]))
     probabilities = np.array([[0.1, 0.7, 0.2], [0.5, 0.2, 0.3]], dtype=np.float32)
     result = task.decode(examples, Ragged(probabilities, np.arange(3)), NLI_LABELS, "xnli")
@@ -194,10 +188,7 @@ def labelled_by_hand(tokenizer, words, tags, how, limit):
         for place, subword in enumerate(tokenizer.tokenize(word)):
             subwords.append(subword)
             owners.append(number)
-            wanted = {
-                "first": place == 0,
-                "non_continuation": not subword.startswith("##"),
-            }[how]
+            wanted = {"first": place == 0, "non_continuation": not subword.startswith("##")}[how]
             labels.append(TAGS.index(tag) if wanted else -100)
     return subwords[:limit], owners[:limit], labels[:limit]
 
@@ -216,10 +207,10 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     table = sentence_table(words, tags)
     if not kept:
         with pytest.raises(DataError, match="is left to encode"):
-            encode(task.name, table, tokenizer_dir, folder / "s", labels=TAGS, labelled_pieces=how)
+            encode("tagging", table, tokenizer_dir, folder / "s", labels=TAGS, labelled_pieces=how)
         return
     encode(
-        task.name,
+        "tagging",
         table,
         tokenizer_dir,
         folder / "s",
@@ -247,7 +238,9 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
     assert examples.label_counts.tolist() == [sum(n != -100 for n in row) for row in labels]
     offsets = np.concatenate([[0], np.cumsum(examples.label_counts)])
     outputs = Ragged(np.concatenate([np.arange(n) % 4 for n in examples.label_counts]), offsets)
-    decoded = task.decode(examples, outputs, TAGS, "ud").to_pylist()
+    decoded = task.decode(examples, outputs, TAGS, "ud")
+    assert decoded.schema.equals(TAG_PREDICTIONS)
+    decoded = decoded.to_pylist()
     for row, original in zip(decoded, kept, strict=True):
         _, hand_owners, hand_labels = by_hand[original]
         carriers = [owner for owner, n in zip(hand_owners, hand_labels, strict=True) if n != -100]
@@ -256,28 +249,9 @@ def test_tagging_aligns_as_by_hand(tmp_path_factory, tokenizer_dir, sentences, h
         assert row["words"] == carriers
 
 
-def test_joining_words_gives_the_subwords_of_words(tokenizer_dir):
-    # Tanti et al. (2021) tokenise the joined sentence; word by word must give the same subwords.
-    tokenizer = load_tokenizer(tokenizer_dir)
-    words = ["un-able", "cats,", "你好", "a b", "the"]
-    together = tokenizer(words, is_split_into_words=True)["input_ids"]
-    assert together == tokenizer(" ".join(words))["input_ids"]
-
-
-def test_tag_table_schema(tmp_path, tokenizer_dir):
-    task = tasks.get("tagging")
-    encode(
-        task.name, sentence_table([["the"]], [["DET"]]), tokenizer_dir, tmp_path / "s", labels=TAGS
-    )
-    examples = task.examples(load_arrays(tmp_path / "s"))
-    result = task.decode(examples, Ragged(np.array([2]), np.array([0, 1])), TAGS, "ud")
-    assert result.schema.equals(TAG_PREDICTIONS)
-    assert result.to_pylist()[0]["prediction"] == ["PUNCT"]
-
-
 def test_tagging_drops_sentences_with_unknown_subwords(tmp_path, tokenizer_dir):
-    task, table = tasks.get("tagging"), sentence_table([["the"], ["???"]], [["DET"], ["PUNCT"]])
-    encode(task.name, table, tokenizer_dir, tmp_path / "s", labels=TAGS, drop_unknown=True)
+    table = sentence_table([["the"], ["???"]], [["DET"], ["PUNCT"]])
+    encode("tagging", table, tokenizer_dir, tmp_path / "s", labels=TAGS, drop_unknown=True)
     store = load_arrays(tmp_path / "s")
     assert store.dense("example_id").tolist() == ["s0"]
     assert store.meta["dropped"] == {"sentence_with_unknown_piece": 1}
@@ -339,22 +313,11 @@ def test_bad_input_is_named(tmp_path, tokenizer_dir):
 
 
 def test_case_and_accents_can_be_stripped(tmp_path, tokenizer_dir):
-    table = nli_table(2)
-    names = ["premise", "hypothesis"]
-    for name, text in zip(names, ("ThÉ CÁT", "ä dog"), strict=True):
-        place = table.schema.get_field_index(name)
-        table = table.set_column(place, name, [[text] * 2])
-    found = {}
+    row = nli_table(1).to_pylist()[0] | {"premise": "ThÉ CÁT", "hypothesis": "ä dog"}
+    table, found = pa.Table.from_pylist([row], NLI_PAIRS), {}
     for strip in (True, False):
         folder = tmp_path / str(strip)
-        encode(
-            "nli",
-            table,
-            tokenizer_dir,
-            folder,
-            labels=NLI_LABELS,
-            strip_case_and_accents=strip,
-        )
+        encode("nli", table, tokenizer_dir, folder, labels=NLI_LABELS, strip_case_and_accents=strip)
         found[strip] = load_arrays(folder).ragged("input_ids")[0].tolist()
     tokenizer = load_tokenizer(tokenizer_dir)
     assert found[True] == tokenizer("the cat", "a dog")["input_ids"]

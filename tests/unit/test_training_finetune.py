@@ -19,6 +19,7 @@ from tiny_models import (
     NLI_LABELS,
     TAGS,
     finetuned,
+    finetuning_job,
     make_encoder,
     make_tokenizer,
     nli_table,
@@ -41,8 +42,6 @@ from mbert_atlas.tasks import load_model
 from mbert_atlas.tasks.base import CrossEntropy
 from mbert_atlas.training.job import new_model, train_only
 from mbert_atlas.training.methods import METHODS, methods_of
-from mbert_atlas.training.methods.confusion import LanguageUnlearning
-from mbert_atlas.training.methods.selection import BestEpoch
 from mbert_atlas.training.prediction import predict
 
 
@@ -50,7 +49,7 @@ def test_the_batch_hardly_changes_a_prediction(tmp_path):
     tokenizer = make_tokenizer(tmp_path)
     encoder = make_encoder(tmp_path, tokenizer)
     task = tasks.get("nli")
-    encode(task.name, nli_table(40), tokenizer, tmp_path / "s", labels=NLI_LABELS)
+    encode("nli", nli_table(40), tokenizer, tmp_path / "s", labels=NLI_LABELS)
     model = new_model(encoder, task, NLI_LABELS, HeadOptions(), seed=1)
     examples = task.examples(load_arrays(tmp_path / "s"))
     one, many, again = (
@@ -100,14 +99,9 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
         schema=TAGGED_SENTENCES,
     )
     tags = ["O", "B-PER", "I-PER"]
-    task = tasks.get("ner")
-    encode(task.name, table, small_run["encoder"], tmp_path / "entities", labels=tags)
-    finetuned(
-        small_run,
-        task="ner",
-        train=tmp_path / "entities",
-        evaluate={"wikiann": tmp_path / "entities"},
-    )
+    encode("ner", table, small_run["encoder"], tmp_path / "entities", labels=tags)
+    own = {"task": "ner", "train": tmp_path / "entities"}
+    finetuned(small_run, **own, evaluate={"wikiann": tmp_path / "entities"})
     found = read_parquet(tmp_path / "predictions.parquet", TAG_PREDICTIONS)
     scores = tag_scores(found, outside="O").set_index(["language", "metric"])["value"]
     assert scores["hi", "span_micro_f1"] > 90
@@ -117,10 +111,9 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
     other = table.slice(0, 3).to_pylist()
     other[0]["ner_tags"] = ["B-MISC"] * len(other[0]["forms"])
     more = pa.Table.from_pylist(other, TAGGED_SENTENCES)
-    own = {"labels": [*tags, "B-MISC"]}
-    encode(task.name, more, small_run["encoder"], tmp_path / "more", **own)
-    fitting = {"task": task.name, "train": tmp_path / "entities"}
-    finetuned(small_run, **fitting, evaluate={"news": tmp_path / "more"})
+    labels = [*tags, "B-MISC"]
+    encode("ner", more, small_run["encoder"], tmp_path / "more", labels=labels)
+    finetuned(small_run, **own, evaluate={"news": tmp_path / "more"})
     found = read_parquet(tmp_path / "predictions.parquet", TAG_PREDICTIONS)
     assert found["gold"].to_pylist() == more["ner_tags"].to_pylist()
     assert "B-MISC" not in found["prediction"].to_pylist()[0]
@@ -129,15 +122,10 @@ def test_finetuning_finds_named_entities(small_run, tmp_path):
 
 
 def test_finetuning_predicts_the_languages_of_the_job(small_run, tmp_path):
-    run_of_pairs = {
-        **small_run,
-        "task": "nli",
-        "train": tmp_path / "pairs",
-        "evaluate": {"xnli": tmp_path / "pairs", "all": tmp_path / "pairs"},
-        "languages": {"xnli": ["de"]},
-        "optimisation": Optimisation(epochs=1),
-    }
     encode("nli", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
+    tests = {"xnli": tmp_path / "pairs", "all": tmp_path / "pairs"}
+    own = {"evaluate": tests, "languages": {"xnli": ["de"]}, "optimisation": Optimisation(epochs=1)}
+    run_of_pairs = finetuning_job(tmp_path, "nli", "pairs", **own)
     finetuned(run_of_pairs)
     table = read_parquet(tmp_path / "predictions.parquet", CLASS_PREDICTIONS)
     found = table.group_by(["dataset", "language"]).aggregate([([], "count_all")]).to_pylist()
@@ -173,8 +161,10 @@ def test_finetuning_rejects_stores_that_do_not_fit(small_run, tmp_path):
 # Resuming after a kill
 
 
-def finetune_pairs(folder: Path, name: str, losses: int | None = None):
-    """Fine-tune with a save after every step; with ``losses``, die by SIGKILL at that loss."""
+def finetune_pairs(
+    folder: Path, name: str, losses: int | None = None, number=signal.SIGKILL, **own
+):
+    """Fine-tune with a save after every step; with ``losses``, send a signal at that loss."""
 
     class KilledAt(CrossEntropy):
         left = losses
@@ -182,29 +172,16 @@ def finetune_pairs(folder: Path, name: str, losses: int | None = None):
         def loss(self, model, batch, step_weight):
             self.left = None if self.left is None else self.left - 1
             if self.left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
+                os.kill(os.getpid(), number)
             return super().loss(model, batch, step_weight)
 
+    settings = {"learning_rate": 1e-3, "batch_size": 4, "epochs": 3, "token_budget": 48}
+    optimisation = Optimisation(**settings, checkpoint_seconds=1e-9)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mbert_atlas.tasks.base.CrossEntropy", KilledAt)
-        job = {
-            "task": "nli",
-            "encoder": folder / "encoder",
-            "train": folder / "store",
-            "evaluate": {"test": folder / "store"},
-            "optimisation": Optimisation(
-                learning_rate=1e-3,
-                batch_size=4,
-                epochs=3,
-                token_budget=48,
-                checkpoint_seconds=1e-9,
-            ),
-            "seed": 5,
-            "output_model": folder / name / "model",
-            "output_predictions": folder / name / "predictions.parquet",
-            "state_dir": folder / name / "state",
-        }
-        return finetuned(job)
+        patch.setattr("mbert_atlas.tasks.base.Task.objective", KilledAt)
+        return finetuned(
+            finetuning_job(folder, "nli", "store", name, optimisation=optimisation, **own)
+        )
 
 
 def test_after_kill_9_the_result_is_byte_identical(tmp_path):
@@ -239,46 +216,18 @@ def test_after_kill_9_the_result_is_byte_identical(tmp_path):
         assert (folder / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
-@pytest.mark.parametrize("change", ["none", "head", "store"])
-def test_finetuning_goes_on_only_with_the_same_head_and_examples(tmp_path, change, monkeypatch):
-    tokenizer, task = make_tokenizer(tmp_path), tasks.get("nli")
-
-    def write_store(segment_ids):
-        encode(
-            task.name,
-            nli_table(12),
-            tokenizer,
-            tmp_path / "s",
-            labels=NLI_LABELS,
-            segment_ids=segment_ids,
-        )
-
-    write_store(True)
-    arguments = {
-        "task": "nli",
-        "encoder": make_encoder(tmp_path, tokenizer),
-        "train": tmp_path / "s",
-        "evaluate": {},
-        "optimisation": Optimisation(batch_size=4, epochs=2),
-        "seed": 1,
-        "output_model": tmp_path / "model",
-        "output_predictions": tmp_path / "predictions.parquet",
-        "state_dir": tmp_path / "state",
-    }
-
-    class Stopped(CrossEntropy):
-        def loss(self, model, batch, step_weight):
-            os.kill(os.getpid(), signal.SIGTERM)
-            return super().loss(model, batch, step_weight)
-
-    with monkeypatch.context() as patch:
-        patch.setattr("mbert_atlas.tasks.base.CrossEntropy", Stopped)
-        with pytest.raises(AtlasError, match="stopped by SIGTERM after step 1 of 6"):
-            finetuned(arguments, head=HeadOptions(dropout=0.1))
-    if change == "store":
-        write_store(False)  # the same subwords, other token types
-    log = finetuned(arguments, head=HeadOptions(dropout=0.3 if change == "head" else 0.1))
-    assert (log.steps, log.resumptions) == (6, int(change == "none"))
+@pytest.mark.parametrize("change", ["none", "head", "layers", "store"])
+def test_finetuning_goes_on_only_with_the_same_head_layers_and_examples(tmp_path, change):
+    tokenizer, store = make_tokenizer(tmp_path), tmp_path / "store"
+    make_encoder(tmp_path, tokenizer)
+    encode("nli", nli_table(12), tokenizer, store, labels=NLI_LABELS, segment_ids=True)
+    with pytest.raises(AtlasError, match="stopped by SIGTERM after step 1 of 9"):
+        finetune_pairs(tmp_path, "run", 1, signal.SIGTERM)
+    if change == "store":  # the same subwords, other token types
+        encode("nli", nli_table(12), tokenizer, store, labels=NLI_LABELS, segment_ids=False)
+    own = {"head": {"head": HeadOptions(dropout=0.3)}, "layers": {"trained_layers": ["2-2"]}}
+    log = finetune_pairs(tmp_path, "run", **own.get(change, {}))
+    assert (log.steps, log.resumptions) == (9, int(change == "none"))
 
 
 # Trained layers
@@ -296,6 +245,7 @@ def parts(encoder, original):
     ("layers", "expected"),
     [
         ("all", {"embeddings", "layer 0", "layer 1", "pooler"}),
+        ("all_but_words", {"embeddings", "layer 0", "layer 1", "pooler"}),
         (["2-2"], {"layer 1", "pooler"}),
         (["embeddings", "1-1"], {"embeddings", "layer 0", "pooler"}),
         (["1-2"], {"layer 0", "layer 1", "pooler"}),
@@ -306,23 +256,14 @@ def parts(encoder, original):
 def test_layers_that_are_not_trained_keep_their_bytes(small_run, tmp_path, layers, expected):
     encode("nli", nli_table(9), small_run["encoder"], tmp_path / "pairs", labels=NLI_LABELS)
     pairs = {**small_run, "task": "nli", "train": tmp_path / "pairs", "evaluate": {}}
+    model = tmp_path / "model"
     finetuned(pairs, trained_layers=layers, optimisation=Optimisation(epochs=1))
-    assert parts(tmp_path / "model", small_run["encoder"]) == expected
+    assert parts(model, small_run["encoder"]) == expected
+    one, other = (load_file(folder / "model.safetensors") for folder in (pairs["encoder"], model))
+    words = "embeddings.word_embeddings.weight"
+    assert torch.equal(one[words], other[words]) == (layers not in ("all", ["embeddings", "1-1"]))
     first = new_model(small_run["encoder"], tasks.get("nli"), NLI_LABELS, HeadOptions(), 1)
-    assert not torch.equal(load_model(tmp_path / "model")[0].head.weight, first.head.weight)
-
-
-def test_word_embeddings_alone_keep_their_bytes(small_run, tmp_path):
-    optimisation = Optimisation(epochs=1, weight_decay=0.1)
-    finetuned(small_run, trained_layers="all_but_words", optimisation=optimisation)
-    one, other = (
-        load_file(folder / "model.safetensors")
-        for folder in (small_run["encoder"], small_run["output_model"])
-    )
-    kept = {name for name in one if torch.equal(one[name], other[name])}
-    assert kept - {"pooler.dense.weight", "pooler.dense.bias"} == {
-        "embeddings.word_embeddings.weight"
-    }
+    assert not torch.equal(load_model(model)[0].head.weight, first.head.weight)
 
 
 @pytest.mark.parametrize("wrong", ["0-1", "2-1", "2-3"])
@@ -334,7 +275,13 @@ def test_ranges_beyond_the_encoder_are_rejected(small_run, wrong):
 def test_every_optional_hyperparameter_of_the_config_is_a_method():
     optional = {name for name, field in Finetuning.model_fields.items() if field.default is None}
     assert set(METHODS) == optional == set(OPTIONS)
-    inputs = {"confusion_texts": Path("texts")}
-    made = methods_of({"confusion": {}, "selection": {"seed": 7}}, {}, inputs)
-    assert [type(method) for method in made] == [BestEpoch, LanguageUnlearning]
+    needed = ("confusion_texts", "language_directions", "replay_pairs", "replay_encoder")
+    inputs = {name: Path(name) for name in needed}
+    hyperparameters = {
+        "subspace": {"method": "densray", "first": 2},
+        **{"language_subspace": {}, "confusion": {}, "replay": {}, "selection": {"seed": 7}},
+    }
+    made = methods_of(hyperparameters, {"replay": {"hyperparameters": {}}}, inputs)
+    assert [type(item) for item in made] == [METHODS.load(name) for name in METHODS]
     assert '"seed":7' in made[0].fingerprint
+    assert not methods_of({"trained_layers": "all"}, {}, inputs)

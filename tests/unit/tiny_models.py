@@ -105,6 +105,23 @@ def sentence_table(
     )
 
 
+def finetuning_job(
+    folder: Path, task: str, train: str, name: str = "", **changes: Any
+) -> dict[str, Any]:
+    """Return a job that trains on and predicts a store, and writes to the subfolder ``name``."""
+    return {
+        "task": task,
+        "encoder": folder / "encoder",
+        "train": folder / train,
+        "evaluate": {"test": folder / train},
+        "seed": 1,
+        "output_model": folder / name / "model",
+        "output_predictions": folder / name / "predictions.parquet",
+        "state_dir": folder / name / "state",
+        **changes,
+    }
+
+
 def tagging_job(folder: Path) -> dict[str, Any]:
     """Return a fine-tuning job that learns its forty sentences by heart."""
     tokenizer = make_tokenizer(folder)
@@ -112,17 +129,10 @@ def tagging_job(folder: Path) -> dict[str, Any]:
     tags = {"the": "DET", "a": "DET", "cat": "NOUN", "dog": "NOUN", "sees": "VERB", ",": "PUNCT"}
     table = sentence_table(sentences, [[tags[word] for word in words] for words in sentences])
     encode("tagging", table, tokenizer, folder / "train", labels=TAGS)
-    return {
-        "task": "tagging",
-        "encoder": make_encoder(folder, tokenizer),
-        "train": folder / "train",
-        "evaluate": {"ud": folder / "train"},
-        "optimisation": Optimisation(learning_rate=5e-3, batch_size=8, epochs=12),
-        "seed": 1,
-        "output_model": folder / "model",
-        "output_predictions": folder / "predictions.parquet",
-        "state_dir": folder / "state",
-    }
+    make_encoder(folder, tokenizer)
+    optimisation = Optimisation(learning_rate=5e-3, batch_size=8, epochs=12)
+    own = {"evaluate": {"ud": folder / "train"}, "optimisation": optimisation}
+    return finetuning_job(folder, "tagging", "train", **own)
 
 
 def finetuned(job: Mapping[str, Any], *methods: Method, **changes: Any) -> TrainingLog:

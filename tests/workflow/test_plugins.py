@@ -34,7 +34,7 @@ def add_plugins(folder):
 
 
 def test_the_snippets_are_there():
-    assert len(FILES) == 8
+    assert len(FILES) == 7
     assert len(LINES) == 5
 
 

@@ -51,12 +51,12 @@ def finetune(snakemake: Snakemake) -> None:
         from mbert_atlas.plan.search import apply_choice
 
         hyperparameters = apply_choice(hyperparameters, Path(choice))
-    task = tasks.get(specification["encoding"]["task"])
+    task = specification["encoding"]["task"]
     tests = [Path(path) for path in files.pop("evaluate")]
     inputs = {name: Path(path) for name, path in files.items()}
     model = snakemake.output.get("model")  # draws of a search have none
     job = FinetuningJob(
-        task=task.name,
+        task=task,
         encoder=inputs.pop("encoder"),
         train=inputs.pop("train"),
         evaluate={path.name: path for path in tests},
@@ -65,7 +65,7 @@ def finetune(snakemake: Snakemake) -> None:
         output_model=Path(model) if model else None,
         output_predictions=Path(snakemake.output.predictions),
         state_dir=Path(snakemake.params.state),
-        head=task.head_options(**hyperparameters["head"]),
+        head=tasks.get(task).head_options(**hyperparameters["head"]),
         trained_layers=hyperparameters["trained_layers"],
         reinitialised_layers=hyperparameters["reinitialised_layers"],
         train_languages=specification.get("train_languages"),

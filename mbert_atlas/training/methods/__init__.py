@@ -4,8 +4,6 @@ A method is a subclass of ``Method`` in a module here, registered below, and its
 module of the same name in :mod:`mbert_atlas.config.methods`.
 """
 
-from __future__ import annotations
-
 from mbert_atlas.registry import Registry
 from mbert_atlas.training.method import Inputs, Method, Values
 

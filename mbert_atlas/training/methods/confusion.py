@@ -7,12 +7,10 @@ of each epoch (phase 1); then it is frozen, and the encoder learns the task and 
 head's entropy (phase 2, Eq. 1).
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -38,19 +36,11 @@ _logger = logging.getLogger(__name__)
 class LanguageUnlearning(Method):
     """The language data, their loss and the separate training of the language head.
 
-    Each step of the task has a minibatch of Wikipedia of the same size, cut into micro-batches like
-    the task's. Their stream is shuffled again whenever it is used up; its batches depend on the
-    seed and the number of the step alone.
-
-    Attributes:
-        examples: the paragraphs of the split ``train``.
-        objective: the loss of their minibatch: cross-entropy with the gradient reversed, or the
-            second term of Eq. 1 with its weight.
-
-    Args:
-        confusion: how language is unlearned.
-        store: token store of Wikipedia's paragraphs, as
-            :func:`mbert_atlas.encoding.languages.encode_languages` writes it.
+    ``store`` has Wikipedia's paragraphs, as
+    :func:`mbert_atlas.encoding.languages.encode_languages` writes them; ``examples`` are those of
+    the split ``train``. Each step of the task has a minibatch of the same size, cut into
+    micro-batches like the task's. Their stream is shuffled again whenever it is used up; its
+    batches depend on the seed and the number of the step alone.
     """
 
     examples: EncodedExamples
@@ -61,12 +51,12 @@ class LanguageUnlearning(Method):
         self.objective: Objective = (
             ReversedCrossEntropy(confusion.weight)
             if self._reverses
-            else Scaled(Confidence(confusion.uncertainty), confusion.weight)
+            else Scaled(Confidence(confusion.uncertainty), confusion.weight)  # 2nd term of Eq. 1
         )
         self._pass: tuple[int, list[Indices]] = (-1, [])
 
     @classmethod
-    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> LanguageUnlearning:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
         """Return the method of a run."""
         return cls(LanguageConfusion(**options), inputs["confusion_texts"])
 
@@ -152,59 +142,44 @@ class LanguageUnlearning(Method):
     def _training_rows(self, store: TokenStore, unit: str) -> Indices:
         encoded = store.meta["options"].get("unit")
         if encoded != unit:
-            raise DataError(
-                self._path,
-                "meta.json, key options.unit",
-                f"the languages are those of unit {encoded}, but the task classifies unit {unit}",
-                f"encode the paragraphs with unit {unit}",
-            )
+            problem = f"languages of unit {encoded}, but the task classifies unit {unit}"
+            fix = f"encode the paragraphs with unit {unit}"
+            raise DataError(self._path, "meta.json, key options.unit", problem, fix)
         rows = np.flatnonzero(store.dense("split") == "train")
         if len(rows) == 0:
-            raise DataError(
-                self._path,
-                "array split",
-                "no paragraph is of the split train",
-                "encode the data again",
-            )
+            problem = "no paragraph is of the split train"
+            raise DataError(self._path, "array split", problem, "encode the data again")
         return rows
 
 
 class HeadCrossEntropy(CrossEntropy):
     """Mean cross-entropy of the language head; nothing else gets a gradient."""
 
+    def vectors(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return what the head classifies."""
+        with torch.no_grad():
+            features: torch.Tensor = model.dropout(model.features(batch))
+        return features
+
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``, float32."""
-        with torch.no_grad():
-            vectors = model.features(batch)
-        logits = model.head_language(model.dropout(vectors)).float()
+        logits = model.head_language(self.vectors(model, batch)).float()
         return functional.cross_entropy(logits, batch["labels"], reduction="sum") / step_weight
 
 
-class ReversedCrossEntropy(CrossEntropy):
-    """Mean cross-entropy of the language head, its gradient reversed before the encoder.
-
-    Args:
-        factor: lambda.
-    """
+class ReversedCrossEntropy(HeadCrossEntropy):
+    """Mean cross-entropy of the language head, its gradient times minus lambda in the encoder."""
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
 
-    def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
-        """Return the summed cross-entropy over ``step_weight``, float32."""
-        vectors = reverse_gradient(model.dropout(model.features(batch)), self.factor)
-        logits = model.head_language(vectors).float()
-        return functional.cross_entropy(logits, batch["labels"], reduction="sum") / step_weight
+    def vectors(self, model: Any, batch: Batch) -> torch.Tensor:
+        """Return what the head classifies, with the reversed gradient."""
+        return reverse_gradient(model.dropout(model.features(batch)), self.factor)
 
 
 class Confidence(CrossEntropy):
-    """How confident the language head is, the mean over texts or labelled subwords.
-
-    It is least at the uniform distribution; the true languages do not matter.
-
-    Args:
-        kind: ``uniform`` or ``entropy``, see :func:`confidence`.
-    """
+    """How confident the language head is, see :func:`confidence`; a mean over labels."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -231,40 +206,19 @@ class Scaled:
 
 
 def confidence(logits: torch.Tensor, kind: str) -> torch.Tensor:
-    """Return how far each distribution is from the uniform one, at which it is least.
+    """Return how far ``(m, k)`` logits are from uniform, where it is least, float32, ``(m,)``.
 
-    Args:
-        logits: shape ``(m, k)``.
-        kind: ``uniform``: the sum of -ln p over the k classes, as in Eq. 1 and the authors' code, k
-            times the cross-entropy against the uniform distribution; ``entropy``: the negative
-            entropy, sum of p ln p, that section 3.1 names.
-
-    Returns:
-        float32, shape ``(m,)``; at uniform ``k ln k`` or ``-ln k``.
+    Kind ``uniform`` is the sum of -ln p over the k classes, as in Eq. 1 and the authors' code, k
+    times the cross-entropy against the uniform distribution; ``entropy`` the negative entropy, sum
+    of p ln p, that section 3.1 names. At uniform they are ``k ln k`` and ``-ln k``.
     """
     logs = functional.log_softmax(logits.float(), dim=-1)
     return -logs.sum(dim=-1) if kind == "uniform" else (logs.exp() * logs).sum(dim=-1)
 
 
 def reverse_gradient(vectors: torch.Tensor, factor: float) -> torch.Tensor:
-    """Return ``vectors``; their gradient is multiplied by ``-factor``.
-
-    Args:
-        vectors: any shape.
-        factor: lambda (Ganin and Lempitsky 2015).
-    """
-    reversed_: torch.Tensor = _Reversal.apply(vectors, factor)  # type: ignore[no-untyped-call]
+    """Return ``vectors``; their gradient is multiplied by ``-factor`` (Ganin, Lempitsky 2015)."""
+    reversed_ = vectors.view_as(vectors)
+    if reversed_.requires_grad:
+        reversed_.register_hook(lambda gradient: -factor * gradient)  # type: ignore[no-untyped-call]
     return reversed_
-
-
-class _Reversal(torch.autograd.Function):
-    """The identity, with another gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, vectors: torch.Tensor, factor: float) -> torch.Tensor:
-        ctx.factor = factor
-        return vectors.view_as(vectors)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return -ctx.factor * gradients[0], None

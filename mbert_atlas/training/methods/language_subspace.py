@@ -4,11 +4,10 @@ Added to the task's loss, alpha ||W (E Q - E' Q)||: how far labelled subwords mo
 encoder in the first DensRay directions Q of each hidden layer, weighted by their eigenvalues.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +19,13 @@ from transformers import AutoModel
 from mbert_atlas.arrays import Ragged, load_arrays, offsets_of
 from mbert_atlas.config.methods.language_subspace import LanguageSubspace
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
-from mbert_atlas.encoders.hooks import Change, Hook, hooked
+from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
+from mbert_atlas.training.adjustment import switch_off_dropout
 from mbert_atlas.training.interfaces import Batch, Objective
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.method import Inputs, Method, Values
@@ -34,19 +34,15 @@ from mbert_atlas.training.method import Inputs, Method, Values
 class LanguagePreservation(Method):
     """The penalty on movement in the directions that identify languages.
 
-    The projections of the original encoder's subwords are computed once, before training.
-
-    Args:
-        subspace: directions, layers and weight.
-        directions: folder that :mod:`mbert_atlas.analysis.subspaces` fills, with ``densray_basis``
-            and ``densray_values``.
+    The projections of the original encoder's subwords are computed once, before training, by the
+    ``densray_basis`` and ``densray_values`` that :mod:`mbert_atlas.analysis.subspaces` writes.
     """
 
     def __init__(self, subspace: LanguageSubspace, directions: Path) -> None:
         self._subspace, self._path = subspace, directions
 
     @classmethod
-    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> LanguagePreservation:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
         """Return the method of a run."""
         return cls(LanguageSubspace(**options), inputs["language_directions"])
 
@@ -57,9 +53,7 @@ class LanguagePreservation(Method):
             DataError: if the directions are not of such an encoder.
         """
         if not self._subspace.dropout:
-            for module in run.model.modules():
-                if isinstance(module, nn.Dropout):
-                    module.p = 0.0
+            switch_off_dropout(run.model)
         layers = list(range(self._subspace.first_layer, self._subspace.last_layer + 1))
         weighted = torch.from_numpy(self._weighted(run.model.encoder.config.hidden_size, layers))
         original = self._original(run, layers, weighted)
@@ -123,14 +117,10 @@ class LanguagePreservation(Method):
 
 
 class Preserving:
-    """A loss plus the weighted distance of labelled subwords from the original encoder's.
+    """A mean over labelled subwords plus alpha times their distance from the original encoder's.
 
-    Args:
-        objective: the task's loss, a mean over labelled subwords.
-        layers: hidden states that are preserved.
-        weighted: weighted directions, float32, shape ``(layers, dims, d)``.
-        original: projections under the original encoder, float16, shape ``(subwords, layers, d)``.
-        factor: alpha.
+    ``weighted`` has the directions, float32, shape ``(layers, dims, d)``; ``original`` the
+    projections under the original encoder, float16, shape ``(subwords, layers, d)``.
     """
 
     def __init__(
@@ -151,13 +141,13 @@ class Preserving:
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the loss and alpha times the mean distance, summed over layers."""
         states: dict[int, torch.Tensor] = {}
-        hooks = [Hook(layer, _keep(states, layer)) for layer in self.layers]
+        hooks = [Hook(layer, partial(_keep, states, layer)) for layer in self.layers]
         with hooked(model.encoder, hooks):
             loss = self.objective.loss(model, batch, step_weight)
         device = loss.device
         self.weighted = self.weighted.to(device)
-        original = torch.from_numpy(self.original.take(batch["rows"].cpu().numpy()).values)
-        original = original.to(device)
+        places = self.original.take(batch["rows"].cpu().numpy()).values
+        original = torch.from_numpy(places).to(device)
         distance = torch.zeros((), device=device)
         with torch.autocast(device.type, enabled=False):
             for number, layer in enumerate(self.layers):
@@ -167,9 +157,6 @@ class Preserving:
         return loss + self.factor * distance / step_weight
 
 
-def _keep(states: dict[int, torch.Tensor], layer: int) -> Change:
-    def change(hidden: torch.Tensor) -> torch.Tensor:
-        states[layer] = hidden
-        return hidden
-
-    return change
+def _keep(states: dict[int, torch.Tensor], layer: int, hidden: torch.Tensor) -> torch.Tensor:
+    states[layer] = hidden
+    return hidden

@@ -11,12 +11,10 @@ paper defines f0 so, Eq. 2 takes Eq. 1 as it is, and so does the authors' code. 
 the adjusted encoder instead, English would move elsewhere than during the adjustment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,35 +23,25 @@ from torch import nn
 
 from mbert_atlas.config.methods.replay import Replay
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.encoders.pooling import Aggregation
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
 from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.adjustment import alignment_terms, open_sample
 from mbert_atlas.training.aligned_sentences import AlignedSentences, group_shares
+from mbert_atlas.training.gradients import to_device
 from mbert_atlas.training.interfaces import Backward, Batch, TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.method import Inputs, Method, Values
 
 
 class AlignmentReplay(Method):
-    """Eq. 1 on sentences sampled for each step.
+    """Eq. 1 on sentences sampled for each step from those of the adjustment with the same seed.
 
     The sample depends on the seed and the number of the step alone, so that it is the same in a
     resumed run. Dropout is the adjustment's: as the model in training mode has it (published), or
     none (corrected), where the forward pass runs with the encoder in evaluation mode; the task's
-    forward pass keeps its dropout.
-
-    Attributes:
-        examples: the adjustment's sentences, with the original's vectors if there is a regulariser.
-        seed: seed of the run, and of the adjustment before it.
-
-    Args:
-        replay: how many sentences and how they are weighted.
-        adjustment: the adjustment whose sentences are used again.
-        store: token store of its bitext.
-        encoder: folder of the original encoder, the one before adjustment.
+    forward pass keeps its dropout. ``store`` is the bitext, ``encoder`` the original.
     """
 
     examples: AlignedSentences
@@ -65,7 +53,7 @@ class AlignmentReplay(Method):
         self._precision: Precision = "auto"
 
     @classmethod
-    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> AlignmentReplay:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
         """Return the method of a run."""
         adjustment = Adjustment(**specification["replay"]["hyperparameters"])
         files = inputs["replay_pairs"], inputs["replay_encoder"]
@@ -79,16 +67,12 @@ class AlignmentReplay(Method):
                 holds no pair.
         """
         if tokenizer_digest(self._encoder) != tokenizer_digest(run.job.encoder):
-            raise DataError(
-                run.job.encoder,
-                "tokenizer.json",
-                f"not the tokenizer of {self._encoder}, whose alignment is replayed",
-                "fine-tune the encoder that was adjusted, or replay another adjustment",
-            )
+            problem = f"not the tokenizer of {self._encoder}, whose alignment is replayed"
+            fix = "fine-tune the encoder that was adjusted, or replay another adjustment"
+            raise DataError(run.job.encoder, "tokenizer.json", problem, fix)
         self.seed, self._precision = run.job.seed, run.job.optimisation.precision
-        sample = open_sample(
-            self._store, self._adjustment, self.seed, self._encoder, run.job.state_dir
-        )
+        files = self._encoder, run.job.state_dir
+        sample = open_sample(self._store, self._adjustment, self.seed, *files)
         self.examples = sample.examples
         settings = self._replay.model_dump_json()
         self.fingerprint = f"replay {sample.fingerprint} {settings} {self.seed}"
@@ -111,19 +95,11 @@ class AlignmentReplay(Method):
         return batch
 
     def loss(self, encoder: nn.Module, step: int) -> torch.Tensor:
-        """Return the loss to add to a step's.
-
-        Returns:
-            ``alpha * distance + regulariser``, or ``alpha`` times both; float32 scalar.
-        """
-        device = next(encoder.parameters()).device
-        batch = {
-            name: tensor.to(device) for name, tensor in self.collate(self.sample(step)).items()
-        }
-        aggregation: Aggregation = self._adjustment.aggregation
+        """Return a step's ``alpha * distance + regulariser``, or ``alpha`` times both, float32."""
+        batch = to_device(self.collate(self.sample(step)), next(encoder.parameters()).device)
         drops = self._adjustment.dropout_in_training
         with nullcontext() if drops else _evaluation_mode(encoder):
-            distance, regulariser = alignment_terms(encoder, batch, aggregation)
+            distance, regulariser = alignment_terms(encoder, batch, self._adjustment.aggregation)
         alpha = self._replay.alpha
         return alpha * distance + (alpha if self._replay.scope == "both" else 1.0) * regulariser
 

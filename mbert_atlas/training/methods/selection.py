@@ -1,12 +1,11 @@
 """Which epoch of a run is kept: the best on development examples (Tanti et al. 2021, app. C)."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from safetensors.torch import load_file, save_file
@@ -32,14 +31,7 @@ class BestEpoch(Method):
     Either part of every language's training examples is held out for it, or a development set is
     given. The folder ``epochs`` in the state's folder holds the trainable weights of the best epoch
     so far, and of those that were the best when the loop's states were saved, where a resumed run
-    starts.
-
-    Attributes:
-        state: score by epoch, 0 to 1; the first is that of the model before training.
-
-    Args:
-        selection: metric and fraction.
-        development: the encoded development set, if the selection names one.
+    starts. ``state`` has the score by epoch, 0 to 1, the first before training.
     """
 
     def __init__(self, selection: Selection, development: Path | None = None) -> None:
@@ -49,7 +41,7 @@ class BestEpoch(Method):
         self.fingerprint = f"selection {selection.model_dump_json()} {digest}"
 
     @classmethod
-    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> BestEpoch:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
         """Return the method of a run."""
         return cls(Selection(**options), inputs.get("development"))
 
@@ -66,28 +58,39 @@ class BestEpoch(Method):
         languages, fraction = run.task.targets(run.store)[run.rows], self._selection.fraction
         rows = run.rows[held_out(languages, fraction, self._selection.seed)]
         if len(rows) == 0:
-            raise DataError(
-                run.job.train,
-                "",
-                f"{len(run.rows)} examples are too few to hold out {fraction:.0%} of a language",
-                "add examples or raise the fraction of the selection",
-            )
+            count = len(run.rows)
+            problem = f"{count} examples are too few to hold out {fraction:.0%} of a language"
+            fix = "add examples or raise the fraction of the selection"
+            raise DataError(run.job.train, "", problem, fix)
         self._examples = run.examples(rows)
         run.rows = np.setdiff1d(run.rows, rows)
 
     def files(self) -> Iterable[Path]:
         """Return the weights with the best score so far."""
-        return [self._path(self.state.index(max(self.state)))] if self.state else []
+        return [self._best_of(self.state)] if self.state else []
 
     def start(self, model: nn.Module) -> None:
         """Score the model that training starts from; remove what another run left."""
         shutil.rmtree(self._path(0).parent, ignore_errors=True)
         self.state = []
-        self._evaluate(model)
+        self.end_epoch(-1, model)
 
     def end_epoch(self, epoch: int, model: nn.Module) -> None:
         """Score the model after an epoch."""
-        self._evaluate(model)
+        number, name = len(self.state), self._job.description
+        score = self._score(model, f"{name}, validating epoch {number}")
+        _logger.info("%s: epoch %d, %s %.4f", name, number, self._selection.metric, score)
+        if score > max(self.state, default=-1.0):
+            trained = {
+                name: parameter.detach().cpu().contiguous()
+                for name, parameter in model.named_parameters()
+                if parameter.requires_grad
+            }
+            path = self._path(number)
+            with writing_weights(path), atomic_path(path) as temporary:
+                save_file(trained, temporary)
+        self.state.append(score)
+        self._remove_worse()
 
     def finish(self, model: nn.Module, log: TrainingLog) -> None:
         """Load the best weights, of equal scores the first."""
@@ -96,22 +99,6 @@ class BestEpoch(Method):
         model.load_state_dict(load_file(self._path(log.epoch)), strict=False)
         message = "%s: keeps epoch %d, %s %.4f"
         _logger.info(message, self._job.description, log.epoch, self._selection.metric, best)
-
-    def _evaluate(self, model: nn.Module) -> None:
-        epoch, name = len(self.state), self._job.description
-        score = self._score(model, f"{name}, validating epoch {epoch}")
-        _logger.info("%s: epoch %d, %s %.4f", name, epoch, self._selection.metric, score)
-        if score > max(self.state, default=-1.0):
-            trained = {
-                name: parameter.detach().cpu().contiguous()
-                for name, parameter in model.named_parameters()
-                if parameter.requires_grad
-            }
-            path = self._path(epoch)
-            with writing_weights(path), atomic_path(path) as temporary:
-                save_file(trained, temporary)
-        self.state.append(score)
-        self._remove_worse()
 
     def _remove_worse(self) -> None:
         """Remove the weights that neither this run nor one resumed from a saved state needs."""

@@ -3,10 +3,9 @@
 The classifier gets the columns [first:] of a projected space (Figure 4).
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +24,8 @@ class Projection(Method):
     """A hidden state of the run's model is projected, in training and in every prediction.
 
     The encoder may be trained or frozen. Only weights are saved: a reader of the model has to
-    project again.
-
-    Args:
-        subspace: which directions are removed, and where.
-        directions: folder with ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims,
-            dims)``), a direction per column, those that identify languages best first.
+    project again. The folder ``directions`` has ``densray_basis`` and ``lda_basis`` (float64,
+    ``(layers, dims, dims)``), a direction per column, those that identify languages best first.
     """
 
     def __init__(self, subspace: Subspace, directions: Path) -> None:
@@ -38,7 +33,7 @@ class Projection(Method):
         self._hooks = ExitStack()  # keeps them as long as this object
 
     @classmethod
-    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Projection:
+    def of_run(cls, options: Values, specification: Values, inputs: Inputs) -> Self:
         """Return the method of a run."""
         return cls(Subspace(**options), inputs["language_directions"])
 
@@ -61,12 +56,10 @@ class Projection(Method):
                 "take the directions of this encoder and one of its layers",
             )
         if self._subspace.first >= dims:
-            raise DataError(
-                self._path,
-                f"array {name}",
-                f"without its first {self._subspace.first} directions nothing is left of {dims}",
-                "remove fewer",
+            problem = (
+                f"without its first {self._subspace.first} directions nothing is left of {dims}"
             )
+            raise DataError(self._path, f"array {name}", problem, "remove fewer")
         change = projection(basis[layer], self._subspace.first)
         self._hooks.enter_context(hooked(encoder, [Hook(layer, change)]))
         digest = sha256_of(self._path / f"{name}.npy")
@@ -76,11 +69,8 @@ class Projection(Method):
 def projection(basis: npt.NDArray[np.float64], first: int) -> Change:
     """Return the change that projects hidden states on the span of the columns [first:].
 
-    The projection is orthogonal whether or not the columns are.
-
-    Args:
-        basis: float64, shape ``(dims, dims)``, of full rank.
-        first: number of columns that are left out.
+    The projection is orthogonal whether or not the columns are. The basis, float64, shape
+    ``(dims, dims)``, has full rank.
     """
     # h' = h K K^T = h - h R R^T, [K R] from QR of the columns [first:]. With first = 1 and
     # basis = [[1, 1, 0],   K spans [1, 1, 0] and [0, 0, 2],   h = [[1, 3, 5],   h' = [[2, 2, 5],
