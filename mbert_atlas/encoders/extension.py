@@ -5,25 +5,21 @@ WordPiece takes the longest match, a new wordpiece changes the split of every te
 matches, whatever the language.
 """
 
-from __future__ import annotations
-
 import json
 import logging
-import shutil
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 
 from mbert_atlas.config.training import Extension
 from mbert_atlas.encoders.folders import require_encoder
-from mbert_atlas.encoders.loading import TOKENIZER_FILES, load_tokenizer
+from mbert_atlas.encoders.loading import copy_tokenizer, load_tokenizer
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_wordpieces
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
@@ -60,23 +56,27 @@ def extend_vocabulary(
     tokenizer = _read_tokenizer(encoder)
     old: dict[str, int] = tokenizer["model"]["vocab"]
     size = 1 + max(old.values())
-    weights, rows = _open_weights(encoder)
-    if rows != size or len(old) != size:
-        raise DataError(
-            encoder,
-            "tokenizer.json",
-            f"{len(old)} wordpieces with ids up to {size - 1} for {rows} rows of embeddings",
-            "take an encoder with a wordpiece for each row",
-        )
+    weights = load_file(encoder / "model.safetensors")
+    embeddings = [tensor for name, tensor in weights.items() if name.endswith(_EMBEDDINGS)]
+    if len(embeddings) != 1:
+        problem, fix = f"there is no weight {_EMBEDDINGS}", "take an encoder of BERT's architecture"
+        raise DataError(encoder / "model.safetensors", "", problem, fix)
+    if {len(embeddings[0]), len(old)} != {size}:
+        problem = f"{len(old)} wordpieces with ids up to {size - 1} for {len(embeddings[0])} rows"
+        fix = "take an encoder with a wordpiece for each row of its embeddings"
+        raise DataError(encoder, "tokenizer.json", problem, fix)
     lowercase = bool((tokenizer.get("normalizer") or {}).get("lowercase", False))
     words = count_words(islice(texts, specification.texts), lowercase=lowercase)
-    learnt, lacking = _learn(words, specification, old)
+    limits = specification.vocabulary_size, specification.alphabet_size
+    learnt = learn_wordpieces(words, *limits)[len(SPECIAL_TOKENS) :]
+    counts = count_wordpieces(words, learnt)
+    lacking = sorted(set(learnt) - set(old), key=lambda name: (-counts[name], name))
     added = lacking[: specification.pieces]
     if not added:
         problem, fix = "the texts have no new wordpiece", "take more or other texts"
         raise DataError(encoder, "tokenizer.json", problem, fix)
     vocabulary = old | {wordpiece: size + number for number, wordpiece in enumerate(added)}
-    new = _new_rows(specification, encoder, weights[_key(weights)], added, old, seed)
+    new = _new_rows(specification, encoder, embeddings[0], added, old, seed)
     extended = {name: _extend(name, tensor, new) for name, tensor in weights.items()}
     tokenizer["model"]["vocab"] = vocabulary
     with atomic_directory(output) as folder:
@@ -86,8 +86,8 @@ def extend_vocabulary(
         _write_tokenizer(tokenizer, encoder, folder)
     load_tokenizer(output)  # fails here if it cannot be opened
     result = {
-        "learnt": learnt,
-        "known": learnt - len(lacking),
+        "learnt": len(learnt),
+        "known": len(learnt) - len(lacking),
         "added": len(added),
         "words": words.total(),
         "pieces_before": count_wordpieces(words, old).total(),
@@ -95,16 +95,6 @@ def extend_vocabulary(
     }
     _logger.info("%s: %s", output, result)
     return result
-
-
-def _learn(
-    words: Counter[str], specification: Extension, old: Collection[str]
-) -> tuple[int, list[str]]:
-    """Return the number of learnt wordpieces, and the new ones, the most frequent first."""
-    size, alphabet = specification.vocabulary_size, specification.alphabet_size
-    learnt = learn_wordpieces(words, size, limit_alphabet=alphabet)[len(SPECIAL_TOKENS) :]
-    counts = count_wordpieces(words, learnt)
-    return len(learnt), sorted(set(learnt) - set(old), key=lambda name: (-counts[name], name))
 
 
 def count_wordpieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:
@@ -167,21 +157,6 @@ def _extend(name: str, tensor: torch.Tensor, rows: torch.Tensor) -> torch.Tensor
     return tensor
 
 
-def _key(weights: Iterable[str]) -> str:
-    return next(name for name in weights if name.endswith(_EMBEDDINGS))
-
-
-def _open_weights(encoder: Path) -> tuple[dict[str, torch.Tensor], int]:
-    """Read all weights, and count the rows of the embeddings."""
-    path = encoder / "model.safetensors"
-    with safe_open(path, "pt") as stream:
-        weights = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-    if sum(name.endswith(_EMBEDDINGS) for name in weights) != 1:
-        problem = f"there is no weight {_EMBEDDINGS}"
-        raise DataError(path, "", problem, "take an encoder of BERT's architecture")
-    return weights, len(weights[_key(weights)])
-
-
 def _read_tokenizer(encoder: Path) -> dict[str, Any]:
     tokenizer: dict[str, Any] = read_json(encoder / "tokenizer.json")
     kind = tokenizer["model"].get("type")
@@ -192,9 +167,7 @@ def _read_tokenizer(encoder: Path) -> dict[str, Any]:
 
 
 def _write_tokenizer(tokenizer: dict[str, Any], encoder: Path, folder: Path) -> None:
-    for name in TOKENIZER_FILES:
-        if (encoder / name).is_file():
-            shutil.copyfile(encoder / name, folder / name)
+    copy_tokenizer(encoder, folder)
     Tokenizer.from_str(json.dumps(tokenizer)).save(str(folder / "tokenizer.json"))
     vocabulary = tokenizer["model"]["vocab"]
     wordpieces = sorted(vocabulary, key=vocabulary.__getitem__)

@@ -1,7 +1,5 @@
 """Word vectors from vectors of subwords."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch
@@ -16,7 +14,7 @@ def pool_words(
     batch_index: torch.Tensor,
     how: Aggregation,
 ) -> torch.Tensor:
-    """Pool subwords into words, all words of a batch at once.
+    """Pool subwords into words, all words of a batch at once, with gradient.
 
     Args:
         hidden: subword vectors, shape ``(batch, subwords, dims)``.
@@ -26,7 +24,7 @@ def pool_words(
         how: the first subword, the last one, or the mean of all.
 
     Returns:
-        Word vectors with gradient, shape ``(words, dims)``, dtype of ``hidden``.
+        Shape ``(words, dims)``, dtype of ``hidden``.
     """
     if how == "first":
         return hidden[batch_index, starts]

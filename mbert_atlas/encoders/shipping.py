@@ -5,8 +5,6 @@ encoder's ``specification``, the fingerprints of the scripts (``code``) and the 
 (``files``). Free of torch.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -61,11 +59,7 @@ def specification(config: Config, name: str) -> dict[str, Any]:
 
 
 def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:
-    """Return why a shipped encoder differs from the config; empty if it does not.
-
-    Args:
-        folder: its folder.
-        wanted: the specification of the config.
+    """Return why a shipped encoder differs from the specification of the config; empty if not.
 
     Raises:
         DataError: if ``made.json`` is damaged.
@@ -92,11 +86,7 @@ def require_whole(folder: Path) -> dict[str, str]:
 
 
 def take_shipped(folder: Path, output: Path) -> None:
-    """Copy a shipped encoder, with its weights in single precision.
-
-    Raises:
-        DataError: if it is not complete.
-    """
+    """Copy a shipped encoder, its weights in single precision; raise a DataError if damaged."""
     with atomic_directory(output) as target:
         for name in require_whole(folder):
             if name == _WEIGHTS:
@@ -108,13 +98,9 @@ def take_shipped(folder: Path, output: Path) -> None:
 def ship(
     encoder: Path, folder: Path, specification: Mapping[str, Any], code: Mapping[str, str]
 ) -> None:
-    """Write an encoder as the repository ships it, replacing the folder.
+    """Write an encoder folder as the repository ships it, replacing ``folder``.
 
-    Args:
-        encoder: encoder folder.
-        folder: folder to write.
-        specification: see :func:`specification`.
-        code: fingerprints of the scripts that made it, by name.
+    ``code`` are the fingerprints of the scripts that made it, by name.
     """
     with atomic_directory(folder) as target:
         for path in encoder.glob("[!.]*"):  # not Snakemake's time stamp

@@ -16,11 +16,8 @@ are scored as wrong. The head of ``a`` was cut off: that arc is not trained on, 
 scores.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,87 +27,48 @@ import pyarrow.compute as pc
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.corpora.universal_dependencies import RELATIONS
-from mbert_atlas.encoding.stores import (
-    TaskEncoding,
-    in_chunks,
-    require_columns,
-    row_name,
-    truncating_tokenizer,
-    write_store,
-)
-from mbert_atlas.encoding.tags import (
-    NO_WORD,
-    column_of_words,
-    count_lost_words,
-    encoded_words,
-    tag_numbers,
-)
-from mbert_atlas.errors import DataError
-
-NO_PIECE = -1
+from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
+from mbert_atlas.encoding.tags import Ints, column_of_words, encoded_sentences, tag_numbers
 
 
-def encode_trees(
-    table: pa.Table,
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    labels: Sequence[str],
-    max_length: int = 128,
-    drop_unknown: bool = False,
-    origin: Path | str = "examples",
-) -> None:
-    """Write a table as a token store; see the module's text.
+def encode_trees(examples: Examples) -> Encoded:
+    """Encode sentences with trees (``forms``, ``heads``, ``deprels``); see the module's text.
 
-    The table has ``id``, ``language``, ``forms``, ``heads`` and ``deprels``. Of a relation its
-    universal part counts (``nmod:poss`` is ``nmod``), as in the shared task's official scores.
+    Of a relation its universal part counts (``nmod:poss`` is ``nmod``), as in the shared task's
+    official scores.
 
     Raises:
         DataError: if a column is missing, forms, heads and relations differ in number, heads are
-            no tree with one root, a relation is not in ``labels`` or nothing is left.
+            no tree with one root, or a relation is unknown.
     """
-    require_columns(table, ["id", "language", "forms", "heads", "deprels"], origin)
-    place = table.column_names.index("deprels")
-    relations = table.column(place).combine_chunks()
+    examples.require_columns("id", "language", "forms", "heads", "deprels")
+    place = examples.table.column_names.index("deprels")
+    relations = examples.table.column(place).combine_chunks()
     universal = pc.replace_substring_regex(relations.flatten(), ":.*", "")
     stripped = pa.ListArray.from_arrays(
         offsets_of(pc.list_value_length(relations)).astype(np.int32), universal
     )
-    table = table.set_column(place, "deprels", stripped)
-    numbers = tag_numbers(table, "deprels", labels, origin)
-    heads = Ragged(_heads(table, origin), numbers.offsets)
-    tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
+    examples = replace(examples, table=examples.table.set_column(place, "deprels", stripped))
+    numbers = tag_numbers(examples, "deprels")
+    heads = Ragged(_heads(examples), numbers.offsets)
+    tokenizer, unknown = examples.truncating_tokenizer()
     dropped: Counter[str] = Counter()
-    kept: list[int] = []
-    input_ids, first_pieces = [], []
-    for row, encoding in encoded_words(table, tokenizer, f"encoding {Path(output).name}"):
-        words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
-        seen, places = np.unique(words, return_index=True)
-        seen, places = seen[seen != NO_WORD], places[seen != NO_WORD]
-        first = np.full(len(heads[row]), NO_PIECE, np.int32)
-        first[seen] = places
-        count_lost_words(dropped, seen, len(first), bool(encoding.overflowing))
-        if drop_unknown and unknown in encoding.ids:
-            dropped["sentence_with_unknown_piece"] += 1
-            continue
-        kept.append(row)
-        input_ids.append(encoding.ids)
-        first_pieces.append(first)
+    sentences = encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
+    found = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
+    kept = [row for row, *_ in found]
     arrays = {
-        "input_ids": Ragged.from_rows(input_ids, np.int32),
-        "first_pieces": Ragged.from_rows(first_pieces, np.int32),
+        "input_ids": Ragged.from_rows((ids for _, ids, _ in found), np.int32),
+        "first_pieces": Ragged.from_rows((first for *_, first in found), np.int32),
         "heads": heads.take(np.array(kept, np.int64)),
         "labels": numbers.take(np.array(kept, np.int64)),
     }
-    options = {"max_length": max_length, "drop_unknown": drop_unknown}
-    task, where = "parsing", (tokenizer_dir, output)
-    write_store(task, table, kept, arrays, *where, labels=labels, options=options, dropped=dropped)
+    return Encoded(kept, arrays, dropped, {})
 
 
-def _heads(table: pa.Table, origin: Path | str) -> npt.NDArray[np.int32]:
+def _heads(examples: Examples) -> Ints:
     """Return the heads of all words, int32, checked to be trees."""
-    column = column_of_words(table, "heads", "heads", origin)
-    for start, part in in_chunks(table, "checking trees"):
+    column = column_of_words(examples, "heads", "heads")
+    for start, part in in_chunks(examples.table, "checking trees"):
         rows = column.slice(start, part.num_rows)
         offsets = offsets_of(pc.list_value_length(rows))
         parents = Ragged(rows.flatten().to_numpy(zero_copy_only=False), offsets)
@@ -127,21 +85,16 @@ def _heads(table: pa.Table, origin: Path | str) -> npt.NDArray[np.int32]:
         ):
             if is_wrong.any():
                 row = int(np.argmax(is_wrong))
-                name = row_name(table, start + row)
                 problem = problem.format(roots=roots[row])
-                raise DataError(origin, name, problem, "correct the treebank or leave it out")
+                raise examples.error(start + row, problem, "correct the treebank or leave it out")
     values: npt.NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
     return values.astype(np.int32)
 
 
 def reach_root(parents: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-    """Return whether every node of a graph reaches node 0, by pointer jumping.
+    """Return whether every node of a graph reaches node 0, by pointer jumping, ``(graphs,)``.
 
-    Args:
-        parents: parent of each node, shape ``(graphs, nodes)``; that of node 0 is itself.
-
-    Returns:
-        bool, shape ``(graphs,)``.
+    ``parents`` of nodes has the shape ``(graphs, nodes)``; the parent of node 0 is itself.
     """
     # Parents 0 0 1 4 3: two steps up lie 0 0 0 3 4, four steps the same; 3 and 4 are a circle.
     for _ in range(parents.shape[1].bit_length()):

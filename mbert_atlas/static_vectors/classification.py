@@ -3,8 +3,6 @@
 Training them on English would move English vectors only, away from those of other languages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -109,14 +107,10 @@ def _probabilities(
 
 
 def mean_vectors(store: TokenStore, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean subword vector of each premise and of each hypothesis.
+    """Return the mean subword vector of each premise and of each hypothesis, ``(n, dims)``.
 
-    Args:
-        store: encoded pairs, [CLS] premise [SEP] hypothesis [SEP].
-        table: vectors of subwords, float32, ``(vocabulary, dims)``; special ones are zeros.
-
-    Returns:
-        Float32, both of shape ``(n, dims)``.
+    Pairs are [CLS] premise [SEP] hypothesis [SEP]. The vectors of subwords in ``table``, float32,
+    ``(vocabulary, dims)``, are zeros for special ones.
     """
     # Row i of a matrix with 1 / count at the subwords of text i, times the table, is its mean.
     ids, start = store.ragged("input_ids"), store.dense("segment_start")

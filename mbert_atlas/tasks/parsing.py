@@ -14,7 +14,7 @@ from torch.nn import functional
 from mbert_atlas.arrays import Ragged, TokenStore, offsets_of
 from mbert_atlas.config.tasks.parsing import BiaffineOptions
 from mbert_atlas.config.training import HeadOptions
-from mbert_atlas.encoding.trees import NO_PIECE
+from mbert_atlas.encoding.tags import NO_PIECE
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.arborescences import best_trees

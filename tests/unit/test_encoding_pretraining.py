@@ -10,8 +10,7 @@ import pytest
 from tiny_models import WORDS, make_tokenizer
 
 from mbert_atlas.arrays import TokenStore, load_arrays
-from mbert_atlas.encoding.pretraining import encode_texts
-from mbert_atlas.encoding.sentences import split_sentences
+from mbert_atlas.encoding.pretraining import encode_texts, split_sentences
 
 TEXTS = {
     "en": ["the cat sees a dog", "a cat", "the dog sees", "a b"],

@@ -23,7 +23,7 @@ from mbert_atlas.corpora.universal_dependencies import RELATIONS
 from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.stores import open_store
-from mbert_atlas.encoding.trees import NO_PIECE
+from mbert_atlas.encoding.tags import NO_PIECE
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.miniature import miniature_language

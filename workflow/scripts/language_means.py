@@ -4,7 +4,7 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.representations.language_means import language_means
+    from mbert_atlas.representations.language_vectors import language_means
 
     language_means(
         Path(snakemake.input.encoder),

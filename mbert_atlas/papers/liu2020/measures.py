@@ -1,7 +1,5 @@
 """Word retrieval and zero-shot XNLI by embedding, token translation, transfer with a shift."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,10 +23,8 @@ def measure_retrieval(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the mean reciprocal rank of words' translations in percent (Figures 1, 3, 5).
 
     ``published`` retrieves English translations only ("XX-En" in the text), ``corrected`` averages
-    both directions. Rows without ``layers`` are of the last layer.
-
-    Args:
-        cells: files with the columns of ``schemas.RETRIEVALS``.
+    both directions. Rows without ``layers`` are of the last layer. Cells have
+    ``schemas.RETRIEVALS``.
     """
     return with_means(row for cell in cells for row in _reciprocal_ranks(cell))
 
@@ -79,25 +75,20 @@ def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
 def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield by how many percent the short window lowers the accuracy of XNLI (Figure 6b).
 
-    Args:
-        cells: with their ``window`` among the facts; both windows of one size share a condition.
+    Cells have their ``window`` among the facts; both windows of one size share a condition.
     """
-    return with_means(_drops([(cell.facts["window"], _accuracy(cell)) for cell in cells]))
-
-
-def _drops(accuracies: Sequence[tuple[str, Row]]) -> Iterator[Row]:
     # 60 with the long window and 54 with the short one: a drop of 10%.
     keys = ("condition", "target", "protocol", "seed")
-    whole = {
-        tuple(row[key] for key in keys): row["value"]
-        for window, row in accuracies
-        if window == LONG_WINDOW
-    }
-    for window, row in accuracies:
-        place = tuple(row[key] for key in keys)
-        if window == SHORT_WINDOW and place in whole:
-            drop = 100 * (1 - row["value"] / whole[place])
-            yield row | {"metric": "accuracy_drop_percent", "value": drop}
+    by_window: dict[str, dict[tuple[Any, ...], Row]] = {LONG_WINDOW: {}, SHORT_WINDOW: {}}
+    for cell in cells:
+        row = _accuracy(cell)
+        by_window[cell.facts["window"]][tuple(row[key] for key in keys)] = row
+    drops = []
+    for place, row in by_window[SHORT_WINDOW].items():
+        if whole := by_window[LONG_WINDOW].get(place):
+            drop = 100 * (1 - row["value"] / whole["value"])
+            drops.append(row | {"metric": "accuracy_drop_percent", "value": drop})
+    return with_means(drops)
 
 
 # Token translation
@@ -106,11 +97,9 @@ def _drops(accuracies: Sequence[tuple[str, Row]]) -> Iterator[Row]:
 def by_protocol(table: pd.DataFrame, protocol: str) -> pd.DataFrame:
     """Return a direction's scores on the test set under a protocol.
 
-    ``published`` averages BLEU-1 over sentences, ``corrected`` computes it over the corpus.
-
-    Returns:
-        Columns ``layer``, ``weight``, ``bleu1``, ``convert_rate`` (0 to 1), ``n``, and ``chosen``:
-        the BLEU-1 by which settings are chosen, of the test set itself under ``published``.
+    The columns are ``layer``, ``weight``, ``bleu1`` (``published`` averages it over sentences,
+    ``corrected`` computes it over the corpus), ``convert_rate`` (0 to 1), ``n``, and ``chosen``:
+    the BLEU-1 by which settings are chosen, of the test set itself under ``published``.
     """
     scores = table[table["protocol"] == protocol]
     rates = scores["converted"] / scores["counted"].clip(lower=1)
@@ -183,7 +172,7 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the tokens of each language, and those English has too (Table 3).
 
-    The cell has parallel sentences as :mod:`mbert_atlas.encoding.parallel` writes them.
+    The cell has parallel sentences as :mod:`mbert_atlas.encoding.texts` writes them.
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)
@@ -219,9 +208,6 @@ def samples(
         shown: sorted numbers of sentences by target language.
         layer: the layer that is shifted.
         weights: of the shift.
-
-    Returns:
-        Rows of texts, by heading.
     """
     languages, ids = sentences.meta["languages"], sentences.ragged("input_ids")
     count = len(sentences.dense("part"))
@@ -263,15 +249,12 @@ def measure_shifted(
         development: the development set.
         chosen_in: the other language.
     """
-    rows = (
-        row
-        for cell in cells
-        for row in (
-            _shifted_accuracies(cell, test, development, chosen_in)
-            if "shifted" in cell.paths
-            else [_accuracy(cell)]
-        )
-    )
+    rows: list[Row] = []
+    for cell in cells:
+        if "shifted" in cell.paths:
+            rows += _shifted_accuracies(cell, test, development, chosen_in)
+        else:
+            rows.append(_accuracy(cell))
     return with_means(rows, "avg_without_en")
 
 

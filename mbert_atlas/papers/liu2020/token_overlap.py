@@ -1,7 +1,5 @@
 """BLEU-1 and convert rate of predicted tokens (section 4.2.2)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +7,7 @@ import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 
 from mbert_atlas.arrays import Ragged
-from mbert_atlas.encoding.parallel import inner
+from mbert_atlas.encoding.texts import inner
 
 Flags = npt.NDArray[np.bool_]
 
@@ -22,13 +20,7 @@ class Bleu1(NamedTuple):
 
 
 def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Bleu1:
-    """Compare predicted sentences with their translations.
-
-    Args:
-        predicted: token ids of each sentence.
-        references: token ids of each translation, as many sentences.
-        vocabulary_size: ids are below it.
-    """
+    """Compare token ids of predicted sentences with those of as many translations."""
     # A token of a sentence is the number sentence * vocabulary + id; those of both sides count as
     # often as on the side that has fewer: [5, 5, 7] for [5, 7, 7] gives 1 + 1.
     (one, ones), (two, twos) = (
@@ -52,15 +44,10 @@ def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Bleu1:
 
 
 def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[int, int]:
-    """Return numerator and denominator of the convert rate.
+    """Return numerator and denominator of the convert rate of predicted ids, of any shape.
 
-    Args:
-        tokens: predicted ids, any shape.
-        source: whether the source language has each id, shape ``(vocabulary,)``.
-        target: the same of the target language.
-
-    Returns:
-        Tokens that only the target language has, and all tokens but those that both have.
+    They are the tokens that only the target language has, and all tokens but those that both have;
+    the flags, shape ``(vocabulary,)``, tell which ids a language has.
     """
     # With only s, only t, shared and neither: s t b n t gives 2 of 4.
     counts = np.bincount(tokens.ravel(), minlength=len(source))
@@ -68,10 +55,5 @@ def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[i
 
 
 def token_set(rows: Ragged, vocabulary_size: int) -> Flags:
-    """Return whether texts have each token, special ones at both ends left out (Table 3).
-
-    Args:
-        rows: token ids with a special token at both ends.
-        vocabulary_size: ids are below it.
-    """
+    """Return whether texts have each token, special ones at both ends left out (Table 3)."""
     return np.bincount(inner(rows).values, minlength=vocabulary_size) > 0

@@ -1,7 +1,5 @@
 """BLEU-1 and convert rate of shifted sentences by layer and weight (section 4.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,14 +11,13 @@ from accelerate import PartialState
 
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.encoders.hidden_states import require_tokenizer
 from mbert_atlas.encoders.loading import load_masked_model
-from mbert_atlas.encoding.parallel import inner
+from mbert_atlas.encoding.texts import inner
 from mbert_atlas.papers.liu2020.token_overlap import bleu1, converted, token_set
-from mbert_atlas.representations.language_means import mean_difference
+from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
-from mbert_atlas.tokenizer import open_tokenizer
+from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
 
 
 def translate_tokens(
@@ -33,23 +30,20 @@ def translate_tokens(
     layers: Sequence[int],
     weights: Sequence[float],
     shown: Sequence[int] = (),
-    token_budget: int | None = None,
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
+    Returns columns of ``schemas.TOKEN_TRANSLATIONS``.
+
     Args:
         encoder: encoder folder with its language-model head.
-        sentences: output of :func:`mbert_atlas.encoding.parallel.encode_parallel`.
-        means: output of :func:`mbert_atlas.representations.language_means.language_means`.
+        sentences: output of :func:`mbert_atlas.encoding.texts.encode_parallel`.
+        means: output of :func:`mbert_atlas.representations.language_vectors.language_means`.
         source: language of the input.
         target: language to shift to.
         layers: hidden states that are shifted, each by itself, 0 for the embeddings.
         weights: factors of the difference of means.
         shown: numbers of sentences whose predicted tokens the table keeps.
-        token_budget: most padded tokens in a batch of all changes; none: what suits the device.
-
-    Returns:
-        Columns of ``schemas.TOKEN_TRANSLATIONS``.
 
     Raises:
         DataError: if the sentences are of another tokenizer, or the encoder has no such head.
@@ -68,7 +62,7 @@ def translate_tokens(
     rows: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
         shifts = mean_difference(stored_means, protocol, source, target)
-        predicted = predict_shifted(model, texts, shifts, layers, weights, token_budget)
+        predicted = predict_shifted(model, texts, shifts, layers, weights)
         for (layer, weight), tokens in predicted.items():
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)

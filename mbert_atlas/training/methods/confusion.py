@@ -50,7 +50,7 @@ class LanguageUnlearning(Method):
     Args:
         confusion: how language is unlearned.
         store: token store of Wikipedia's paragraphs, as
-            :func:`mbert_atlas.encoding.languages.encode_languages` writes it.
+            :func:`mbert_atlas.encoding.classes.encode_languages` writes it.
     """
 
     examples: EncodedExamples

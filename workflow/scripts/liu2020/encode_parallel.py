@@ -4,7 +4,7 @@ from workflow.scripts.atlas_job import Snakemake, run
 
 
 def main(snakemake: Snakemake) -> None:
-    from mbert_atlas.encoding.parallel import encode_parallel
+    from mbert_atlas.encoding.texts import encode_parallel
     from mbert_atlas.files import read_parquet
 
     encode_parallel(
