@@ -52,17 +52,16 @@ def iterate_hidden_states(
     precision: Precision = "fp32",
     description: str = "encoding",
 ) -> Iterator[EncodedBatch]:
-    """Run the encoder in evaluation mode over ``rows`` of ``ids``.
+    """Run the encoder, which stays on its device and in evaluation mode, over rows of token ids.
 
     Args:
-        model: an encoder of :func:`mbert_atlas.encoders.loading.load_encoder`; it stays on its
-            device, and in evaluation mode.
+        model: an encoder of :func:`mbert_atlas.encoders.loading.load_encoder`.
         ids: token ids with the special tokens.
         layers: states to return, 0 for the embeddings; negative numbers count from the last.
         rows: rows to encode, each once; none for all.
         segment_start: position of the first token of type 1 in each row of ``ids``; none if all
             are of type 0.
-        precision: see :data:`mbert_atlas.encoders.precision.Precision`.
+        precision: see :func:`mbert_atlas.encoders.precision.autocast`.
         description: text of the progress line.
     """
     device = next(model.parameters()).device
@@ -127,16 +126,10 @@ def iterate_span_vectors(
 ) -> Iterator[tuple[npt.NDArray[np.int64], list[torch.Tensor]]]:
     """Encode the sentences that contain spans, each once, and pool every span.
 
-    Args:
-        model: see :func:`iterate_hidden_states`.
-        ids: token ids of all sentences.
-        sentence: sentence of each span, int, shape ``(n,)``, in any order.
-        start: first token of each span, int, shape ``(n,)``.
-        end: one past its last token, int, shape ``(n,)``.
-        aggregation: how tokens are pooled; or ``pooler``, the output of the encoder's pooler for
-            the whole sentence, whatever the layer.
-        layers: states to return.
-        options: of :func:`iterate_hidden_states`.
+    ``sentence`` of each span (in any order), ``start``, its first token, and ``end``, one past its
+    last, are integers of shape ``(n,)``. ``aggregation`` says how tokens are pooled; ``pooler`` is
+    the output of the encoder's pooler for the whole sentence, whatever the layer. For the other
+    arguments see :func:`iterate_hidden_states`.
 
     Yields:
         Indices of spans, int64, shape ``(k,)``, and for each layer their vectors on the device of

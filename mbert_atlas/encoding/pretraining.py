@@ -43,10 +43,10 @@ def encode_texts(
         tokenizer_dir: folder of the tokenizer.
         output: the store's folder.
         max_length: longest row, special tokens included.
-        texts_per_language: most texts taken of each language.
-        sentences_per_language: most sentences of each language, see :func:`split_sentences`.
-        packed: the texts of a language follow each other, so that all its rows but the last have
-            the maximal length; else each text begins a row.
+        texts_per_language: most texts of each language.
+        sentences_per_language: most sentences of each, see :func:`split_sentences`.
+        packed: texts follow each other, so that all rows of a language but the last have the
+            maximal length; else each text begins a row.
 
     Raises:
         DataError: if a language has no text.

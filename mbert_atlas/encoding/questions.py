@@ -12,15 +12,14 @@ else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of th
 
 A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. Counted in
 ``meta.json`` under ``dropped`` are these, questions that are left out because their context has no
-token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole,
-that overlap no token, or that differ from the context at their offset; the last two have no span in
-training.
+token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole or
+that overlap no token, which have no span in training.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -49,8 +48,7 @@ def encode_questions(
     code of Efimov et al. 2022) or that lie between their beginnings (``step``, as in run_squad.py).
 
     Raises:
-        DataError: if a column is missing, answers and offsets differ in number or an offset lies
-            outside the context.
+        DataError: if a column is missing.
         AtlasError: if ``max_length`` is too small for ``doc_stride``.
     """
     examples.require_columns(*_COLUMNS, *_ANSWER_COLUMNS)
@@ -68,15 +66,19 @@ def encode_questions(
     texts = table.column("question").combine_chunks()
     questions = _Pieces.of(texts, tokenizer, f"{examples.title}, questions")
     kept: list[int] = []  # rows of the table, one per question
-    for row, answer in enumerate(_first_answers(examples)):
+    columns = (table.column(name).to_pylist() for name in _ANSWER_COLUMNS)
+    for row, (gold, starts) in enumerate(zip(*columns, strict=True)):
         question, context = questions.ids[row], contexts.ids[context_of[row]]
         if examples.drop_unknown and (unknown in question or unknown in context):
             windows.dropped["question_with_unknown_piece"] += 1
         elif len(context) == 0:
             windows.dropped["context_without_pieces"] += 1
         else:
-            span = answer and contexts.overlapping(context_of[row], answer.begin, answer.end)
-            windows.add(len(kept), question, context, answer, span)
+            span = None
+            if gold:
+                span = contexts.overlapping(context_of[row], starts[0], starts[0] + len(gold[0]))
+                windows.dropped["answer_without_pieces"] += span is None
+            windows.add(len(kept), question, context, span)
             kept.append(row)
     asked = table.take(pa.array(kept, pa.int64()))
     answers = asked.column("answer_text").combine_chunks()
@@ -122,14 +124,6 @@ class _Pieces:
         return (first, last) if first <= last else None
 
 
-class _Answer(NamedTuple):
-    """The first answer to a question: its characters, and whether the context's differ."""
-
-    begin: int
-    end: int
-    differs: bool
-
-
 class _Windows:
     """The windows so far, and counts of what was left out."""
 
@@ -155,14 +149,9 @@ class _Windows:
         example: int,
         question: npt.NDArray[np.int32],
         context: npt.NDArray[np.int32],
-        answer: _Answer | None,
         span: tuple[int, int] | None,
     ) -> None:
         """Add the windows of one question, whose answer overlaps the tokens ``span``."""
-        if answer and (answer.differs or span is None):
-            reason = "differs_from_context" if answer.differs else "without_pieces"
-            self.dropped[f"answer_{reason}"] += 1
-            span = None
         # Overlaps of 1 in windows that hold 3 of the context tokens a b c d e:
         #     [CLS] q [SEP] a b c [SEP]    first token 0
         #     [CLS] q [SEP] c d e [SEP]    first token 2 = size - doc_stride; the span d e: 4, 5
@@ -192,28 +181,6 @@ class _Windows:
             "first_piece": numbers[:, 3],
             "example": numbers[:, 4],
         }
-
-
-def _first_answers(examples: Examples) -> list[_Answer | None]:
-    """Return the first answer of each row, None where there is none."""
-    lengths = [pc.list_value_length(examples.table.column(name)) for name in _ANSWER_COLUMNS]
-    if (row := pc.index(pc.not_equal(*lengths), True).as_py()) >= 0:
-        raise examples.error(row, f"{lengths[0][row]} answers but {lengths[1][row]} offsets")
-    answers: list[_Answer | None] = []
-    columns = (examples.table.column(name).to_pylist() for name in ("context", *_ANSWER_COLUMNS))
-    for row, (context, texts, starts) in enumerate(zip(*columns, strict=True)):
-        if not texts:
-            answers.append(None)
-            continue
-        begin, end = starts[0], starts[0] + len(texts[0])
-        if not 0 <= begin <= end <= len(context):
-            raise examples.error(
-                row,
-                f"the answer lies at characters {begin} to {end} of a context of {len(context)}",
-                "correct the offset, which counts characters, not bytes",
-            )
-        answers.append(_Answer(begin, end, differs=context[begin:end] != texts[0]))
-    return answers
 
 
 def _as_bytes(texts: Iterable[str]) -> Ragged:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
+from mbert_atlas.arrays import Ragged, TokenStore, offsets_of, save_arrays
 from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
 from mbert_atlas.errors import DataError
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
@@ -59,20 +59,12 @@ def encode_parallel(
     max_length: int,
     limit: int | None = None,
 ) -> None:
-    """Write the sentences of a parallel set of premises and hypotheses as a token store.
+    """Write the sentences of parallel sets of premises and hypotheses as a token store.
 
-    A sentence that comes several times in the first language is taken once. The store has
-    ``input_ids`` (ragged int32, special tokens at both ends), all sentences of the first language,
-    then those of the second, in the same order; and ``part`` (int32), the number of the sentence's
-    table.
-
-    Args:
-        tables: of each dataset the columns ``language``, ``id``, ``premise``, ``hypothesis``.
-        languages: which of their languages; the first decides which sentences are the same.
-        tokenizer_dir: folder of the tokenizer.
-        output: the store's folder.
-        max_length: sentences are cut there, special tokens included.
-        limit: most sentences of each table; none: all.
+    A sentence that comes several times in the first language is taken once, at most ``limit`` of
+    each table, and cut at ``max_length``, special tokens included. The store has ``input_ids``
+    (ragged int32, special tokens at both ends), all sentences of the first language, then those of
+    the second, in the same order; and ``part`` (int32), the number of the sentence's table.
 
     Raises:
         DataError: if a language lacks a pair that the first one has.
@@ -113,6 +105,13 @@ def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str
         for pair, *texts in zip(*columns, strict=True)
         for side, text in enumerate(texts)
     }
+
+
+def parallel_sentences(store: TokenStore, language: str) -> Ragged:
+    """Return the token ids in a language of what :func:`encode_parallel` wrote."""
+    count = len(store.dense("part"))
+    first = count * store.meta["languages"].index(language)
+    return store.ragged("input_ids").take(np.arange(first, first + count))
 
 
 def inner(rows: Ragged) -> Ragged:

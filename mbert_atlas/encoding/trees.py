@@ -18,17 +18,15 @@ scores.
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.corpora.universal_dependencies import RELATIONS
-from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
-from mbert_atlas.encoding.tags import Ints, column_of_words, encoded_sentences, tag_numbers
+from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding
+from mbert_atlas.encoding.tags import column_of_words, encoded_sentences, tag_numbers
 
 
 def encode_trees(examples: Examples) -> Encoded:
@@ -38,8 +36,8 @@ def encode_trees(examples: Examples) -> Encoded:
     official scores.
 
     Raises:
-        DataError: if a column is missing, forms, heads and relations differ in number, heads are
-            no tree with one root, or a relation is unknown.
+        DataError: if a column is missing, forms, heads and relations differ in number, or a
+            relation is unknown.
     """
     examples.require_columns("id", "language", "forms", "heads", "deprels")
     place = examples.table.column_names.index("deprels")
@@ -50,7 +48,7 @@ def encode_trees(examples: Examples) -> Encoded:
     )
     examples = replace(examples, table=examples.table.set_column(place, "deprels", stripped))
     numbers = tag_numbers(examples, "deprels")
-    heads = Ragged(_heads(examples), numbers.offsets)
+    heads = column_of_words(examples, "heads", "heads").flatten().to_numpy(zero_copy_only=False)
     tokenizer, unknown = examples.truncating_tokenizer()
     dropped: Counter[str] = Counter()
     sentences = encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
@@ -59,48 +57,10 @@ def encode_trees(examples: Examples) -> Encoded:
     arrays = {
         "input_ids": Ragged.from_rows((ids for _, ids, _ in found), np.int32),
         "first_pieces": Ragged.from_rows((first for *_, first in found), np.int32),
-        "heads": heads.take(np.array(kept, np.int64)),
+        "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
         "labels": numbers.take(np.array(kept, np.int64)),
     }
     return Encoded(kept, arrays, dropped, {})
-
-
-def _heads(examples: Examples) -> Ints:
-    """Return the heads of all words, int32, checked to be trees."""
-    column = column_of_words(examples, "heads", "heads")
-    for start, part in in_chunks(examples.table, "checking trees"):
-        rows = column.slice(start, part.num_rows)
-        offsets = offsets_of(pc.list_value_length(rows))
-        parents = Ragged(rows.flatten().to_numpy(zero_copy_only=False), offsets)
-        padded = parents.padded(np.arange(len(parents)), 0)
-        inside = np.arange(padded.shape[1]) < parents.lengths[:, None]
-        roots = ((padded == 0) & inside).sum(axis=1)
-        outside = np.any((padded < 0) | (padded > parents.lengths[:, None]), axis=1)
-        graph = np.where(outside[:, None], 0, padded)
-        circular = ~reach_root(np.pad(graph, ((0, 0), (1, 0))))
-        for is_wrong, problem in (
-            (outside, "a head is no word of the sentence"),
-            (roots != 1, "the sentence has {roots} roots, not 1"),
-            (circular, "the heads run in a circle"),
-        ):
-            if is_wrong.any():
-                row = int(np.argmax(is_wrong))
-                problem = problem.format(roots=roots[row])
-                raise examples.error(start + row, problem, "correct the treebank or leave it out")
-    values: npt.NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
-    return values.astype(np.int32)
-
-
-def reach_root(parents: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
-    """Return whether every node of a graph reaches node 0, by pointer jumping, ``(graphs,)``.
-
-    ``parents`` of nodes has the shape ``(graphs, nodes)``; the parent of node 0 is itself.
-    """
-    # Parents 0 0 1 4 3: two steps up lie 0 0 0 3 4, four steps the same; 3 and 4 are a circle.
-    for _ in range(parents.shape[1].bit_length()):
-        parents = np.take_along_axis(parents, parents, axis=1)
-    reached: npt.NDArray[np.bool_] = np.all(parents == 0, axis=1)
-    return reached
 
 
 PARSING = TaskEncoding(encode_trees, lambda table, languages: RELATIONS)

@@ -55,7 +55,7 @@ def find_word_contexts(
     max_length: int = 128,
     searched: int | None = None,
 ) -> None:
-    """Find words in texts, and encode their contexts; see the module.
+    """Find words in texts and encode their contexts.
 
     Args:
         dictionaries: tables with the columns of ``schemas.DICTIONARY``.
@@ -63,7 +63,7 @@ def find_word_contexts(
         language: of the words.
         texts: Parquet file with a column ``text``.
         tokenizer_dir: folder of the encoder's tokenizer.
-        output: the store's folder.
+        output: the store's folder, see the module.
         contexts: most contexts of a word.
         max_length: longest row, special tokens included. Longer texts are cut into windows that
             overlap by half; a word belongs to the window whose middle is nearest.

@@ -50,7 +50,7 @@ def classify_with_static_vectors(
         evaluate: encoded pairs to predict, by name.
         output: predictions, columns of ``schemas.CLASS_PREDICTIONS``.
         seed: decides initial weights, dropout and order.
-        languages: languages of each set that are predicted.
+        languages: those of each set that are predicted.
 
     Raises:
         DataError: if pairs were encoded by another tokenizer.

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.encoding.texts import parallel_sentences
 from mbert_atlas.files import read_parquet
 from mbert_atlas.papers.liu2020.config import LONG_WINDOW, SHORT_WINDOW
 from mbert_atlas.papers.liu2020.token_overlap import token_set
@@ -176,12 +176,9 @@ def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)
-    languages, ids = sentences.meta["languages"], sentences.ragged("input_ids")
-    size, count = int(ids.values.max()) + 1, len(sentences.dense("part"))
-    sets = {
-        code: token_set(ids.take(np.arange(place * count, (place + 1) * count)), size)
-        for place, code in enumerate(languages)
-    }
+    size, count = sentences.ragged("input_ids").values.max() + 1, len(sentences.dense("part"))
+    languages = sentences.meta["languages"]
+    sets = {code: token_set(parallel_sentences(sentences, code), size) for code in languages}
     for code, tokens in sets.items():
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
@@ -201,20 +198,10 @@ def samples(
 ) -> list[dict[str, str]]:
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
-    Args:
-        sentences: parallel sentences, see :func:`count_token_sets`.
-        tokenizer: of their ids.
-        tables: columns of ``schemas.TOKEN_TRANSLATIONS``, from English, by target language.
-        shown: sorted numbers of sentences by target language.
-        layer: the layer that is shifted.
-        weights: of the shift.
+    Sentences are those of :func:`count_token_sets`, whose sorted numbers are ``shown`` by target
+    language. Tables, by it, have the columns of ``schemas.TOKEN_TRANSLATIONS``, from English.
     """
-    languages, ids = sentences.meta["languages"], sentences.ragged("input_ids")
-    count = len(sentences.dense("part"))
-
-    def text(number: int, code: str) -> str:
-        return str(tokenizer.decode(ids[languages.index(code) * count + number].tolist()))
-
+    ids = {code: parallel_sentences(sentences, code) for code in ("en", *tables)}
     texts = []
     for code, table in tables.items():
         rows = table[(table["layer"] == layer) & (table["protocol"] == "published")]
@@ -224,7 +211,11 @@ def samples(
             for weight, part in rows.groupby("weight")
         }
         for place, number in enumerate(shown[code]):
-            lines = {"input": text(number, "en"), "translation": text(number, code)}
+            sides = {"input": "en", "translation": code}
+            lines = {
+                what: str(tokenizer.decode(ids[side][number].tolist()))
+                for what, side in sides.items()
+            }
             lines |= {f"alpha = {weight:g}": by_weight[weight][place] for weight in weights}
             for what, line in lines.items():
                 direction = f"en-{code}" if what == "input" else ""
@@ -241,13 +232,9 @@ def measure_shifted(
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
     ``published`` takes for each language the weight that is best on its development set,
-    ``corrected`` one for all languages: the best on those of English and one other language.
+    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``.
 
-    Args:
-        cells: predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
-        test: the test set.
-        development: the development set.
-        chosen_in: the other language.
+    Cells have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
     """
     rows: list[Row] = []
     for cell in cells:

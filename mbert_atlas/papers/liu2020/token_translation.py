@@ -12,7 +12,7 @@ from accelerate import PartialState
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.loading import load_masked_model
-from mbert_atlas.encoding.texts import inner
+from mbert_atlas.encoding.texts import inner, parallel_sentences
 from mbert_atlas.papers.liu2020.token_overlap import bleu1, converted, token_set
 from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
@@ -51,11 +51,8 @@ def translate_tokens(
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
     model: Any = load_masked_model(encoder, seed=0).to(PartialState().device).eval()
-    ids, parts = stored.ragged("input_ids"), stored.dense("part")
-    texts, translations = (
-        ids.take(np.arange(len(parts)) + len(parts) * stored.meta["languages"].index(code))
-        for code in (source, target)
-    )
+    texts, translations = (parallel_sentences(stored, code) for code in (source, target))
+    parts = stored.dense("part")
     size, tokenizer = int(model.config.vocab_size), open_tokenizer(encoder)
     references = inner(translations)
     sets = [token_set(side, size) for side in (texts, translations)]
