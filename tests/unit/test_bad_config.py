@@ -253,12 +253,10 @@ def test_encoder_folders(tmp_path):
     weights(folder, tensors)
     assert check_folder(folder) == 2
     whole = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(whole[:-1])
-    with pytest.raises(DataError, match="truncated"):
-        check_folder(folder)
-    (folder / "model.safetensors").write_bytes(b"<html>")
-    with pytest.raises(DataError, match="not a safetensors file"):
-        check_folder(folder)
+    for content in (whole[:-1], b"<html>"):
+        (folder / "model.safetensors").write_bytes(content)
+        with pytest.raises(DataError, match="not a whole safetensors file"):
+            check_folder(folder)
     weights(folder, tensors)
     state(num_hidden_layers=1)
     with pytest.raises(DataError, match=r"2 layers, but config.json states 1"):

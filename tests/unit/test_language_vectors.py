@@ -48,7 +48,10 @@ def texts(tmp_path: Path) -> tuple[Path, Path]:
     return encoder, tmp_path / "texts"
 
 
-def test_means_scatter_and_sample(texts: tuple[Path, Path], tmp_path: Path) -> None:
+def test_means_scatter_and_sample(
+    texts: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbert_atlas.encoders.hidden_states.fitting_tokens", lambda device: 64)
     encoder, store = texts
     collect_vectors(
         encoder=encoder,
@@ -57,7 +60,6 @@ def test_means_scatter_and_sample(texts: tuple[Path, Path], tmp_path: Path) -> N
         languages=["ru", "en"],
         summed=1000,
         probed=10,
-        token_budget=64,
     )
     found = load_arrays(tmp_path / "vectors")
     assert found.meta["languages"] == ["ru", "en"]

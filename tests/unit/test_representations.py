@@ -13,7 +13,6 @@ from toy_representations import CLS, SEP, SUFFIX, VOCABULARY, toy_encoder, toy_t
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
 from mbert_atlas.encoders.hidden_states import group_by
-from mbert_atlas.encoders.hooks import Hook, shift
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoding import encode
@@ -147,21 +146,26 @@ TEXT = [("text", pooling) for pooling in ("cls", "pooler", "first", "last", "mea
 WORD = [("word", pooling) for pooling in ("first", "last", "mean")]
 
 
-@pytest.mark.parametrize("splits", [None, ["train", "test"]])
 @pytest.mark.parametrize(("unit", "pooling"), [*TEXT, *WORD, ("token", "pooler")])
 def test_features_equal_one_forward_pass_each(
-    encoder: Path, stores: dict[str, Path], tmp_path: Path, unit: str, pooling: str, splits: Any
+    encoder: Path,
+    stores: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    unit: str,
+    pooling: str,
 ) -> None:
+    monkeypatch.setattr("mbert_atlas.encoders.hidden_states.fitting_tokens", lambda device: 40)
     store, out = stores["text" if unit == "text" else "token"], tmp_path / "out"
     layers = [3] if (unit, pooling) == ("text", "pooler") else [2, 0, 3]
-    options = {"unit": "word"} if unit == "word" else {}  # else what has labels
-    options |= {"layers": layers, "pooling": pooling, "splits": splits, "dtype": "float32"}
-    found = _extract(encoder, store, out, token_budget=40, **options)
+    options: dict[str, Any] = {"unit": "word"} if unit == "word" else {}  # else what has labels
+    options |= {"layers": layers, "pooling": pooling, "splits": ["train", "test"]}
+    found = _extract(encoder, store, out, **options)
     stored = load_arrays(store)
     labels, words = stored.arrays["labels"], stored.ragged("words")
-    expected, examples, numbers, word = [], [], [], []
+    expected, examples, numbers = [], [], []
     for row, (states, pooler) in enumerate(_states(encoder, store)):
-        if splits is not None and stored.dense("split")[row] not in splits:
+        if stored.dense("split")[row] not in ("train", "test"):
             continue
         spans = {
             "text": [[0] if pooling == "cls" else np.arange(1, len(words[row]) - 1)],
@@ -177,14 +181,12 @@ def test_features_equal_one_forward_pass_each(
             )
             expected.append(pooler[None] if layers == [3] else pooled)
             numbers.append(labels[row] if unit == "text" else labels[row][span[0]])
-            word.append(words[row][span[0]])
         examples += [row] * len(spans)
     for place, layer in enumerate(layers):
         vectors = read_features(out, layer).vectors
-        np.testing.assert_allclose(vectors, np.stack(expected)[:, place], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(vectors, np.stack(expected)[:, place], rtol=1e-3, atol=1e-4)
     assert (found.label_names, found.unit) == (["a", "b", "c"], unit)
     assert found.labels.tolist() == numbers
-    assert found.word is None if unit != "word" else found.word.tolist() == word
     rows, example = np.unique(examples, return_inverse=True)  # those without a label are gone
     assert found.example.tolist() == example.tolist()
     assert found.labels.dtype == found.example.dtype == np.int32
@@ -192,20 +194,12 @@ def test_features_equal_one_forward_pass_each(
         assert getattr(found, name).tolist() == stored.dense(name)[rows].tolist()
 
 
-def test_layers_types_and_hooks(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
-    options: dict[str, Any] = {"pooling": "cls", "dtype": "float16"}
-    last = _extract(encoder, stores["text"], tmp_path / "last", **options)
+def test_layers_and_types(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
+    last = _extract(encoder, stores["text"], tmp_path / "last", pooling="cls")
     assert last.vectors.dtype == np.float16
-    added = np.full(16, 2, np.float32)
-    hooks = [Hook(1, shift(added))]
-    _extract(encoder, stores["text"], tmp_path / "all", layers="all", **options)
-    _extract(encoder, stores["text"], tmp_path / "hook", layers="all", hooks=hooks, **options)
-    plain, shifted = (load_arrays(tmp_path / name).dense("vectors") for name in ("all", "hook"))
-    assert plain.shape == (4, 30, 16)
-    np.testing.assert_array_equal(plain[3], last.vectors)
-    np.testing.assert_array_equal(plain[0], shifted[0])
-    np.testing.assert_allclose(plain[1] + added, shifted[1], rtol=1e-2, atol=1e-2)
-    assert np.abs(plain[3] - shifted[3]).max() > 0.1
+    every = _extract(encoder, stores["text"], tmp_path / "all", layers="all", pooling="cls")
+    assert load_arrays(tmp_path / "all").dense("vectors").shape == (4, 30, 16)
+    np.testing.assert_array_equal(every.vectors, last.vectors)
     with pytest.raises(DataError, match=r"only layers \[3\] are stored"):
         read_features(tmp_path / "last", layer=1)
 
@@ -256,7 +250,6 @@ def test_errors(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
 
     token, text = stores["token"], stores["text"]
     raises("hidden states 0 to 3", text, layers=[4])
-    raises("hidden states 0 to 3", text, hooks=[Hook(4, abs)])
     raises("last layer only", text, layers="all")
     raises("words cannot be pooled by cls", token, unit="word", pooling="cls")
     raises("there is no token of the splits gold, silver", token, splits=["silver", "gold"])
@@ -309,12 +302,12 @@ def test_pairs_of_texts(encoder: Path, tmp_path: Path, segments: bool) -> None:
     pairs = pa.table([*rows, ["neutral", "entailment"], ["g"] * 2], schema=NLI_PAIRS)
     labels = ["entailment", "neutral", "contradiction"]
     encode("nli", pairs, encoder, tmp_path / "pairs", labels=labels, segment_ids=segments)
-    found = _extract(encoder, tmp_path / "pairs", tmp_path / "out", dtype="float32")
+    found = _extract(encoder, tmp_path / "pairs", tmp_path / "out")
     ids = torch.tensor([[CLS, 6, 7, SUFFIX, 8, SEP, 10, SEP]])
     types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]]) * segments
     with torch.no_grad():
         expected = load_encoder(encoder).eval()(input_ids=ids, token_type_ids=types).pooler_output
-    np.testing.assert_allclose(found.vectors[0], expected[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.vectors[0], expected[0], rtol=1e-3, atol=1e-4)
     assert [labels[label] for label in found.labels] == ["neutral", "entailment"]
     assert found.split is None  # a store without splits is one split
     whole = _extract(encoder, tmp_path / "pairs", tmp_path / "whole", splits=["train"])
@@ -333,8 +326,6 @@ def test_stores_of_words_and_languages(encoder: Path, tmp_path: Path) -> None:
         how: _extract(encoder, folder, tmp_path / how, unit="word", pooling=how)
         for how in ("first", "mean")
     }
-    assert words["mean"].word is not None
-    assert words["mean"].word.tolist() == [0, 1]
     assert np.array_equal(words["first"].vectors, tags.vectors)
     assert not np.allclose(words["mean"].vectors[0], tags.vectors[0])  # two subwords
     assert np.array_equal(words["mean"].vectors[1], tags.vectors[1])  # one subword

@@ -310,7 +310,6 @@ def test_means_of_texts_with_specials_once_and_twice(tmp_path: Path, repeat: boo
         output=tmp_path / "features",
         pooling="mean",
         layers="all",
-        dtype="float32",
     )
     model = load_encoder(encoder).eval()
     for row, text in enumerate(expected):
@@ -319,7 +318,7 @@ def test_means_of_texts_with_specials_once_and_twice(tmp_path: Path, repeat: boo
         for layer, state in enumerate(states):
             found = read_features(tmp_path / "features", layer)
             mean = state[0, 1:-1].mean(0)  # with the inner [CLS] and, if it fits, the inner [SEP]
-            np.testing.assert_allclose(found.vectors[row], mean, rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(found.vectors[row], mean, rtol=1e-3, atol=1e-4)
     assert found.unit == "text"
     assert found.split is not None
     assert found.example_id.tolist() == ["0", "1", "2", "3"]

@@ -14,7 +14,7 @@ from transformers import BertConfig, BertForPreTraining
 
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
-from mbert_atlas.encoders.hooks import Hook, hooked, shift
+from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.texts import encode_parallel, inner
@@ -105,13 +105,14 @@ def test_a_pair_that_a_language_lacks(tmp_path: Path) -> None:
         )
 
 
-def test_language_means_by_hand(tmp_path: Path) -> None:
+def test_language_means_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mbert_atlas.encoders.hidden_states.fitting_tokens", lambda device: 40)
     encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
     random = np.random.default_rng(0)
     some = [" ".join(random.choice(PLAIN, n)) for n in random.integers(1, 9, 20)]
     table = text_table(some, ["en", "ru"] * 10)
     encode("text", table, encoder, tmp_path / "texts", max_length=32)
-    options = {"languages": ["ru", "en"], "texts": 100, "token_budget": 40}
+    options = {"languages": ["ru", "en"], "texts": 100}
     language_means(encoder, tmp_path / "texts", tmp_path / "means", **options)
     means = load_arrays(tmp_path / "means")
     assert means.dense("texts").tolist() == [10, 10]
@@ -148,15 +149,20 @@ def masked(tmp_path: Path) -> Path:
 
 
 @torch.no_grad()
-def test_shifted_predictions_are_those_of_full_passes(masked: Path) -> None:
+def test_shifted_predictions_are_those_of_full_passes(
+    masked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitting = "mbert_atlas.representations.shifted_predictions.fitting_tokens"
+    monkeypatch.setattr(fitting, lambda device: 16)
     model = load_masked_model(masked, 0).eval()
     random = np.random.default_rng(0)
     ids = rows(*([2, *random.integers(5, 19, n).tolist(), 3] for n in [4, 1, 6, 3]))
     shifts = random.normal(size=(4, 16)).astype(np.float32)
-    found = predict_shifted(model, ids, shifts, [0, 2, 3], [0.0, 1.5], token_budget=16)
+    found = predict_shifted(model, ids, shifts, [0, 2, 3], [0.0, 1.5])
     for (layer, weight), tokens in found.items():
         for number in range(4):
-            with hooked(model.base_model, [Hook(layer, shift(shifts[layer], weight))]):
+            added = weight * torch.from_numpy(shifts[layer])
+            with hooked(model.base_model, [Hook(layer, added.add)]):
                 logits = model(torch.from_numpy(ids[number].astype(np.int64))[None])
             expected = logits.prediction_logits[0, 1:-1].argmax(dim=-1)
             assert tokens[number].tolist() == expected.tolist()
