@@ -63,9 +63,9 @@ def start_embeddings(
     """
     counts, subwords = count_subwords_by_unit(bitexts, tokenizer_dir, pairs)
     if dims >= min(counts.shape):
-        found = "{} subwords in {} English sentences with translations".format(*counts.shape)
+        problem = "{} subwords in {} English sentences with translations".format(*counts.shape)
+        problem += f" do not give {dims} dimensions"
         fix = "take more bitexts, or a smaller hidden_size"
-        problem = f"{found} do not give {dims} dimensions"
         raise DataError(", ".join(map(str, bitexts)), "", problem, fix)
     with threadpool_limits(1):  # the order of sums differs with several threads
         left, strengths, _ = randomized_svd(

@@ -55,16 +55,8 @@ def extend_vocabulary(
     require_encoder(encoder)
     tokenizer = _read_tokenizer(encoder)
     old: dict[str, int] = tokenizer["model"]["vocab"]
-    size = 1 + max(old.values())
     weights = load_file(encoder / "model.safetensors")
-    embeddings = [tensor for name, tensor in weights.items() if name.endswith(_EMBEDDINGS)]
-    if len(embeddings) != 1:
-        problem, fix = f"there is no weight {_EMBEDDINGS}", "take an encoder of BERT's architecture"
-        raise DataError(encoder / "model.safetensors", "", problem, fix)
-    if {len(embeddings[0]), len(old)} != {size}:
-        problem = f"{len(old)} wordpieces with ids up to {size - 1} for {len(embeddings[0])} rows"
-        fix = "take an encoder with a wordpiece for each row of its embeddings"
-        raise DataError(encoder, "tokenizer.json", problem, fix)
+    embeddings = _embeddings(weights, old, encoder)
     lowercase = bool((tokenizer.get("normalizer") or {}).get("lowercase", False))
     words = count_words(islice(texts, specification.texts), lowercase=lowercase)
     limits = specification.vocabulary_size, specification.alphabet_size
@@ -75,8 +67,8 @@ def extend_vocabulary(
     if not added:
         problem, fix = "the texts have no new wordpiece", "take more or other texts"
         raise DataError(encoder, "tokenizer.json", problem, fix)
-    vocabulary = old | {wordpiece: size + number for number, wordpiece in enumerate(added)}
-    new = _new_rows(specification, encoder, embeddings[0], added, old, seed)
+    vocabulary = old | {wordpiece: number for number, wordpiece in enumerate(added, len(old))}
+    new = _new_rows(specification, encoder, embeddings, added, old, seed)
     extended = {name: _extend(name, tensor, new) for name, tensor in weights.items()}
     tokenizer["model"]["vocab"] = vocabulary
     with atomic_directory(output) as folder:
@@ -95,6 +87,22 @@ def extend_vocabulary(
     }
     _logger.info("%s: %s", output, result)
     return result
+
+
+def _embeddings(
+    weights: Mapping[str, torch.Tensor], vocabulary: Mapping[str, int], encoder: Path
+) -> torch.Tensor:
+    """Return the embeddings, one row for each wordpiece."""
+    tensors = [tensor for name, tensor in weights.items() if name.endswith(_EMBEDDINGS)]
+    if len(tensors) != 1:
+        problem, fix = f"there is no weight {_EMBEDDINGS}", "take an encoder of BERT's architecture"
+        raise DataError(encoder / "model.safetensors", "", problem, fix)
+    last, rows = max(vocabulary.values()), len(tensors[0])
+    if {len(vocabulary), rows} != {last + 1}:
+        problem = f"{len(vocabulary)} wordpieces with ids up to {last} for {rows} rows"
+        fix = "take an encoder with a wordpiece for each row of its embeddings"
+        raise DataError(encoder, "tokenizer.json", problem, fix)
+    return tensors[0]
 
 
 def count_wordpieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:

@@ -77,7 +77,7 @@ def _architecture(path: Path) -> tuple[str, dict[str, int]]:
         names = " or ".join(_TOKENIZERS)
         raise DataError(path, "model_type", f"{kind!r} is not {names}", "take another encoder")
     keys = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")
-    sizes = {key: config.get(key) for key in keys}
+    sizes: dict[str, Any] = {key: config.get(key) for key in keys}
     for key, size in sizes.items():
         if type(size) is not int or size < 1:
             raise DataError(path, key, f"{size!r} is no positive number", _FIX)

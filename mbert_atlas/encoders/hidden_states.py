@@ -127,7 +127,7 @@ def iterate_span_vectors(
     """Encode the sentences that contain spans, each once, and pool every span.
 
     ``sentence`` of each span (in any order), ``start``, its first token, and ``end``, one past its
-    last, are integers of shape ``(n,)``. ``aggregation`` says how tokens are pooled; ``pooler`` is
+    last, are integers of shape ``(n,)``. ``aggregation`` is how tokens are pooled; ``pooler`` is
     the output of the encoder's pooler for the whole sentence, whatever the layer. For the other
     arguments see :func:`iterate_hidden_states`.
 

@@ -161,7 +161,7 @@ def write_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Pat
 
 
 def copy_tokenizer(source: Path, target: Path) -> None:
-    """Copy those files of a tokenizer that are there."""
+    """Copy the files of a tokenizer, as far as they exist."""
     for name in _TOKENIZER_FILES:
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)

@@ -110,8 +110,8 @@ class _Pieces:
         ids: list[Sequence[int]] = []
         offsets: list[npt.NDArray[np.int32]] = []
         for _, part in in_chunks(pa.table({"text": texts}), description):
-            own = part.column("text").to_pylist()
-            for encoding in tokenizer.encode_batch(own, add_special_tokens=False):
+            batch = part.column("text").to_pylist()
+            for encoding in tokenizer.encode_batch(batch, add_special_tokens=False):
                 ids.append(encoding.ids)
                 offsets.append(np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2))
         begin, end = ([pairs[:, side] for pairs in offsets] for side in (0, 1))
@@ -166,7 +166,7 @@ class _Windows:
             if span is not None and first <= span[0] and span[1] < first + len(part):
                 labels = (span[0] - first + before, span[1] - first + before)
                 is_held = True
-            parts = [[self.cls_id], question, self.between, part, self.between[:1]]
+            parts: list[Any] = [[self.cls_id], question, self.between, part, self.between[:1]]
             self._input_ids.append(np.concatenate(parts))
             self._numbers.append((before, *labels, first, example))
         self.dropped["answer_in_no_window"] += span is not None and not is_held

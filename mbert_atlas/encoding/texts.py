@@ -88,7 +88,8 @@ def encode_parallel(
         parts += [number] * len(kept)
     encode = _Encoder(tokenizer_dir, max_length)
     rows = [row for sentences in texts.values() for row in encode(sentences)]
-    arrays = {"input_ids": Ragged.from_rows(rows, np.int32), "part": np.array(parts, np.int32)}
+    arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
+    arrays["part"] = np.array(parts, dtype=np.int32)
     meta = {"languages": list(languages), "tokenizer": tokenizer_digest(tokenizer_dir)}
     save_arrays(output, arrays, meta)
 

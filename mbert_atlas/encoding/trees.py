@@ -52,11 +52,11 @@ def encode_trees(examples: Examples) -> Encoded:
     tokenizer, unknown = examples.truncating_tokenizer()
     dropped: Counter[str] = Counter()
     sentences = encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
-    found = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
-    kept = [row for row, *_ in found]
+    rows = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
+    kept = [row for row, *_ in rows]
     arrays = {
-        "input_ids": Ragged.from_rows((ids for _, ids, _ in found), np.int32),
-        "first_pieces": Ragged.from_rows((first for *_, first in found), np.int32),
+        "input_ids": Ragged.from_rows((ids for _, ids, _ in rows), np.int32),
+        "first_pieces": Ragged.from_rows((first for *_, first in rows), np.int32),
         "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
         "labels": numbers.take(np.array(kept, np.int64)),
     }

@@ -116,8 +116,8 @@ class _Contexts:
         having = [number for number, words in enumerate(places) if words]
         for number, encoding in zip(having, self._encode(texts, having), strict=True):
             # A word may have reached its maximum in an earlier text of these.
-            found = places[number].items()
-            lacking = {word: at for word, at in found if self._counts[word] < self._maximum}
+            items = places[number].items()
+            lacking = {word: at for word, at in items if self._counts[word] < self._maximum}
             for start, words in windows(encoding, lacking, self._room).items():
                 self._add(encoding.ids[start : start + self._room], words)
                 self._counts[[word for word, *_ in words]] += 1

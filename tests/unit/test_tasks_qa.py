@@ -76,7 +76,7 @@ def tokenizer_dir(tmp_path_factory) -> Path:
 
 
 def encode(table: pa.Table, tokenizer: Path, output: Path, **options) -> TokenStore:
-    encoding.encode(TASK.name, table, tokenizer, output, **options)
+    encoding.encode(TASK.name, table, tokenizer, output, **{"max_length": 384, **options})
     return load_arrays(output)
 
 
@@ -264,17 +264,14 @@ def test_long_questions_are_cut_for_the_context(tmp_path, tokenizer_dir):
 
 
 def test_bad_input_is_named(tmp_path, tokenizer_dir):
-    def raises(table: pa.Table, **options) -> None:
-        encoding.encode(TASK.name, table, tokenizer_dir, tmp_path / "s", origin="squad", **options)
-
-    good = qa_table([("a b", "a", ["b"])])
+    good, where = qa_table([("a b", "a", ["b"])]), (tokenizer_dir, tmp_path / "s")
     with pytest.raises(DataError, match="column context: missing"):
-        raises(good.drop_columns("context"))
+        encode(good.drop_columns("context"), *where)
     with pytest.raises(DataError, match="none of 1 examples is left"):
-        raises(qa_table([("ß", "a", ["ß"])]), drop_unknown=True)
+        encode(qa_table([("ß", "a", ["ß"])]), *where, drop_unknown=True)
     for options in ({"max_length": 132}, {"doc_stride": 0, "stride_is": "step"}):
         with pytest.raises(AtlasError, match="no space for the question"):
-            raises(good, **options)
+            encode(good, *where, **options)
     assert not (tmp_path / "s").exists()
 
 
