@@ -1,7 +1,5 @@
 """Parts of an encoder, re-initialised from a run's seed."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from tiny_models import finetuned, make_encoder, make_tokenizer, tagging_job

@@ -1,7 +1,5 @@
 """Texts to pretrain on: packed or not, by sentences, and by windows of other lengths."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 
@@ -11,6 +9,7 @@ from tiny_models import WORDS, make_tokenizer
 
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.encoding.pretraining import encode_texts, split_sentences
+from mbert_atlas.errors import DataError
 
 TEXTS = {
     "en": ["the cat sees a dog", "a cat", "the dog sees", "a b"],
@@ -40,6 +39,11 @@ def test_each_text_begins_a_row(tmp_path: Path) -> None:
         ["[CLS]", "a", "cat", "[SEP]"],
         ["[CLS]", "the", "dog", "sees", "[SEP]"],
     ]
+
+
+def test_a_language_without_text(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="language de: there is no text"):
+        encode_texts({"de": [""]}, make_tokenizer(tmp_path), tmp_path / "s", max_length=8)
 
 
 def test_packed_rows_are_full_and_of_one_language(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Changes of hidden states, in every layout of encoders that papers take."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -202,23 +200,6 @@ def test_layers_and_types(encoder: Path, stores: dict[str, Path], tmp_path: Path
     np.testing.assert_array_equal(every.vectors, last.vectors)
     with pytest.raises(DataError, match=r"only layers \[3\] are stored"):
         read_features(tmp_path / "last", layer=1)
-
-
-def test_only_what_is_kept_is_encoded(
-    encoder: Path, stores: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[int] = []
-
-    def spy(folder: Path) -> Any:
-        model = load_encoder(folder)
-        hook = lambda _, __, inputs: seen.append(len(inputs["input_ids"]))  # noqa: E731
-        model.register_forward_pre_hook(hook, with_kwargs=True)
-        return model
-
-    monkeypatch.setattr("mbert_atlas.representations.extraction.load_encoder", spy)
-    for store in stores.values():
-        _extract(encoder, store, tmp_path / "out", splits=["validation"], languages=["en", "yy"])
-    assert sum(seen) == 3 + 3
 
 
 def test_reading_features(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:

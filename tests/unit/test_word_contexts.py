@@ -1,7 +1,5 @@
 """Contexts of a dictionary's words in running text: their places and token ids."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

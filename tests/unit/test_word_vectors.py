@@ -1,7 +1,5 @@
 """Vectors of word types: means over subwords, then over contexts; of static vectors, too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shifted classification: as the model with a hook, for every weight at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
