@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -120,6 +121,11 @@ def inner(rows: Ragged) -> Ragged:
     inside = np.ones(len(rows.values), dtype=bool)
     inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
     return Ragged(rows.values[inside], offsets_of(rows.lengths - 2))
+
+
+def token_set(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.bool_]:
+    """Return whether texts have each token between the special ones, shape ``(vocabulary,)``."""
+    return np.bincount(inner(rows).values, minlength=vocabulary_size) > 0
 
 
 TEXT = TaskEncoding(encode_unlabelled, lambda table, languages: ())

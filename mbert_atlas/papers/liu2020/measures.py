@@ -9,10 +9,9 @@ from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.encoding.texts import parallel_sentences
+from mbert_atlas.encoding.texts import parallel_sentences, token_set
 from mbert_atlas.files import read_parquet
 from mbert_atlas.papers.liu2020.config import LONG_WINDOW, SHORT_WINDOW
-from mbert_atlas.papers.liu2020.token_overlap import token_set
 
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
 _TEST, _DEVELOPMENT = 0, 1
@@ -94,32 +93,24 @@ def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
 # Token translation
 
 
-def by_protocol(table: pd.DataFrame, protocol: str) -> pd.DataFrame:
-    """Return a direction's scores on the test set under a protocol.
-
-    The columns are ``layer``, ``weight``, ``bleu1`` (``published`` averages it over sentences,
-    ``corrected`` computes it over the corpus), ``convert_rate`` (0 to 1), ``n``, and ``chosen``:
-    the BLEU-1 by which settings are chosen, of the test set itself under ``published``.
-    """
-    scores = table[table["protocol"] == protocol]
-    rates = scores["converted"] / scores["counted"].clip(lower=1)
-    scores = scores.assign(bleu1=scores[_BLEU[protocol]], convert_rate=rates)
-    test, development = (
-        scores[scores["part"] == part].set_index(["layer", "weight"])
-        for part in (_TEST, _DEVELOPMENT)
-    )
-    chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-    return test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
-
-
 def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]]:
-    """Yield, by direction and protocol, the columns of its rows, and its scores by setting."""
+    """Yield, by direction and protocol, the columns of its rows, and its scores on the test set.
+
+    The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
+    sentences, ``corrected`` computes it over the corpus), ``convert_rate`` (0 to 1), ``n``, and
+    ``chosen``, the BLEU-1 by which settings are chosen: of the test set itself under ``published``.
+    """
     for cell in cells:
-        table = read_parquet(cell.path).to_pandas()
+        table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
+        rates = table["converted"] / table["counted"].clip(lower=1)
         for protocol in PROTOCOLS:
+            scores = table.assign(bleu1=table[_BLEU[protocol]], convert_rate=rates)
+            scores = scores[scores["protocol"] == protocol]
+            test, development = (scores[scores["part"] == part] for part in (_TEST, _DEVELOPMENT))
+            chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
+            rows = test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
-            rows: list[Any] = by_protocol(table, protocol).to_dict("records")
-            yield place | {"seed": 0}, rows
+            yield place | {"seed": 0}, rows.to_dict("records")
 
 
 def measure_translation(

@@ -15,10 +15,9 @@ from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
 from mbert_atlas.encoding import encode
-from mbert_atlas.encoding.texts import encode_parallel, inner
+from mbert_atlas.encoding.texts import encode_parallel, inner, token_set
 from mbert_atlas.errors import DataError
-from mbert_atlas.papers.liu2020.token_overlap import bleu1, converted, token_set
-from mbert_atlas.papers.liu2020.token_translation import translate_tokens
+from mbert_atlas.papers.liu2020.token_translation import bleu1, converted, translate_tokens
 from mbert_atlas.representations.language_vectors import language_means, mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import NLI_PAIRS
