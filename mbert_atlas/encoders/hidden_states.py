@@ -1,4 +1,4 @@
-"""Forward passes without gradients: token ids to hidden states, in batches of similar length."""
+"""Token ids to hidden states without gradients, in batches of similar length; pooling of words."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -9,10 +9,10 @@ import torch
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.batching import micro_batches
-from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
 from mbert_atlas.progress import track
 
+Aggregation = Literal["first", "last", "mean"]
 IntArray = npt.NDArray[np.integer[Any]]
 
 
@@ -158,4 +158,38 @@ def group_by(group: IntArray, groups: int) -> Ragged:
     """List the items of each group in their order, int64, given the group of each item, int."""
     return Ragged(
         np.argsort(group, kind="stable"), offsets_of(np.bincount(group, minlength=groups))
+    )
+
+
+def pool_words(
+    hidden: torch.Tensor,
+    starts: torch.Tensor,
+    ends: torch.Tensor,
+    batch_index: torch.Tensor,
+    how: Aggregation,
+) -> torch.Tensor:
+    """Pool subwords into words, all words of a batch at once, with gradient.
+
+    Args:
+        hidden: subword vectors, shape ``(batch, subwords, dims)``.
+        starts: first subword of each word, int64, shape ``(words,)``.
+        ends: one past its last subword, int64, shape ``(words,)``; no span may be empty.
+        batch_index: row of each word in ``hidden``, int64, shape ``(words,)``.
+        how: the first subword, the last one, or the mean of all.
+
+    Returns:
+        Word vectors, shape ``(words, dims)``, dtype of ``hidden``.
+    """
+    if how == "first":
+        return hidden[batch_index, starts]
+    if how == "last":
+        return hidden[batch_index, ends - 1]
+    # An embedding bag gathers and averages in one kernel: the subwords are its table.
+    sizes = ends - starts
+    bags = sizes.cumsum(0) - sizes
+    shift = batch_index * hidden.shape[1] + starts - bags
+    positions = torch.repeat_interleave(shift, sizes)
+    positions = positions + torch.arange(len(positions), device=hidden.device)
+    return torch.nn.functional.embedding_bag(
+        positions, hidden.reshape(-1, hidden.shape[-1]), bags, mode="mean"
     )

@@ -1,7 +1,7 @@
 """WordPiece vocabularies, trained on texts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -61,7 +61,12 @@ def learn_wordpieces(words: Counter[str], vocabulary_size: int, limit_alphabet: 
     """
     if not words:
         raise AtlasError("WordPiece training has no text; check its input.")
-    alphabet = _most_frequent_characters(words, limit_alphabet)
+    characters: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    by_frequency = sorted(characters, key=lambda character: (-characters[character], character))
+    alphabet = sorted(by_frequency[:limit_alphabet])
     inner = {character for word in words for character in word[1:]}
     continuations = [f"##{character}" for character in sorted(inner & set(alphabet))]
     wordpieces = [*SPECIAL_TOKENS, *alphabet, *continuations]
@@ -80,7 +85,8 @@ def learn_wordpieces(words: Counter[str], vocabulary_size: int, limit_alphabet: 
         special_tokens=wordpieces,  # numbered as listed, before the trainer's hash table
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_repeat(words), trainer)
+    usable = (word for word in sorted(words) if len(word) <= _LONGEST_WORD)
+    tokenizer.train_from_iterator((" ".join([word] * words[word]) for word in usable), trainer)
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
@@ -95,18 +101,3 @@ def write_tokenizer(wordpieces: Sequence[str], output_dir: Path | str) -> None:
     with atomic_directory(output_dir) as folder:
         tokenizer.save_pretrained(folder)
         (folder / "vocab.txt").write_text("".join(f"{name}\n" for name in wordpieces), "utf-8")
-
-
-def _most_frequent_characters(words: Counter[str], limit: int) -> list[str]:
-    characters: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            characters[character] += count
-    by_frequency = sorted(characters, key=lambda character: (-characters[character], character))
-    return sorted(by_frequency[:limit])
-
-
-def _repeat(words: Counter[str]) -> Iterator[str]:
-    for word in sorted(words):
-        if len(word) <= _LONGEST_WORD:
-            yield " ".join([word] * words[word])

@@ -177,7 +177,7 @@ class Features:
 
     Attributes:
         stores: by name.
-        pooling: see :mod:`mbert_atlas.encoders.pooling`.
+        pooling: see :mod:`mbert_atlas.encoders.hidden_states`.
         layers: ``last``, ``all``, or a list of layers.
         probe: options of language identification on these features, if it is wanted.
         sample: options of clusters and projections of these features, if they are wanted.

@@ -61,7 +61,14 @@ def classify_with_static_vectors(
     tests = {name: _open(path, stored, vectors) for name, path in evaluate.items()}
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "network"))
-        network = _network(table.shape[1], len(training.meta["labels"]), spec)
+        network = nn.Sequential(
+            nn.BatchNorm1d(4 * table.shape[1], affine=False, momentum=None),
+            nn.Dropout(spec.dropout),
+            nn.Linear(4 * table.shape[1], spec.hidden_size),
+            nn.ReLU(),
+            nn.Dropout(spec.dropout),
+            nn.Linear(spec.hidden_size, len(training.meta["labels"])),
+        ).to(PartialState().device)
         labels = training.dense("labels").astype(np.int64)
         _train(network, mean_vectors(training, table), labels, spec, seed)
     network.eval()
@@ -81,17 +88,6 @@ def _open(path: Path, vectors: TokenStore, origin: Path) -> TokenStore:
         problem = f"the pairs were not encoded by the tokenizer of {origin}"
         raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
     return store
-
-
-def _network(dims: int, classes: int, spec: PairClassifier) -> nn.Module:
-    return nn.Sequential(
-        nn.BatchNorm1d(4 * dims, affine=False, momentum=None),
-        nn.Dropout(spec.dropout),
-        nn.Linear(4 * dims, spec.hidden_size),
-        nn.ReLU(),
-        nn.Dropout(spec.dropout),
-        nn.Linear(spec.hidden_size, classes),
-    ).to(PartialState().device)
 
 
 @torch.inference_mode()

@@ -21,9 +21,8 @@ from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import create_array
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.encoders.hidden_states import padding_id
+from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
-from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from toy_representations import CLS, SEP, SUFFIX, VOCABULARY, toy_encoder, toy_tokenizer_digest
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
-from mbert_atlas.encoders.hidden_states import group_by
+from mbert_atlas.encoders.hidden_states import Aggregation, group_by, pool_words
 from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.tags import NO_LABEL

@@ -25,7 +25,7 @@ from torch import nn
 
 from mbert_atlas.config.methods.replay import Replay
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.encoders.pooling import Aggregation
+from mbert_atlas.encoders.hidden_states import Aggregation
 from mbert_atlas.encoders.precision import Precision, autocast
 from mbert_atlas.errors import DataError
 from mbert_atlas.randomness import generator
