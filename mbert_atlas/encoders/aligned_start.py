@@ -44,18 +44,12 @@ def start_embeddings(
     """Write a vector for each subword of some bitexts, close to those of its translations.
 
     An English sentence and all its translations, in any bitext, are one unit. The vectors are a
-    truncated singular value decomposition of the weighted counts of subwords by unit. The token
-    store has ``pieces`` (int32, ``(n,)``, ascending ids of the subwords) and ``vectors`` (float32,
-    ``(n, dims)``).
+    truncated singular value decomposition (randomised) of the weighted counts of subwords by unit.
+    The token store has ``pieces`` (int32, ``(n,)``, ascending ids of the subwords) and ``vectors``
+    (float32, ``(n, dims)``).
 
-    Args:
-        bitexts: Parquet files of schema ``BITEXT``, with English as the source.
-        tokenizer_dir: folder of the tokenizer.
-        output: the store's folder.
-        dims: dimensions of a vector.
-        deviation: standard deviation of the values; all vectors have the same norm.
-        pairs: maximum number of pairs of each file, the first ones; none: all.
-        seed: seed of the randomised SVD.
+    Bitexts, of which the first ``pairs`` pairs are read, have schema ``BITEXT`` and English as the
+    source. ``deviation`` is the standard deviation of the values; all vectors have the same norm.
 
     Raises:
         DataError: if a bitext or the tokenizer cannot be used, or there are too few units or

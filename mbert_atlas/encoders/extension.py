@@ -36,13 +36,9 @@ def extend_vocabulary(
 ) -> dict[str, int]:
     """Learn wordpieces from texts and append those that an encoder's vocabulary lacks.
 
-    Args:
-        specification: number of wordpieces, and how their embeddings are initialised.
-        encoder: encoder folder with a WordPiece tokenizer, with a language-model head or without.
-        texts: texts of the language, read once.
-        output: encoder folder: all weights of ``encoder``, with new rows after the old ones of the
-            embeddings (and of the head), to be pretrained further.
-        seed: seed of the random rows.
+    The encoder has a WordPiece tokenizer, with a language-model head or without. The output has all
+    its weights, with new rows after the old ones of the embeddings (and of the head), to be
+    pretrained further; the seed is that of random rows. Texts are read once.
 
     Returns:
         Counts: ``learnt`` wordpieces (without special tokens), ``known`` of them, ``added``;

@@ -170,15 +170,10 @@ def pool_words(
 ) -> torch.Tensor:
     """Pool subwords into words, all words of a batch at once, with gradient.
 
-    Args:
-        hidden: subword vectors, shape ``(batch, subwords, dims)``.
-        starts: first subword of each word, int64, shape ``(words,)``.
-        ends: one past its last subword, int64, shape ``(words,)``; no span may be empty.
-        batch_index: row of each word in ``hidden``, int64, shape ``(words,)``.
-        how: the first subword, the last one, or the mean of all.
-
-    Returns:
-        Word vectors, shape ``(words, dims)``, dtype of ``hidden``.
+    Subword vectors ``hidden`` have shape ``(batch, subwords, dims)``. Of each word ``starts`` has
+    the first subword, ``ends`` one past its last (no span may be empty), and ``batch_index`` the
+    row, int64, shape ``(words,)``. Its vector is that of the first or last subword, or the mean of
+    all; shape ``(words, dims)``, dtype of ``hidden``.
     """
     if how == "first":
         return hidden[batch_index, starts]

@@ -28,11 +28,8 @@ def train_wordpiece(
     of characters, so words are counted and the alphabet is numbered here. The same texts give the
     same bytes.
 
-    Args:
-        texts: any number of texts, read once.
-        output_dir: folder for ``vocab.txt``, ``tokenizer.json`` and ``tokenizer_config.json``.
-        vocabulary_size: maximum number of wordpieces, special tokens included.
-        limit_alphabet: number of characters kept, by frequency; words with others become [UNK].
+    Texts are read once. There are at most ``vocabulary_size`` wordpieces, special tokens included,
+    and the ``limit_alphabet`` most frequent characters; words with others become [UNK].
 
     Raises:
         AtlasError: if there is no text or the alphabet does not fit the vocabulary.

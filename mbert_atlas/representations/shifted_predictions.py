@@ -33,12 +33,9 @@ def predict_shifted(
 ) -> Mapping[tuple[int, float], Ragged]:
     """Predict the token at every position but the special ones, for each layer and weight.
 
-    Args:
-        model: an encoder with its language-model head, in evaluation mode.
-        rows: token ids with a special token at both ends.
-        shifts: vector added at each hidden state, float32, shape ``(layers, dims)``.
-        layers: states that are shifted, each by itself.
-        weights: factors of the vector.
+    The model, in evaluation mode, has its language-model head; rows have a special token at both
+    ends. Each of the ``layers`` is shifted by itself, by its vector of ``shifts``, float32, shape
+    ``(layers, dims)``, times a weight.
 
     Returns:
         By layer and weight the most probable id of each position, int32, rows like ``rows``.

@@ -22,13 +22,9 @@ def static_word_vectors(
 ) -> None:
     """Write the mean vector of each word's subwords as one layer, without contexts.
 
-    Args:
-        static: token store with ``vectors`` (float32, ``(vocabulary, dims)``).
-        tokenizer_dir: folder of the tokenizer that they were trained with.
-        dictionaries: tables with the columns of ``schemas.DICTIONARY``.
-        side: whose words are taken, of all the dictionaries together.
-        language: of the words.
-        output: the store's folder, see :mod:`mbert_atlas.representations.word_vectors`.
+    ``static`` has ``vectors`` of subwords (float32, ``(vocabulary, dims)``). Words are those on a
+    side of all the dictionaries (``schemas.DICTIONARY``). For the output see
+    :mod:`mbert_atlas.representations.word_vectors`.
 
     Raises:
         DataError: if the vectors were trained with another tokenizer.

@@ -57,17 +57,10 @@ def find_word_contexts(
 ) -> None:
     """Find words in texts and encode their contexts.
 
-    Args:
-        dictionaries: tables with the columns of ``schemas.DICTIONARY``.
-        side: whose words are taken, of all the dictionaries together.
-        language: of the words.
-        texts: Parquet file with a column ``text``.
-        tokenizer_dir: folder of the encoder's tokenizer.
-        output: the store's folder, see the module.
-        contexts: most contexts of a word.
-        max_length: longest row, special tokens included. Longer texts are cut into windows that
-            overlap by half; a word belongs to the window whose middle is nearest.
-        searched: most texts searched; none: all.
+    Words are those on a side of all the dictionaries (``schemas.DICTIONARY``). At most ``searched``
+    texts (Parquet with a column ``text``) are searched for at most so many contexts of each. A row
+    has at most ``max_length`` tokens, special ones included: longer texts are cut into windows that
+    overlap by half; a word belongs to the window whose middle is nearest.
 
     Raises:
         DataError: if there is no text.

@@ -43,14 +43,9 @@ def classify_with_static_vectors(
     Its input is [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
     training over its batch, in prediction by the average over all batches.
 
-    Args:
-        spec: the network and its training.
-        vectors: what :func:`mbert_atlas.static_vectors.training.train_static_vectors` wrote.
-        train: encoded pairs to learn from.
-        evaluate: encoded pairs to predict, by name.
-        output: predictions, columns of ``schemas.CLASS_PREDICTIONS``.
-        seed: decides initial weights, dropout and order.
-        languages: those of each set that are predicted.
+    The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
+    to learn from and sets to ``evaluate``, by name, are token stores; the ``languages`` of each set
+    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
 
     Raises:
         DataError: if pairs were encoded by another tokenizer.

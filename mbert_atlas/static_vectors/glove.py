@@ -84,17 +84,9 @@ def glove(
 ) -> npt.NDArray[np.float32]:
     """Learn subword vectors by weighted least squares on logarithms of counts, with AdaGrad.
 
-    A subword's vector is w + u, see :func:`loss`. Uses a GPU if there is one, with 12 bytes per
-    count.
-
-    Args:
-        rows: ids with a special token at both ends, which is left out.
-        size: of the vocabulary.
-        spec: hyperparameters.
-        token_counts: occurrences of each subword, shape ``(size,)``.
-
-    Returns:
-        Float32, shape ``(size, dims)``; zeros where a subword is too rare.
+    A subword's vector is w + u, see :func:`loss`; float32, shape ``(size, dims)``, zeros where
+    ``token_counts``, shape ``(size,)``, are too small. Special tokens at both ends of rows are left
+    out. Uses a GPU if there is one, with 12 bytes per count.
     """
     keys, values = count_neighbours(rows, size, spec.window)
     common = token_counts >= spec.minimum_count

@@ -23,13 +23,9 @@ def train_static_vectors(
     The output has ``vectors`` (float32, ``(vocabulary, dims)``), zeros where a subword is too rare,
     and ``counts`` of all subwords but special ones at the ends of rows (int64, ``(vocabulary,)``).
 
-    Args:
-        spec: method and hyperparameters.
-        tokenizer_dir: folder of the tokenizer, for the size of the vocabulary.
-        store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote.
-        output: the store's folder.
-        threads: of word2vec: with one, a seed determines every byte; with more, threads overwrite
-            each other's steps, and vectors differ slightly between runs.
+    The input is what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the
+    tokenizer. With one thread of word2vec, a seed determines every byte; with more, threads
+    overwrite each other's steps, and vectors differ slightly between runs.
 
     Raises:
         DataError: if the texts were encoded by another tokenizer.

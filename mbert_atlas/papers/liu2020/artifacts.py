@@ -128,7 +128,9 @@ class _Builder:
             title,
             f"**{title}.** Scores by language; `average` is the mean of the languages other than "
             "English. Small dots are seeds, large ones their mean. One panel per protocol.",
-            measurements=[_measurement(name, measure, lambda: list(cells(compared)), task=task)],
+            measurements=[
+                _measurement(name, measure, lambda: list(cells(compared)), {"task": task})
+            ],
             figures=[self.plan.transfer_figure(_PAPER, name, title, figures_only=order)],
         )
 
@@ -193,7 +195,7 @@ class _Builder:
             table_artifact(
                 "table3",
                 "Tokens of each language, and those shared with English",
-                [_measurement("table3", "count_token_sets", lambda: sentences, **columns)],
+                [_measurement("table3", "count_token_sets", lambda: sentences, columns)],
             ),
         ]
 
@@ -222,7 +224,7 @@ class _Builder:
             for source, target in directions
         ]
         columns = {"task": "token_translation", "model": "mbert"}
-        return _measurement(name, measure, lambda: cells, options, **columns)
+        return _measurement(name, measure, lambda: cells, columns, options)
 
     # Table 4: zero-shot transfer with a shift
 
@@ -231,7 +233,7 @@ class _Builder:
         choice = {"test": self.paper.inference.dataset, "development": transfer.development}
         choice["chosen_in"] = transfer.chosen_in
         measurement = _measurement(
-            "table4", "measure_shifted", lambda: list(self._table4_cells()), choice, **columns
+            "table4", "measure_shifted", lambda: list(self._table4_cells()), columns, choice
         )
         title = "Zero-shot XNLI by trained layers, with and without the shift"
         return table_artifact("table4", title, [measurement])
@@ -257,7 +259,11 @@ class _Builder:
 
 
 def _measurement(
-    name: str, measure: str, cells: Cells, options: Mapping[str, Any] | None = None, **columns: str
+    name: str,
+    measure: str,
+    cells: Cells,
+    columns: Mapping[str, str],
+    options: Mapping[str, Any] | None = None,
 ) -> Measurement:
     measure = f"papers.{_PAPER}.measures:{measure}"
     return Measurement(name, measure, cells, lambda: options or {}, columns=columns)

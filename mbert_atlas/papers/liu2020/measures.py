@@ -123,12 +123,9 @@ def measure_translation(
 ) -> Iterator[Row]:
     """Yield BLEU-1 and convert rates of all directions (Tables 1 and 2).
 
-    Args:
-        cells: files with the columns of ``schemas.TOKEN_TRANSLATIONS``.
-        layers: number of layers; the best one is chosen from all of them.
-        best_of: weights that the best is chosen from; the last one is that of the first line.
-        score_layer: layer of the first line.
-        rate_layer: layer of the convert rates.
+    Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
+    the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
+    convert rates are of ``rate_layer``.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}

@@ -40,16 +40,11 @@ def classify_shifted(
 ) -> pa.Table:
     """Predict examples with each weight; count the correct ones (``schemas.SHIFTED_SCORES``).
 
-    Args:
-        model_dir: a fine-tuned model of a task with one label per text.
-        examples: encoded examples by name of the dataset.
-        means: output of :func:`mbert_atlas.representations.language_vectors.language_means`.
-        task: the task's name.
-        protocol: decides which means.
-        layer: the hidden state that is shifted.
-        weights: factors of the difference of means; 0 leaves the model unchanged.
-        languages: languages of the examples.
-        target: the language to shift to.
+    The fine-tuned model is of a task with one label per text; examples are given by the name of
+    their dataset. Texts in ``languages`` are shifted to ``target`` at the hidden state ``layer``.
+    Weights are factors of the difference of
+    :func:`mbert_atlas.representations.language_vectors.language_means`, by protocol; 0 leaves the
+    model unchanged.
 
     Raises:
         AtlasError: if a language has no examples.

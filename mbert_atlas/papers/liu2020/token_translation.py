@@ -35,17 +35,10 @@ def translate_tokens(
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
-    Returns columns of ``schemas.TOKEN_TRANSLATIONS``.
-
-    Args:
-        encoder: encoder folder with its language-model head.
-        sentences: output of :func:`mbert_atlas.encoding.texts.encode_parallel`.
-        means: output of :func:`mbert_atlas.representations.language_vectors.language_means`.
-        source: language of the input.
-        target: language to shift to.
-        layers: hidden states that are shifted, each by itself, 0 for the embeddings.
-        weights: factors of the difference of means.
-        shown: numbers of sentences whose predicted tokens the table keeps.
+    Sentences are the output of :func:`mbert_atlas.encoding.texts.encode_parallel`, means that of
+    :func:`mbert_atlas.representations.language_vectors.language_means`. Each of the ``layers``, 0
+    for the embeddings, is shifted by itself; weights are factors of the difference of means. The
+    table (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the sentences ``shown``.
 
     Raises:
         DataError: if the sentences are of another tokenizer, or the encoder has no such head.
