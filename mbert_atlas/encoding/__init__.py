@@ -19,7 +19,7 @@ ENCODINGS = Registry(
         "tagging": "encoding.tags:TAGGING",
         "ner": "encoding.tags:NER",
         "qa": "encoding.questions:QA",
-        "parsing": "encoding.trees:PARSING",
+        "parsing": "encoding.tags:PARSING",
         "text": "encoding.texts:TEXT",
     },
 )

@@ -38,15 +38,10 @@ def encode_texts(
     ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` are the
     numbers of subwords and sentences of each language).
 
-    Args:
-        texts: texts by language, read once.
-        tokenizer_dir: folder of the tokenizer.
-        output: the store's folder.
-        max_length: longest row, special tokens included.
-        texts_per_language: most texts of each language.
-        sentences_per_language: most sentences of each, see :func:`split_sentences`.
-        packed: texts follow each other, so that all rows of a language but the last have the
-            maximal length; else each text begins a row.
+    Texts by language are read once, up to so many texts or sentences (:func:`split_sentences`) of
+    each. A row has at most ``max_length`` tokens, special ones included. If ``packed``, texts
+    follow each other, so that all rows of a language but the last have the maximal length; else
+    each text begins a row.
 
     Raises:
         DataError: if a language has no text.

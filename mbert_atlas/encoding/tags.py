@@ -1,7 +1,8 @@
-"""Sentences of words with a tag each as token stores."""
+"""Sentences of words, with a tag each or a dependency tree, as token stores."""
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.corpora.ner import entity_tags
-from mbert_atlas.corpora.universal_dependencies import UPOS
+from mbert_atlas.corpora.universal_dependencies import RELATIONS, UPOS
 from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
 from mbert_atlas.errors import DataError
 
@@ -45,7 +46,7 @@ def encode_tags(
         DataError: if a column is missing, forms and tags differ in number or a tag is unknown.
     """
     examples.require_columns("id", "language", "forms", tag_column)
-    tags = tag_numbers(examples, tag_column)
+    tags = _tag_numbers(examples, tag_column)
     tokenizer, unknown = examples.truncating_tokenizer()
     labelled = np.zeros(tokenizer.get_vocab_size(), dtype=np.bool_)
     if labelled_pieces == "non_continuation":
@@ -53,7 +54,7 @@ def encode_tags(
     dropped: Counter[str] = Counter()
     kept: list[int] = []
     arrays: dict[str, list[Ints]] = {"input_ids": [], "labels": [], "words": []}
-    sentences = encoded_sentences(examples, tokenizer, unknown, tags.lengths, dropped)
+    sentences = _encoded_sentences(examples, tokenizer, unknown, tags.lengths, dropped)
     for row, ids, words, first_pieces in sentences:
         if (first_pieces == NO_PIECE).all():
             dropped["sentence_without_words"] += 1
@@ -66,18 +67,64 @@ def encode_tags(
     return Encoded(kept, ragged, dropped, {"labelled_pieces": labelled_pieces})
 
 
-def encoded_sentences(
+def encode_trees(examples: Examples) -> Encoded:
+    """Encode sentences with dependency trees (``forms``, ``heads``, ``deprels``).
+
+    Per sentence the store holds ``input_ids`` (ragged int32) and, parallel to all of its words,
+    ``first_pieces`` (ragged int32: place of the word's first subword among ``input_ids``, -1 where
+    it has none), ``heads`` (ragged int32: 1-based, 0 for the root) and ``labels`` (ragged int32:
+    number of the relation, of which the universal part counts, as in the shared task's official
+    scores: ``nmod:poss`` is ``nmod``). Under a tokenizer that splits ``dogs`` and drops U+200B,
+    with a cut at six tokens::
+
+        forms            input_ids                   first_pieces  heads    labels
+        dogs sees a cat  [CLS] dog ##s sees a [SEP]  1 3 4 -1      2 0 4 2  nsubj root det obj
+        U+200B cats      [CLS] cat ##s [SEP]         -1 1          2 0      dep root
+        the dog          [CLS] the dog [SEP]         1 2           2 0      det root
+
+    Words after the cut and words without a subword stay in the store, though no model sees them:
+    they are scored as wrong. The head of ``a`` was cut off: that arc is not trained on, but it
+    counts in the scores.
+
+    Raises:
+        DataError: if a column is missing, forms, heads and relations differ in number, or a
+            relation is unknown.
+    """
+    examples.require_columns("id", "language", "forms", "heads", "deprels")
+    place = examples.table.column_names.index("deprels")
+    relations = examples.table.column(place).combine_chunks()
+    universal = pc.replace_substring_regex(relations.flatten(), ":.*", "")
+    stripped = pa.ListArray.from_arrays(
+        offsets_of(pc.list_value_length(relations)).astype(np.int32), universal
+    )
+    examples = replace(examples, table=examples.table.set_column(place, "deprels", stripped))
+    numbers = _tag_numbers(examples, "deprels")
+    heads = _column_of_words(examples, "heads", "heads").flatten().to_numpy(zero_copy_only=False)
+    tokenizer, unknown = examples.truncating_tokenizer()
+    dropped: Counter[str] = Counter()
+    sentences = _encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
+    rows = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
+    kept = [row for row, *_ in rows]
+    arrays = {
+        "input_ids": Ragged.from_rows((ids for _, ids, _ in rows), np.int32),
+        "first_pieces": Ragged.from_rows((first for *_, first in rows), np.int32),
+        "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
+        "labels": numbers.take(np.array(kept, np.int64)),
+    }
+    return Encoded(kept, arrays, dropped, {})
+
+
+def _encoded_sentences(
     examples: Examples,
     tokenizer: Tokenizer,
     unknown: int,
     lengths: npt.NDArray[np.int64],
     dropped: Counter[str],
 ) -> Iterator[tuple[int, Ints, Ints, Ints]]:
-    """Yield rows of ``forms``, of ``lengths`` words, that are not dropped for [UNK].
+    """Yield rows that are not dropped for [UNK]; count the words that have no token.
 
-    Yields:
-        The row; its token ids; the word of each token, -1 for none; and each word's first token,
-        -1 for none; int32. Words without a token and those behind the cut count in ``dropped``.
+    With its number, a row has its token ids; the word of each token, -1 for none; and the first
+    token of each of its words, whose number is in ``lengths``, -1 for none.
     """
     for first_row, part in in_chunks(examples.table, examples.title):
         forms = part.column("forms").to_pylist()
@@ -107,13 +154,9 @@ def _subword_labels(tags: Ints, words: Ints, is_labelled: npt.NDArray[np.bool_])
     return np.where((words != NO_WORD) & (begins | is_labelled), tags[words], NO_LABEL)
 
 
-def tag_numbers(examples: Examples, tag_column: str) -> Ragged:
-    """Return the number of each word's tag, int32.
-
-    Raises:
-        DataError: if forms and tags differ in number or a tag is unknown.
-    """
-    column = column_of_words(examples, tag_column, "tags")
+def _tag_numbers(examples: Examples, tag_column: str) -> Ragged:
+    """Return the number of each word's tag, int32."""
+    column = _column_of_words(examples, tag_column, "tags")
     numbers = examples.label_numbers(
         pc.list_flatten(column), lambda number: pc.list_parent_indices(column)[number].as_py()
     )
@@ -121,12 +164,8 @@ def tag_numbers(examples: Examples, tag_column: str) -> Ragged:
     return Ragged(numbers, offsets_of(lengths))
 
 
-def column_of_words(examples: Examples, name: str, what: str) -> pa.ListArray:
-    """Return a column that has one entry per word of ``forms``.
-
-    Raises:
-        DataError: if a sentence has more or fewer; the message names ``what`` they are.
-    """
+def _column_of_words(examples: Examples, name: str, what: str) -> pa.ListArray:
+    """Return a column that has one entry per word of ``forms``; ``what`` they are."""
     forms, column = (examples.table.column(key).combine_chunks() for key in ("forms", name))
     unequal = pc.not_equal(pc.list_value_length(forms), pc.list_value_length(column))
     if (row := pc.index(unequal, True).as_py()) >= 0:
@@ -160,3 +199,4 @@ TAGGING = TaskEncoding(
 NER = TaskEncoding(
     partial(encode_tags, tag_column="ner_tags"), lambda table, languages: entity_tags(table)
 )
+PARSING = TaskEncoding(encode_trees, lambda table, languages: RELATIONS)

@@ -44,16 +44,11 @@ def collect_vectors(
     No text is in both parts. A language with too few texts gets a fraction of both. Tokens are all
     but the first and last of a text.
 
-    Args:
-        encoder: encoder folder; runs in fp32.
-        store: token store of texts.
-        output: token store to write: ``means`` (float64, ``(n, layers, dims)``), ``scatter``
-            (float64, ``(layers, dims, dims)``, about each language's mean, summed over languages),
-            ``counts`` (int64, ``(n,)``); ``vectors`` (float16, ``(layers, m, dims)``) of the sample
-            and ``language`` of each (int32, ``(m,)``, a place in ``languages`` of the meta data).
-        languages: in the order of the rows.
-        summed: tokens of each language in the moments.
-        probed: tokens of each in the sample.
+    The moments of each language are those of ``summed`` tokens: ``means`` (float64, ``(n, layers,
+    dims)``), ``scatter`` (float64, ``(layers, dims, dims)``, about each language's mean, summed
+    over languages) and ``counts`` (int64, ``(n,)``). Its sample has ``probed`` tokens: ``vectors``
+    (float16, ``(layers, m, dims)``), and ``language`` of each (int32, ``(m,)``, a place in
+    ``languages`` of the meta data). The encoder runs in fp32.
 
     Raises:
         DataError: if a language has no text, or the store is of another tokenizer.

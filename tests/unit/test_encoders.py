@@ -22,7 +22,7 @@ from transformers import (
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import Optimisation, Pretraining
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
-from mbert_atlas.encoders.wordpiece import train_wordpiece, write_tokenizer
+from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.training import pretraining
@@ -77,12 +77,6 @@ def test_the_alphabet_of_wordpiece_is_limited(tmp_path):
     subwords = set((tmp_path / "t" / "vocab.txt").read_text("utf-8").split())
     assert subwords >= {"a", "b", "##a"}
     assert not subwords & {"c", "##c"}
-
-
-def test_wordpieces_keep_their_ids(tmp_path):
-    wordpieces = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Hel", "##lo"]
-    write_tokenizer(wordpieces, tmp_path / "t")
-    assert load_tokenizer(tmp_path / "t")("Hello")["input_ids"] == [3, 6, 7, 4]
 
 
 def test_encoder_survives_the_trip_to_disk(tmp_path):

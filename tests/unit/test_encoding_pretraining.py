@@ -59,18 +59,6 @@ def test_packed_rows_are_full_and_of_one_language(tmp_path: Path) -> None:
     assert store.dense("language").tolist() == [0, 0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("lengths", [(7, 4), (64, 3)])
-def test_windows_hold_the_same_subwords(tmp_path: Path, lengths: tuple[int, int]) -> None:
-    found = []
-    for number, length in enumerate(lengths):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        cut = rows(folder, max_length=length, packed=True, sentences_per_language=3)
-        found.append([subword for row in cut for subword in row[1:-1]])
-    assert found[0] == found[1]
-    assert len(found[0]) == 5 + 2 + 3 + 6  # three sentences of English, two of Chinese
-
-
 def test_sentences_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = {"en": ["the cat. the dog! a b", "a cat. a dog"], "zh": ["你好。好！你"]}
     with caplog.at_level(logging.WARNING):
