@@ -120,13 +120,7 @@ def project_out(directions: npt.NDArray[np.float32]) -> Change:
 
 
 class Remembered(NamedTuple):
-    """Cached hidden states of a forward pass.
-
-    Attributes:
-        states: by number of the hidden state (0 for the embeddings), each ``(b, tokens, dims)``.
-        positional: further positional arguments of the layers.
-        named: further arguments of the layers by name.
-    """
+    """Hidden states by number, each ``(b, tokens, dims)``, and further arguments of the layers."""
 
     states: Mapping[int, torch.Tensor]
     positional: tuple[Any, ...]

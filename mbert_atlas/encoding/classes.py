@@ -26,14 +26,9 @@ def encode_classes(
     """Encode texts, or pairs if there are two text columns; the longer text is cut first.
 
     The store holds ``labels`` (int32, shape ``(n,)``) and for pairs ``segment_start`` (int32,
-    shape ``(n,)``), the place of the second text's first token.
-
-    Args:
-        examples: the table.
-        text_columns: one or two columns.
-        label_column: column of the labels.
-        segment_ids: second texts have token type 1; in Tanti et al. (2021) they have 0.
-        strip_case_and_accents: normalise as an uncased tokenizer does, whatever the vocabulary.
+    shape ``(n,)``), the place of the second text's first token. ``segment_ids`` gives second texts
+    the token type 1; Tanti et al. (2021) give them 0. ``strip_case_and_accents`` normalises as an
+    uncased tokenizer does, whatever the vocabulary.
 
     Raises:
         DataError: if a column is missing or a label is unknown.

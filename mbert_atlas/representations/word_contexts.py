@@ -111,7 +111,7 @@ class _Contexts:
             # A word may have reached its maximum in an earlier text of these.
             items = places[number].items()
             lacking = {word: at for word, at in items if self._counts[word] < self._maximum}
-            for start, words in windows(encoding, lacking, self._room).items():
+            for start, words in _windows(encoding, lacking, self._room).items():
                 self._add(encoding.ids[start : start + self._room], words)
                 self._counts[[word for word, *_ in words]] += 1
 
@@ -174,12 +174,10 @@ class _Finder:
         return places
 
 
-def windows(encoding: Encoding, places: Places, room: int) -> dict[int, list[Occurrence]]:
-    """Cut a text without special tokens into windows of ``room`` tokens around words.
+def _windows(encoding: Encoding, places: Places, room: int) -> dict[int, list[Occurrence]]:
+    """Cut a text into windows of ``room`` tokens around words; return these by a window's start.
 
-    Returns:
-        By first token of a window the words in it. Words without a token are left out; tokens
-        beyond the window are cut off.
+    Words without a token are left out; tokens beyond the window are cut off.
     """
     # 20 tokens, room for 8: windows begin at 0, 4, 8 and 12. A word at tokens 9 and 10 would have
     # its middle 10 in the middle of a window from 6 to 14; 6 / 4 is rounded to 2: it begins at 8.
