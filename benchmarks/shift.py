@@ -19,7 +19,7 @@ import torch
 from transformers import BertForPreTraining
 
 from mbert_atlas.arrays import Ragged
-from mbert_atlas.encoders.hooks import Hook, hooked, shift
+from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 
 LAYERS, WEIGHTS, BATCH = range(1, 13), (1.0, 2.0, 3.0), 16
@@ -69,7 +69,7 @@ def full_passes(
         ids = torch.zeros(len(some), max(map(len, some)), dtype=torch.long)
         for number, row in enumerate(some):
             ids[number, : len(row)] = torch.tensor(row)
-        hook = Hook(layer, shift(shifts[layer], weight))
+        hook = Hook(layer, torch.from_numpy(weight * shifts[layer]).add)
         with torch.inference_mode(), hooked(model.base_model, [hook]):
             logits = model(ids, attention_mask=(ids > 0).long()).prediction_logits
         tokens = logits.argmax(dim=-1)

@@ -25,9 +25,8 @@ def open_tokenizer(folder: Path | str) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises bare Exceptions
-        raise DataError(
-            path, "", f"not a tokenizer ({error})", "fetch or train the encoder again"
-        ) from error
+        fix = "fetch or train the encoder again"
+        raise DataError(path, "", f"not a tokenizer ({error})", fix) from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
@@ -43,12 +42,9 @@ def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
         number = tokenizer.token_to_id(name)
         if number is not None:
             return int(number)
-    raise DataError(
-        _file(folder),
-        "vocabulary",
-        f"has neither {token} nor {_XLM_R[token]}",
-        "use the tokenizer of a BERT or XLM-R encoder",
-    )
+    problem = f"has neither {token} nor {_XLM_R[token]}"
+    fix = "use the tokenizer of a BERT or XLM-R encoder"
+    raise DataError(_file(folder), "vocabulary", problem, fix)
 
 
 def tokenizer_digest(folder: Path | str) -> str:
@@ -60,10 +56,21 @@ def tokenizer_digest(folder: Path | str) -> str:
     return sha256_of(_file(folder))
 
 
+def require_tokenizer(store: Path, digest: str | None, folder: Path) -> None:
+    """Check that a token store, whose meta data have ``digest``, was made with a tokenizer.
+
+    Raises:
+        DataError: if the tokenizer of ``folder`` is another one.
+    """
+    if digest != tokenizer_digest(folder):
+        problem = f"this was not made with the tokenizer of {folder}"
+        fix = "make it again with the tokenizer of this encoder"
+        raise DataError(store, "meta.json", problem, fix)
+
+
 def _file(folder: Path | str) -> Path:
     path = Path(folder) / "tokenizer.json"
     if not path.is_file():
-        raise DataError(
-            path, "", "no such file", "fetch or train the encoder again or correct the path"
-        )
+        fix = "fetch or train the encoder again or correct the path"
+        raise DataError(path, "", "no such file", fix)
     return path

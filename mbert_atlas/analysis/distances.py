@@ -11,12 +11,13 @@ from accelerate import PartialState
 
 from mbert_atlas.analysis.separation import separation
 from mbert_atlas.arrays import TokenStore
-from mbert_atlas.encoders.hidden_states import require_tokenizer, span_vectors
+from mbert_atlas.encoders.hidden_states import span_vectors
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.randomness import generator
 from mbert_atlas.schemas import WORD_DISTANCES
+from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.word_pairs import WordPairs, open_pairs
 
 IntArray = npt.NDArray[np.int64]

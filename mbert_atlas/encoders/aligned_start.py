@@ -4,8 +4,6 @@ Subwords of the same sentences, or of their translations, get similar vectors (D
 1990; across languages Littman et al. 1998). Free of torch.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Sequence
@@ -46,17 +44,12 @@ def start_embeddings(
     """Write a vector for each subword of some bitexts, close to those of its translations.
 
     An English sentence and all its translations, in any bitext, are one unit. The vectors are a
-    truncated singular value decomposition of the weighted counts of subwords by unit.
+    truncated singular value decomposition (randomised) of the weighted counts of subwords by unit.
+    The token store has ``pieces`` (int32, ``(n,)``, ascending ids of the subwords) and ``vectors``
+    (float32, ``(n, dims)``).
 
-    Args:
-        bitexts: Parquet files of schema ``BITEXT``, with English as the source.
-        tokenizer_dir: folder of the tokenizer.
-        output: token store with ``pieces`` (int32, ``(n,)``, ascending ids of the subwords) and
-            ``vectors`` (float32, ``(n, dims)``).
-        dims: dimensions of a vector.
-        deviation: standard deviation of the values; all vectors have the same norm.
-        pairs: maximum number of pairs of each file, the first ones; none: all.
-        seed: seed of the randomised SVD.
+    Bitexts, of which the first ``pairs`` pairs are read, have schema ``BITEXT`` and English as the
+    source. ``deviation`` is the standard deviation of the values; all vectors have the same norm.
 
     Raises:
         DataError: if a bitext or the tokenizer cannot be used, or there are too few units or
@@ -64,13 +57,10 @@ def start_embeddings(
     """
     counts, subwords = count_subwords_by_unit(bitexts, tokenizer_dir, pairs)
     if dims >= min(counts.shape):
-        raise DataError(
-            ", ".join(map(str, bitexts)),
-            "",
-            f"{counts.shape[0]} subwords in {counts.shape[1]} English sentences with translations "
-            f"do not give {dims} dimensions",
-            "take more bitexts, or a smaller hidden_size",
-        )
+        problem = "{} subwords in {} English sentences with translations".format(*counts.shape)
+        problem += f" do not give {dims} dimensions"
+        fix = "take more bitexts, or a smaller hidden_size"
+        raise DataError(", ".join(map(str, bitexts)), "", problem, fix)
     with threadpool_limits(1):  # the order of sums differs with several threads
         left, strengths, _ = randomized_svd(
             _weighted(counts),
@@ -94,11 +84,6 @@ def count_subwords_by_unit(
 ) -> tuple[csr_array, npt.NDArray[np.int64]]:
     """Count subwords of English sentences together with all their translations.
 
-    Args:
-        bitexts: see :func:`start_embeddings`.
-        tokenizer_dir: folder of the tokenizer.
-        pairs: maximum number of pairs of each file; none: all.
-
     Returns:
         Counts, shape ``(subwords that occur, distinct English sentences)``, and the ids of these
         subwords, ascending, int64, without [UNK].
@@ -107,8 +92,7 @@ def count_subwords_by_unit(
         DataError: if a bitext or the tokenizer cannot be used.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
-    tables = [read_parquet(path, BITEXT).slice(0, pairs) for path in bitexts]
-    table = pa.concat_tables(tables)
+    table = pa.concat_tables([read_parquet(path, BITEXT).slice(0, pairs) for path in bitexts])
     sentences = pc.binary_join(table["source_tokens"].combine_chunks(), " ").dictionary_encode()
     unit = sentences.indices.to_numpy().astype(np.int64)
     # Units [0, 1, 0] begin in rows 0 and 1: English counts once, whatever its translations.

@@ -5,25 +5,21 @@ WordPiece takes the longest match, a new wordpiece changes the split of every te
 matches, whatever the language.
 """
 
-from __future__ import annotations
-
 import json
 import logging
-import shutil
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models
 
 from mbert_atlas.config.training import Extension
 from mbert_atlas.encoders.folders import require_encoder
-from mbert_atlas.encoders.loading import TOKENIZER_FILES, load_tokenizer
+from mbert_atlas.encoders.loading import copy_tokenizer, load_tokenizer
 from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS, count_words, learn_wordpieces
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, write_json
@@ -40,13 +36,9 @@ def extend_vocabulary(
 ) -> dict[str, int]:
     """Learn wordpieces from texts and append those that an encoder's vocabulary lacks.
 
-    Args:
-        specification: number of wordpieces, and how their embeddings are initialised.
-        encoder: encoder folder with a WordPiece tokenizer, with a language-model head or without.
-        texts: texts of the language, read once.
-        output: encoder folder: all weights of ``encoder``, with new rows after the old ones of the
-            embeddings (and of the head), to be pretrained further.
-        seed: seed of the random rows.
+    The encoder has a WordPiece tokenizer, with a language-model head or without. The output has all
+    its weights, with new rows after the old ones of the embeddings (and of the head), to be
+    pretrained further; the seed is that of random rows. Texts are read once.
 
     Returns:
         Counts: ``learnt`` wordpieces (without special tokens), ``known`` of them, ``added``;
@@ -59,24 +51,20 @@ def extend_vocabulary(
     require_encoder(encoder)
     tokenizer = _read_tokenizer(encoder)
     old: dict[str, int] = tokenizer["model"]["vocab"]
-    size = 1 + max(old.values())
-    weights, rows = _open_weights(encoder)
-    if rows != size or len(old) != size:
-        raise DataError(
-            encoder,
-            "tokenizer.json",
-            f"{len(old)} wordpieces with ids up to {size - 1} for {rows} rows of embeddings",
-            "take an encoder with a wordpiece for each row",
-        )
+    weights = load_file(encoder / "model.safetensors")
+    embeddings = _embeddings(weights, old, encoder)
     lowercase = bool((tokenizer.get("normalizer") or {}).get("lowercase", False))
     words = count_words(islice(texts, specification.texts), lowercase=lowercase)
-    learnt, lacking = _learn(words, specification, old)
+    limits = specification.vocabulary_size, specification.alphabet_size
+    learnt = learn_wordpieces(words, *limits)[len(SPECIAL_TOKENS) :]
+    counts = count_wordpieces(words, learnt)
+    lacking = sorted(set(learnt) - set(old), key=lambda name: (-counts[name], name))
     added = lacking[: specification.pieces]
     if not added:
         problem, fix = "the texts have no new wordpiece", "take more or other texts"
         raise DataError(encoder, "tokenizer.json", problem, fix)
-    vocabulary = old | {wordpiece: size + number for number, wordpiece in enumerate(added)}
-    new = _new_rows(specification, encoder, weights[_key(weights)], added, old, seed)
+    vocabulary = old | {wordpiece: number for number, wordpiece in enumerate(added, len(old))}
+    new = _new_rows(specification, encoder, embeddings, added, old, seed)
     extended = {name: _extend(name, tensor, new) for name, tensor in weights.items()}
     tokenizer["model"]["vocab"] = vocabulary
     with atomic_directory(output) as folder:
@@ -86,8 +74,8 @@ def extend_vocabulary(
         _write_tokenizer(tokenizer, encoder, folder)
     load_tokenizer(output)  # fails here if it cannot be opened
     result = {
-        "learnt": learnt,
-        "known": learnt - len(lacking),
+        "learnt": len(learnt),
+        "known": len(learnt) - len(lacking),
         "added": len(added),
         "words": words.total(),
         "pieces_before": count_wordpieces(words, old).total(),
@@ -97,14 +85,20 @@ def extend_vocabulary(
     return result
 
 
-def _learn(
-    words: Counter[str], specification: Extension, old: Collection[str]
-) -> tuple[int, list[str]]:
-    """Return the number of learnt wordpieces, and the new ones, the most frequent first."""
-    size, alphabet = specification.vocabulary_size, specification.alphabet_size
-    learnt = learn_wordpieces(words, size, limit_alphabet=alphabet)[len(SPECIAL_TOKENS) :]
-    counts = count_wordpieces(words, learnt)
-    return len(learnt), sorted(set(learnt) - set(old), key=lambda name: (-counts[name], name))
+def _embeddings(
+    weights: Mapping[str, torch.Tensor], vocabulary: Mapping[str, int], encoder: Path
+) -> torch.Tensor:
+    """Return the embeddings, one row for each wordpiece."""
+    tensors = [tensor for name, tensor in weights.items() if name.endswith(_EMBEDDINGS)]
+    if len(tensors) != 1:
+        problem, fix = f"there is no weight {_EMBEDDINGS}", "take an encoder of BERT's architecture"
+        raise DataError(encoder / "model.safetensors", "", problem, fix)
+    last, rows = max(vocabulary.values()), len(tensors[0])
+    if {len(vocabulary), rows} != {last + 1}:
+        problem = f"{len(vocabulary)} wordpieces with ids up to {last} for {rows} rows"
+        fix = "take an encoder with a wordpiece for each row of its embeddings"
+        raise DataError(encoder, "tokenizer.json", problem, fix)
+    return tensors[0]
 
 
 def count_wordpieces(words: Mapping[str, int], vocabulary: Iterable[str]) -> Counter[str]:
@@ -167,21 +161,6 @@ def _extend(name: str, tensor: torch.Tensor, rows: torch.Tensor) -> torch.Tensor
     return tensor
 
 
-def _key(weights: Iterable[str]) -> str:
-    return next(name for name in weights if name.endswith(_EMBEDDINGS))
-
-
-def _open_weights(encoder: Path) -> tuple[dict[str, torch.Tensor], int]:
-    """Read all weights, and count the rows of the embeddings."""
-    path = encoder / "model.safetensors"
-    with safe_open(path, "pt") as stream:
-        weights = {name: stream.get_tensor(name) for name in stream.keys()}  # noqa: SIM118
-    if sum(name.endswith(_EMBEDDINGS) for name in weights) != 1:
-        problem = f"there is no weight {_EMBEDDINGS}"
-        raise DataError(path, "", problem, "take an encoder of BERT's architecture")
-    return weights, len(weights[_key(weights)])
-
-
 def _read_tokenizer(encoder: Path) -> dict[str, Any]:
     tokenizer: dict[str, Any] = read_json(encoder / "tokenizer.json")
     kind = tokenizer["model"].get("type")
@@ -192,9 +171,7 @@ def _read_tokenizer(encoder: Path) -> dict[str, Any]:
 
 
 def _write_tokenizer(tokenizer: dict[str, Any], encoder: Path, folder: Path) -> None:
-    for name in TOKENIZER_FILES:
-        if (encoder / name).is_file():
-            shutil.copyfile(encoder / name, folder / name)
+    copy_tokenizer(encoder, folder)
     Tokenizer.from_str(json.dumps(tokenizer)).save(str(folder / "tokenizer.json"))
     vocabulary = tokenizer["model"]["vocab"]
     wordpieces = sorted(vocabulary, key=vocabulary.__getitem__)

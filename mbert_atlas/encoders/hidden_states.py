@@ -1,29 +1,22 @@
-"""Forward passes without gradients: token ids to hidden states, in batches of similar length."""
-
-from __future__ import annotations
+"""Token ids to hidden states without gradients, in batches of similar length; pooling of words."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from mbert_atlas.arrays import Ragged
+from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.batching import micro_batches
-from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
-from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
-from mbert_atlas.tokenizer import tokenizer_digest
 
+Aggregation = Literal["first", "last", "mean"]
 IntArray = npt.NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True)
-class EncodedBatch:
+class EncodedBatch(NamedTuple):
     """Hidden states of some rows.
 
     Attributes:
@@ -37,23 +30,6 @@ class EncodedBatch:
     lengths: torch.Tensor
     layers: tuple[torch.Tensor, ...]
     pooler: Any
-
-
-def require_tokenizer(store: Path, digest: str | None, encoder: Path) -> None:
-    """Check that token ids come from an encoder's tokenizer.
-
-    Args:
-        store: folder of the token store, for the message.
-        digest: digest of the tokenizer in the store's metadata.
-        encoder: encoder folder.
-
-    Raises:
-        DataError: if the encoder has another tokenizer.
-    """
-    if digest != tokenizer_digest(encoder):
-        problem = f"the ids were not made with the tokenizer of {encoder}"
-        fix = "encode the texts again with the tokenizer of this encoder"
-        raise DataError(store, "meta.json", problem, fix)
 
 
 def padding_id(model: Any) -> int:
@@ -73,32 +49,27 @@ def iterate_hidden_states(
     layers: Sequence[int],
     rows: npt.NDArray[np.int64] | None = None,
     segment_start: IntArray | None = None,
-    token_budget: int | None = None,
     precision: Precision = "fp32",
     description: str = "encoding",
 ) -> Iterator[EncodedBatch]:
-    """Run the encoder in evaluation mode over ``rows`` of ``ids``.
+    """Run the encoder, which stays on its device and in evaluation mode, over rows of token ids.
 
     Args:
-        model: an encoder of :func:`mbert_atlas.encoders.loading.load_encoder`; it stays on its
-            device, and in evaluation mode.
+        model: an encoder of :func:`mbert_atlas.encoders.loading.load_encoder`.
         ids: token ids with the special tokens.
         layers: states to return, 0 for the embeddings; negative numbers count from the last.
         rows: rows to encode, each once; none for all.
         segment_start: position of the first token of type 1 in each row of ``ids``; none if all
             are of type 0.
-        token_budget: maximum number of padded tokens in a batch; none: what suits the device.
-        precision: see :data:`mbert_atlas.encoders.precision.Precision`.
+        precision: see :func:`mbert_atlas.encoders.precision.autocast`.
         description: text of the progress line.
     """
     device = next(model.parameters()).device
     chosen = np.arange(len(ids)) if rows is None else rows
-    last_only = [layer % number_of_layers(model) for layer in layers] == [
-        number_of_layers(model) - 1
-    ]
+    count = number_of_layers(model)
+    last_only = [layer % count for layer in layers] == [count - 1]
     model.eval()
-    batches = micro_batches(chosen, ids.lengths, token_budget or fitting_tokens(device))
-    for batch in track(batches, description):
+    for batch in track(micro_batches(chosen, ids.lengths, fitting_tokens(device)), description):
         lengths, padded = ids.lengths[batch], ids.padded(batch, padding_id(model))
         mask = np.arange(padded.shape[1]) < lengths[:, None]
         inputs = {"input_ids": padded, "attention_mask": mask.astype(np.int64)}
@@ -110,17 +81,11 @@ def iterate_hidden_states(
                 **{name: torch.from_numpy(array).to(device) for name, array in inputs.items()},
                 output_hidden_states=not last_only,
             )
-        states = (
-            (output.last_hidden_state,)
-            if last_only
-            else tuple(output.hidden_states[layer] for layer in layers)
-        )
-        yield EncodedBatch(
-            rows=batch,
-            lengths=torch.from_numpy(lengths).to(device),
-            layers=states,
-            pooler=getattr(output, "pooler_output", None),
-        )
+        states = [output.last_hidden_state]
+        if not last_only:
+            states = [output.hidden_states[layer] for layer in layers]
+        pooler = getattr(output, "pooler_output", None)
+        yield EncodedBatch(batch, torch.from_numpy(lengths).to(device), tuple(states), pooler)
 
 
 def span_vectors(
@@ -130,32 +95,18 @@ def span_vectors(
     start: IntArray,
     end: IntArray,
     *,
-    aggregation: Aggregation | Literal["pooler"],
     layers: Sequence[int],
     out: npt.NDArray[np.floating[Any]] | None = None,
     **options: Any,
 ) -> npt.NDArray[np.floating[Any]]:
-    """Encode the sentences that contain spans, each once, and pool every span.
+    """Return the vectors of :func:`iterate_span_vectors` in the order of the spans.
 
-    Args:
-        model: see :func:`iterate_hidden_states`.
-        ids: token ids of all sentences.
-        sentence: sentence of each span, int, shape ``(n,)``, in any order.
-        start: first token of each span, int, shape ``(n,)``.
-        end: one past its last token, int, shape ``(n,)``.
-        aggregation: how tokens are pooled; or ``pooler``, the output of the encoder's pooler for
-            the whole sentence, whatever the layer.
-        layers: states to return.
-        out: array to fill, shape ``(layers, n, dims)``; none for a new float32 array.
-        options: of :func:`iterate_hidden_states`.
-
-    Returns:
-        ``out``; ``out[:, i]`` belongs to span i.
+    They fill ``out``, shape ``(layers, n, dims)``, or a new float32 array.
     """
     if out is None:
         out = np.empty((len(layers), len(sentence), model.config.hidden_size), dtype=np.float32)
     for spans, pooled in iterate_span_vectors(
-        model, ids, sentence, start, end, aggregation=aggregation, layers=layers, **options
+        model, ids, sentence, start, end, layers=layers, **options
     ):
         for layer, vectors in enumerate(pooled):
             out[layer, spans] = vectors.float().cpu().numpy()
@@ -173,7 +124,12 @@ def iterate_span_vectors(
     layers: Sequence[int],
     **options: Any,
 ) -> Iterator[tuple[npt.NDArray[np.int64], list[torch.Tensor]]]:
-    """Yield spans and their vectors by batch; arguments as :func:`span_vectors`.
+    """Encode the sentences that contain spans, each once, and pool every span.
+
+    ``sentence`` of each span (in any order), ``start``, its first token, and ``end``, one past its
+    last, are integers of shape ``(n,)``. ``aggregation`` is how tokens are pooled; ``pooler`` is
+    the output of the encoder's pooler for the whole sentence, whatever the layer. For the other
+    arguments see :func:`iterate_hidden_states`.
 
     Yields:
         Indices of spans, int64, shape ``(k,)``, and for each layer their vectors on the device of
@@ -199,15 +155,36 @@ def iterate_span_vectors(
 
 
 def group_by(group: IntArray, groups: int) -> Ragged:
-    """List the members of each group.
+    """List the items of each group in their order, int64, given the group of each item, int."""
+    return Ragged(
+        np.argsort(group, kind="stable"), offsets_of(np.bincount(group, minlength=groups))
+    )
 
-    Args:
-        group: group of each item, int, shape ``(n,)``.
-        groups: number of groups.
 
-    Returns:
-        Row g has the items of group g in their order, int64.
+def pool_words(
+    hidden: torch.Tensor,
+    starts: torch.Tensor,
+    ends: torch.Tensor,
+    batch_index: torch.Tensor,
+    how: Aggregation,
+) -> torch.Tensor:
+    """Pool subwords into words, all words of a batch at once, with gradient.
+
+    Subword vectors ``hidden`` have shape ``(batch, subwords, dims)``. Of each word ``starts`` has
+    the first subword, ``ends`` one past its last (no span may be empty), and ``batch_index`` the
+    row, int64, shape ``(words,)``. Its vector is that of the first or last subword, or the mean of
+    all; shape ``(words, dims)``, dtype of ``hidden``.
     """
-    offsets = np.zeros(groups + 1, dtype=np.int64)
-    np.cumsum(np.bincount(group, minlength=groups), out=offsets[1:])
-    return Ragged(np.argsort(group, kind="stable"), offsets)
+    if how == "first":
+        return hidden[batch_index, starts]
+    if how == "last":
+        return hidden[batch_index, ends - 1]
+    # An embedding bag gathers and averages in one kernel: the subwords are its table.
+    sizes = ends - starts
+    bags = sizes.cumsum(0) - sizes
+    shift = batch_index * hidden.shape[1] + starts - bags
+    positions = torch.repeat_interleave(shift, sizes)
+    positions = positions + torch.arange(len(positions), device=hidden.device)
+    return torch.nn.functional.embedding_bag(
+        positions, hidden.reshape(-1, hidden.shape[-1]), bags, mode="mean"
+    )

@@ -1,16 +1,17 @@
-"""Hooks on hidden states of an encoder during forward passes: project out directions, shift.
+"""Changes of hidden states: by hooks on a forward pass, or many at once above a cached one.
 
 Hidden state 0 is the output of the embeddings, hidden state l that of Transformer layer l. A
 change applies at every position, padding included, and gradients flow through it::
 
-    hooks = [Hook(8, project_out(directions)), Hook(12, shift(vector, 0.5))]
-    with hooked(encoder, hooks):
+    with hooked(encoder, [Hook(8, project_out(directions))]):
         ...  # forward passes, or fine-tuning a model with this encoder
+
+A grid of k changes at each of n layers takes k n forward passes. With :func:`remember` one pass
+caches the hidden states, and :func:`last_states` runs only the layers above a change again, for all
+k changes at once.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -22,16 +23,11 @@ from torch import nn
 from mbert_atlas.errors import AtlasError
 
 Change = Callable[[torch.Tensor], torch.Tensor]
-Floats = npt.NDArray[np.float32]
+"""From a hidden state, shape ``(batch, tokens, dims)``, to its replacement."""
 
 
 class Hook(NamedTuple):
-    """A change of a hidden state.
-
-    Attributes:
-        layer: number of the state, 0 for the embeddings.
-        change: function of the state, shape ``(batch, tokens, dims)``, to its replacement.
-    """
+    """A change of the hidden state ``layer``, 0 for the embeddings."""
 
     layer: int
     change: Change
@@ -41,11 +37,8 @@ class Hook(NamedTuple):
 def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
     """Apply hooks to all forward passes in the block, those of one layer in their order.
 
-    Later layers, the pooler and the returned hidden states get the changed state.
-
-    Args:
-        model: an encoder of transformers: BERT, RoBERTa, XLM-R, DistilBERT or one built like them.
-        hooks: any number of changes.
+    The model is an encoder of transformers: BERT, RoBERTa, XLM-R, DistilBERT or one built like
+    them. Later layers, the pooler and the returned hidden states get the changed state.
 
     Raises:
         AtlasError: if the encoder has no such layer.
@@ -53,11 +46,7 @@ def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
     with ExitStack() as stack:
         for layer, change in reversed(hooks):  # each is put in front of the others
             layers = layers_of(model)
-            if not 0 <= layer <= len(layers):
-                raise AtlasError(
-                    f"hook on layer {layer}: the encoder has hidden states 0 to {len(layers)}; "
-                    "choose one of these."
-                )
+            _require_states(layers, [layer])
             # Also in front of transformers' hooks, which record the hidden states.
             if layer == 0:
                 handle = layers[0].register_forward_pre_hook(_before(change), prepend=True)
@@ -65,6 +54,19 @@ def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
                 handle = layers[layer - 1].register_forward_hook(_after(change), prepend=True)
             stack.callback(handle.remove)
         yield
+
+
+def _before(change: Change) -> Callable[..., tuple[Any, ...]]:
+    return lambda _, inputs: (change(inputs[0]), *inputs[1:])
+
+
+def _after(change: Change) -> Callable[..., Any]:
+    def hook(_: nn.Module, __: Any, output: Any) -> Any:
+        if isinstance(output, tuple):
+            return (change(output[0]), *output[1:])
+        return change(output)
+
+    return hook
 
 
 def layers_of(model: Any) -> nn.ModuleList:
@@ -82,11 +84,18 @@ def layers_of(model: Any) -> nn.ModuleList:
     )
 
 
-def project_out(directions: Floats) -> Change:
-    """Return the change that projects directions out of hidden states.
+def _require_states(layers: nn.ModuleList, numbers: Sequence[int]) -> None:
+    if wrong := [number for number in numbers if not 0 <= number <= len(layers)]:
+        raise AtlasError(
+            f"hidden state {wrong[0]}: the encoder has hidden states 0 to {len(layers)}; "
+            "choose one of these."
+        )
 
-    Args:
-        directions: float32, shape ``(k, dims)``, orthonormal.
+
+def project_out(directions: npt.NDArray[np.float32]) -> Change:
+    """Return the change that projects orthonormal directions, ``(k, dims)``, out of hidden states.
+
+    It computes in float32 at least, without autocast, which would use bf16.
 
     Raises:
         AtlasError: if they are not orthonormal.
@@ -99,46 +108,64 @@ def project_out(directions: Floats) -> Change:
             f"{len(directions)} directions to project out are not orthonormal; take an orthonormal "
             "basis of them (numpy.linalg.qr)."
         )
-    basis = torch.from_numpy(np.ascontiguousarray(directions, np.float32))
-    return _in_float32(lambda hidden, basis: hidden - hidden @ basis.T @ basis, basis)
-
-
-def shift(vector: Floats, weight: float = 1.0) -> Change:
-    """Return the change that adds a weighted vector to hidden states.
-
-    Args:
-        vector: float32, shape ``(dims,)``.
-        weight: its factor.
-    """
-    # h' = h + w v, w = 0.5, v = [2, 0, 4],   h = [[1, 2, 3],    h' = [[2, 2, 5],
-    #                                              [4, 0, 0],          [5, 0, 2],
-    #                                              [0, 5, 6]]          [1, 5, 8]]
-    added = torch.from_numpy(np.asarray(vector, np.float32) * np.float32(weight))
-    return _in_float32(torch.add, added)
-
-
-def _in_float32(
-    function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], constant: torch.Tensor
-) -> Change:
-    """Apply a function of hidden states and a constant without autocast, which would use bf16."""
+    constant = torch.from_numpy(np.ascontiguousarray(directions, np.float32))
 
     def change(hidden: torch.Tensor) -> torch.Tensor:
         dtype = torch.promote_types(hidden.dtype, torch.float32)
         with torch.autocast(hidden.device.type, enabled=False):
-            changed = function(hidden.to(dtype), constant.to(hidden.device, dtype))
-        return changed.to(hidden.dtype)
+            basis, state = constant.to(hidden.device, dtype), hidden.to(dtype)
+            return (state - state @ basis.T @ basis).to(hidden.dtype)
 
     return change
 
 
-def _before(change: Change) -> Callable[..., tuple[Any, ...]]:
-    return lambda _, inputs: (change(inputs[0]), *inputs[1:])
+class Remembered(NamedTuple):
+    """Hidden states by number, each ``(b, tokens, dims)``, and further arguments of the layers."""
+
+    states: Mapping[int, torch.Tensor]
+    positional: tuple[Any, ...]
+    named: Mapping[str, Any]
 
 
-def _after(change: Change) -> Callable[..., Any]:
-    def hook(_: nn.Module, __: Any, output: Any) -> Any:
-        if isinstance(output, tuple):
-            return (change(output[0]), *output[1:])
-        return change(output)
+def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[int]) -> Remembered:
+    """Run an encoder built like BERT on inputs with ``attention_mask``; cache some hidden states.
 
-    return hook
+    Raises:
+        AtlasError: if it has no such state.
+    """
+    layers = layers_of(model)
+    _require_states(layers, numbers)
+    arguments: list[Any] = []
+
+    def note(_: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+        arguments[:] = [positional[1:], named]
+
+    handle = layers[-1].register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        states = model(**inputs, output_hidden_states=True).hidden_states
+    finally:
+        handle.remove()
+    return Remembered({number: states[number] for number in numbers}, *arguments)
+
+
+def last_states(model: Any, below: Remembered, number: int, changed: torch.Tensor) -> torch.Tensor:
+    """Run the layers above hidden state ``number`` on its k replacements for each of b texts.
+
+    ``changed`` and the returned last hidden states have the shape ``(k, b, tokens, dims)``.
+    """
+    # The k changes of b texts are k b texts, change by change; masks repeat likewise:
+    # texts [x, y] with changes 1 and 2 give [x1, y1, x2, y2] and masks [mx, my, mx, my].
+    count, texts = changed.shape[:2]
+
+    def repeated(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor) or len(value) != texts:
+            return value
+        return value.repeat(count, *[1] * (value.ndim - 1))
+
+    arguments = [repeated(value) for value in below.positional]
+    options = {name: repeated(value) for name, value in below.named.items()}
+    state = changed.flatten(0, 1)
+    for layer in layers_of(model)[number:]:
+        output = layer(state, *arguments, **options)
+        state = output[0] if isinstance(output, tuple) else output
+    return state.view(changed.shape)

@@ -1,7 +1,5 @@
 """Open and write encoder folders: ``config.json``, ``model.safetensors`` and a tokenizer."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re
@@ -32,15 +30,13 @@ from mbert_atlas.tokenizer import open_tokenizer
 _logger = logging.getLogger(__name__)
 transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # noise in log files
 
-TOKENIZER_FILES = (
+_TOKENIZER_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "vocab.txt",
     "sentencepiece.bpe.model",
 )
-
-
 _MASKED: dict[str, tuple[Any, tuple[str, ...], str]] = {
     "bert": (BertForPreTraining, ("bert.pooler.", "cls."), "cls.predictions."),
     "xlm-roberta": (XLMRobertaForMaskedLM, (), "lm_head."),
@@ -49,21 +45,17 @@ _MASKED: dict[str, tuple[Any, tuple[str, ...], str]] = {
 missing, and the prefix of the head's."""
 
 
-def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
+def load_encoder(folder: Path | str) -> PreTrainedModel:
     """Open the encoder of a folder in fp32, without its language-modelling heads.
 
     A pooler that the folder lacks is initialised from a fixed seed.
-
-    Args:
-        folder: encoder folder, of :func:`save_encoder`, pretraining or a hub snapshot.
-        options: passed to ``AutoModel.from_pretrained``.
 
     Raises:
         DataError: if a file is missing or damaged, the weights are pickled, not finite, or of
             another architecture or size than the configuration, or the tokenizer has more subwords
             than the encoder.
     """
-    model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",), options)
+    model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",))
     if absent:
         _logger.warning("%s has no pooler; it is initialised from a fixed seed.", folder)
     return model
@@ -72,9 +64,7 @@ def load_encoder(folder: Path | str, **options: Any) -> PreTrainedModel:
 def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
     """Open a BERT or XLM-R in fp32 with its language-model head, to pretrain it further.
 
-    Args:
-        folder: see :func:`load_encoder`.
-        seed: seed of a head (and a pooler) that the folder lacks.
+    A head (and a pooler) that the folder lacks is initialised from the seed.
 
     Raises:
         DataError: as :func:`load_encoder`, or for other kinds of encoders.
@@ -86,18 +76,17 @@ def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
         fix = f"take one of {', '.join(_MASKED)}"
         raise DataError(Path(folder) / "config.json", "key model_type", problem, fix)
     kind, dispensable, head = _MASKED[model_type]
-    model, absent = _load(kind, Path(folder), seed, (head, *dispensable), {})
+    model, absent = _load(kind, Path(folder), seed, (head, *dispensable))
     if any(key.startswith(head) for key in absent):
         _logger.warning("%s has no language-model head; it is initialised from the seed.", folder)
     return model
 
 
 def _load(
-    kind: Any, folder: Path, seed: int, dispensable: tuple[str, ...], options: dict[str, Any]
+    kind: Any, folder: Path, seed: int, dispensable: tuple[str, ...]
 ) -> tuple[PreTrainedModel, list[str]]:
     """Open the model of a folder; also return the names of weights that the folder lacks."""
     require_encoder(folder)
-    settings = {"attn_implementation": "sdpa", "dtype": torch.float32, **options}
     loader = logging.getLogger("transformers")
     level = loader.level
     loader.setLevel(logging.ERROR)  # unused language-modelling heads are expected
@@ -110,7 +99,8 @@ def _load(
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
-                **settings,
+                attn_implementation="sdpa",
+                dtype=torch.float32,
             )
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         problem = f"it cannot be opened ({str(error).splitlines()[0]})"
@@ -121,12 +111,9 @@ def _load(
     absent = sorted(report["missing_keys"])
     missing = [key for key in absent if not key.startswith(dispensable)]
     if missing:
-        raise DataError(
-            folder / "model.safetensors",
-            f"weight {missing[0]}",
-            f"{len(missing)} weights of config.json are missing",
-            "fetch or train the model again",
-        )
+        problem = f"{len(missing)} weights of config.json are missing"
+        fix = "fetch or train the model again"
+        raise DataError(folder / "model.safetensors", f"weight {missing[0]}", problem, fix)
     _check_weights(model, sorted(report["unexpected_keys"]), folder)
     return model, absent
 
@@ -136,37 +123,24 @@ def _check_weights(model: PreTrainedModel, unused: list[str], folder: Path) -> N
     # Heads are left unused on purpose, layers never are.
     layers = [key for key in unused if re.search(r"\blayer\.\d+\.", key)]
     if layers:
-        raise DataError(
-            folder / "config.json",
-            "key num_hidden_layers",
-            f"model.safetensors has more layers, such as {layers[0]}",
-            "correct it or restore the encoder's config.json",
-        )
+        problem = f"model.safetensors has more layers, such as {layers[0]}"
+        fix = "correct it or restore the encoder's config.json"
+        raise DataError(folder / "config.json", "key num_hidden_layers", problem, fix)
     for name, weight in model.named_parameters():
         if not torch.isfinite(weight).all():
-            raise DataError(
-                folder / "model.safetensors",
-                f"weight {name}",
-                "not all of its numbers are finite (NaN or infinity)",
-                "fetch the model again or train it with a lower learning rate",
-            )
+            problem = "not all of its numbers are finite (NaN or infinity)"
+            fix = "fetch the model again or train it with a lower learning rate"
+            raise DataError(folder / "model.safetensors", f"weight {name}", problem, fix)
     if (folder / "tokenizer.json").is_file():
         size = open_tokenizer(folder).get_vocab_size()
         if size > model.config.vocab_size:
-            raise DataError(
-                folder / "tokenizer.json",
-                "vocabulary",
-                f"it has {size} subwords, but the encoder {model.config.vocab_size}",
-                "restore the encoder's tokenizer",
-            )
+            problem = f"it has {size} subwords, but the encoder {model.config.vocab_size}"
+            fix = "restore the encoder's tokenizer"
+            raise DataError(folder / "tokenizer.json", "vocabulary", problem, fix)
 
 
 def load_tokenizer(folder: Path | str) -> PreTrainedTokenizerBase:
-    """Open the fast tokenizer of a folder.
-
-    Raises:
-        DataError: if ``tokenizer.json`` is missing.
-    """
+    """Open the fast tokenizer of a folder; raise a DataError if it lacks ``tokenizer.json``."""
     require_file(Path(folder), "tokenizer.json")
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
         folder, local_files_only=True, trust_remote_code=False
@@ -183,6 +157,11 @@ def save_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path
 def write_encoder(model: PreTrainedModel, tokenizer_dir: Path | str, folder: Path) -> None:
     """Write a model's weights and configuration and a tokenizer's files into a folder."""
     model.save_pretrained(folder)
-    for name in TOKENIZER_FILES:
-        if (Path(tokenizer_dir) / name).is_file():
-            shutil.copyfile(Path(tokenizer_dir) / name, folder / name)
+    copy_tokenizer(Path(tokenizer_dir), folder)
+
+
+def copy_tokenizer(source: Path, target: Path) -> None:
+    """Copy the files of a tokenizer, as far as they exist."""
+    for name in _TOKENIZER_FILES:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)

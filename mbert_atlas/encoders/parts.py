@@ -1,7 +1,5 @@
 """Parts of an encoder by name (embeddings, ranges of layers), and their re-initialisation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,11 +15,8 @@ from mbert_atlas.errors import AtlasError
 def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module]:
     """Yield the named parts of an encoder of BERT's kind.
 
-    Args:
-        encoder: the encoder.
-        names: ``embeddings``, and ranges such as ``7-12``: Transformer layers, counted from 1, both
-            ends included.
-        key: key of the names in the config, for messages.
+    Names are ``embeddings`` and ranges such as ``7-12``: Transformer layers, counted from 1, both
+    ends included. ``key`` is their key in the config, for messages.
 
     Raises:
         AtlasError: if the encoder lacks a layer.
@@ -41,16 +36,11 @@ def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module
 
 
 def reinitialise(encoder: Any, names: Sequence[str], seed: int) -> None:
-    """Re-initialise parts of an encoder, as the library initialises an untrained one.
+    """Re-initialise parts of an encoder in place, as the library initialises an untrained one.
 
     RANDOM-INIT of Muller et al. (2021), section 2: weights, biases and both layer normalisations of
     a layer. All other weights, the pooler's too, keep their bits. The new weights of a layer depend
-    only on the seed, not on the other names.
-
-    Args:
-        encoder: an encoder of BERT's kind; changed in place.
-        names: see :func:`parts_of`.
-        seed: seed of the new weights.
+    only on the seed, not on the other names, for which see :func:`parts_of`.
 
     Raises:
         AtlasError: if the encoder lacks a layer.

@@ -1,7 +1,5 @@
 """Precision, batch size and determinism of forward passes."""
 
-from __future__ import annotations
-
 import os
 from typing import Literal
 
@@ -15,9 +13,7 @@ Precision = Literal["auto", "fp32", "bf16"]
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:
     """Return the autocast context of forward passes.
 
-    Args:
-        precision: ``auto`` takes bf16 on a GPU that supports it, fp32 elsewhere.
-        device: device of the model.
+    ``auto`` takes bf16 on a GPU that supports it, fp32 elsewhere.
     """
     has_bf16 = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
     enabled = precision == "bf16" or (precision == "auto" and has_bf16)
@@ -29,8 +25,5 @@ def fitting_tokens(device: torch.device) -> int:
 
     GPUs need large batches. On CPUs a batch should fit the cache: batches of 8,192 tokens take 1.5
     times (96 dimensions) to 2 times (256 and 768) as long as those of 512.
-
-    Args:
-        device: device of the model.
     """
     return 16384 if device.type == "cuda" else 512 * torch.get_num_threads()

@@ -5,8 +5,6 @@ encoder's ``specification``, the fingerprints of the scripts (``code``) and the 
 (``files``). Free of torch.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Mapping
@@ -21,7 +19,6 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_directory, read_json, sha256_of, write_json
 
 MADE = "made.json"
-_WEIGHTS = "model.safetensors"
 _SIZES = {"wikipedia_pages", "stories", "foreign_words", "bitext_sentences"}
 _TEXTS: Any = {"seed": True, "sizes": _SIZES}
 """Keys of the miniature's config that its running texts depend on."""
@@ -61,11 +58,7 @@ def specification(config: Config, name: str) -> dict[str, Any]:
 
 
 def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:
-    """Return why a shipped encoder differs from the config; empty if it does not.
-
-    Args:
-        folder: its folder.
-        wanted: the specification of the config.
+    """Return why a shipped encoder differs from the specification of the config; empty if not.
 
     Raises:
         DataError: if ``made.json`` is damaged.
@@ -92,44 +85,34 @@ def require_whole(folder: Path) -> dict[str, str]:
 
 
 def take_shipped(folder: Path, output: Path) -> None:
-    """Copy a shipped encoder, with its weights in single precision.
-
-    Raises:
-        DataError: if it is not complete.
-    """
+    """Copy a shipped encoder, its weights in single precision; raise a DataError if damaged."""
     with atomic_directory(output) as target:
         for name in require_whole(folder):
-            if name == _WEIGHTS:
-                _convert(folder / name, target / name, np.float32)
-            else:
-                shutil.copyfile(folder / name, target / name)
+            _copy(folder / name, target, np.float32)
 
 
 def ship(
     encoder: Path, folder: Path, specification: Mapping[str, Any], code: Mapping[str, str]
 ) -> None:
-    """Write an encoder as the repository ships it, replacing the folder.
+    """Write an encoder folder as the repository ships it, replacing ``folder``.
 
-    Args:
-        encoder: encoder folder.
-        folder: folder to write.
-        specification: see :func:`specification`.
-        code: fingerprints of the scripts that made it, by name.
+    ``code`` are the fingerprints of the scripts that made it, by name.
     """
     with atomic_directory(folder) as target:
         for path in encoder.glob("[!.]*"):  # not Snakemake's time stamp
-            if path.name == _WEIGHTS:
-                _convert(path, target / path.name, np.float16)
-            else:
-                shutil.copyfile(path, target / path.name)
+            _copy(path, target, np.float16)
         files = {path.name: sha256_of(path) for path in target.iterdir()}
         record = {"specification": specification, "code": code, "files": files}
         write_json(record, target / MADE)
 
 
-def _convert(source: Path, target: Path, dtype: type[np.floating[Any]]) -> None:
-    weights = {name: array.astype(dtype) for name, array in load_file(source).items()}
-    save_file(weights, target, metadata={"format": "pt"})
+def _copy(file: Path, folder: Path, dtype: type[np.floating[Any]]) -> None:
+    """Copy a file of an encoder, its weights with another type."""
+    if file.name == "model.safetensors":
+        weights = {name: array.astype(dtype) for name, array in load_file(file).items()}
+        save_file(weights, folder / file.name, metadata={"format": "pt"})
+    else:
+        shutil.copyfile(file, folder / file.name)
 
 
 def _made(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Vocabularies of SentencePiece's unigram model, trained on texts, as tokenizers like XLM-R's."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,20 +12,15 @@ from mbert_atlas.files import atomic_directory
 
 _FIRST = ("<s>", "<pad>", "</s>", "<unk>")
 """XLM-R's special tokens, by id; ``<mask>`` is the last one."""
+_COVERAGE = 0.9995
+"""Fraction of the characters in the vocabulary; others become ``<unk>``."""
 
 
-def train_unigram(
-    texts: Iterable[str], output_dir: Path | str, vocabulary_size: int, *, coverage: float = 0.9995
-) -> None:
+def train_unigram(texts: Iterable[str], output_dir: Path | str, vocabulary_size: int) -> None:
     """Train a unigram vocabulary (Kudo 2018) and write the folder of an XLM-R tokenizer.
 
-    The same texts give the same bytes.
-
-    Args:
-        texts: any number of texts, read once.
-        output_dir: folder for ``tokenizer.json`` and ``tokenizer_config.json``.
-        vocabulary_size: maximum number of subwords, special tokens included.
-        coverage: fraction of the characters in the vocabulary; others become ``<unk>``.
+    The texts are read once; the same texts give the same bytes. ``vocabulary_size`` is the maximum
+    number of subwords, special tokens included.
 
     Raises:
         AtlasError: if the texts cannot fill such a vocabulary.
@@ -39,7 +32,7 @@ def train_unigram(
             model_writer=model,
             vocab_size=vocabulary_size - len(_FIRST) - 1 + 3,  # it counts <unk>, <s> and </s>
             model_type="unigram",
-            character_coverage=coverage,
+            character_coverage=_COVERAGE,
             hard_vocab_limit=False,
             num_threads=1,
             minloglevel=2,

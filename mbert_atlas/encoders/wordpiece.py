@@ -1,9 +1,7 @@
 """WordPiece vocabularies, trained on texts."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -23,27 +21,22 @@ def train_wordpiece(
     vocabulary_size: int,
     *,
     limit_alphabet: int = 1000,
-    lowercase: bool = False,
 ) -> None:
-    """Train a WordPiece vocabulary like BERT's and write a tokenizer folder.
+    """Train a cased WordPiece vocabulary like BERT's and write a tokenizer folder.
 
     The library's trainer breaks ties between merges by the order of a randomly seeded hash table
     of characters, so words are counted and the alphabet is numbered here. The same texts give the
     same bytes.
 
-    Args:
-        texts: any number of texts, read once.
-        output_dir: folder for ``vocab.txt``, ``tokenizer.json`` and ``tokenizer_config.json``.
-        vocabulary_size: maximum number of wordpieces, special tokens included.
-        limit_alphabet: number of characters kept, by frequency; words with others become [UNK].
-        lowercase: lower-case and strip accents; the papers' models are cased.
+    Texts are read once. There are at most ``vocabulary_size`` wordpieces, special tokens included,
+    and the ``limit_alphabet`` most frequent characters; words with others become [UNK].
 
     Raises:
         AtlasError: if there is no text or the alphabet does not fit the vocabulary.
     """
-    words = count_words(texts, lowercase=lowercase)
-    wordpieces = learn_wordpieces(words, vocabulary_size, limit_alphabet=limit_alphabet)
-    write_tokenizer(wordpieces, output_dir, lowercase=lowercase)
+    write_tokenizer(
+        learn_wordpieces(count_words(texts), vocabulary_size, limit_alphabet), output_dir
+    )
 
 
 def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str]:
@@ -57,21 +50,23 @@ def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str
     return words
 
 
-def learn_wordpieces(
-    words: Counter[str], vocabulary_size: int, *, limit_alphabet: int = 1000
-) -> list[str]:
-    """Train WordPiece on counted words; see :func:`train_wordpiece`.
-
-    Returns:
-        The wordpieces, special tokens first.
+def learn_wordpieces(words: Counter[str], vocabulary_size: int, limit_alphabet: int) -> list[str]:
+    """Train WordPiece on counted words; return the wordpieces, special tokens first.
 
     Raises:
         AtlasError: if there is no word or the alphabet does not fit the vocabulary.
     """
     if not words:
         raise AtlasError("WordPiece training has no text; check its input.")
-    alphabet = _most_frequent_characters(words, limit_alphabet)
-    wordpieces = [*SPECIAL_TOKENS, *alphabet, *_continuations(words, set(alphabet))]
+    characters: Counter[str] = Counter()
+    for word, count in words.items():
+        for character in word:
+            characters[character] += count
+    by_frequency = sorted(characters, key=lambda character: (-characters[character], character))
+    alphabet = sorted(by_frequency[:limit_alphabet])
+    inner = {character for word in words for character in word[1:]}
+    continuations = [f"##{character}" for character in sorted(inner & set(alphabet))]
+    wordpieces = [*SPECIAL_TOKENS, *alphabet, *continuations]
     if len(wordpieces) > vocabulary_size:
         raise AtlasError(
             f"A vocabulary of {vocabulary_size} wordpieces cannot hold the {len(wordpieces)} "
@@ -87,40 +82,19 @@ def learn_wordpieces(
         special_tokens=wordpieces,  # numbered as listed, before the trainer's hash table
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_repeat(words), trainer)
+    usable = (word for word in sorted(words) if len(word) <= _LONGEST_WORD)
+    tokenizer.train_from_iterator((" ".join([word] * words[word]) for word in usable), trainer)
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
-def write_tokenizer(
-    wordpieces: Sequence[str], output_dir: Path | str, *, lowercase: bool = False
-) -> None:
-    """Write the folder of BERT's tokenizer with these wordpieces, in the order of their ids."""
+def write_tokenizer(wordpieces: Sequence[str], output_dir: Path | str) -> None:
+    """Write the folder of BERT's cased tokenizer with wordpieces in the order of their ids."""
     tokenizer = BertTokenizer(
         vocab={wordpiece: number for number, wordpiece in enumerate(wordpieces)},
-        do_lower_case=lowercase,
+        do_lower_case=False,
         model_max_length=512,
     )
     with atomic_directory(output_dir) as folder:
         tokenizer.save_pretrained(folder)
         (folder / "vocab.txt").write_text("".join(f"{name}\n" for name in wordpieces), "utf-8")
-
-
-def _most_frequent_characters(words: Counter[str], limit: int) -> list[str]:
-    characters: Counter[str] = Counter()
-    for word, count in words.items():
-        for character in word:
-            characters[character] += count
-    by_frequency = sorted(characters, key=lambda character: (-characters[character], character))
-    return sorted(by_frequency[:limit])
-
-
-def _continuations(words: Iterable[str], alphabet: set[str]) -> list[str]:
-    inner = {character for word in words for character in word[1:]}
-    return [f"##{character}" for character in sorted(inner & alphabet)]
-
-
-def _repeat(words: Counter[str]) -> Iterator[str]:
-    for word in sorted(words):
-        if len(word) <= _LONGEST_WORD:
-            yield " ".join([word] * words[word])

@@ -1,12 +1,7 @@
-"""Texts, or pairs of texts, with one label each as token stores."""
+"""Texts, or pairs of texts, with one label each as token stores; and those with a language."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,139 +10,84 @@ from tokenizers import normalizers
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.corpora.nli import LABELS
-from mbert_atlas.encoding.stores import (
-    TaskEncoding,
-    in_chunks,
-    label_numbers,
-    require_columns,
-    row_name,
-    truncating_tokenizer,
-    write_store,
-)
+from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
+from mbert_atlas.encoding.tags import NO_LABEL, continuation_ids
+from mbert_atlas.tokenizer import open_tokenizer
 
 
-@dataclass(frozen=True)
-class LabelledTexts:
-    """Texts or pairs as token ids, with a label each.
-
-    Attributes:
-        rows: rows of the table that are kept, ``n`` of them.
-        input_ids: ragged int32, special tokens included.
-        labels: numbers of the labels, int32, shape ``(n,)``.
-        segment_start: place of the second text's first token, int32, shape ``(n,)``.
-    """
-
-    rows: list[int]
-    input_ids: Ragged
-    labels: npt.NDArray[np.int32]
-    segment_start: npt.NDArray[np.int32]
-
-
-def labelled_texts(
-    table: pa.Table,
-    tokenizer_dir: Path | str,
-    description: str,
+def encode_classes(
+    examples: Examples,
     *,
-    text_columns: Sequence[str],
+    text_columns: tuple[str, ...],
     label_column: str,
-    labels: Sequence[str],
-    max_length: int,
-    drop_unknown: bool,
-    origin: Path | str,
+    segment_ids: bool = True,
     strip_case_and_accents: bool = False,
-) -> LabelledTexts:
-    """Encode texts or pairs; arguments as :func:`encode_classes`."""
-    require_columns(table, ["id", "language", *text_columns, label_column], origin)
-    names = table.column(label_column).combine_chunks()
-    numbers = label_numbers(names, labels, lambda row: row_name(table, row), origin)
-    tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
+) -> Encoded:
+    """Encode texts, or pairs if there are two text columns; the longer text is cut first.
+
+    The store holds ``labels`` (int32, shape ``(n,)``) and for pairs ``segment_start`` (int32,
+    shape ``(n,)``), the place of the second text's first token. ``segment_ids`` gives second texts
+    the token type 1; Tanti et al. (2021) give them 0. ``strip_case_and_accents`` normalises as an
+    uncased tokenizer does, whatever the vocabulary.
+
+    Raises:
+        DataError: if a column is missing or a label is unknown.
+    """
+    table = examples.table
+    examples.require_columns("id", "language", *text_columns, label_column)
+    labels = examples.label_numbers(table.column(label_column).combine_chunks())
+    tokenizer, unknown = examples.truncating_tokenizer()
     if strip_case_and_accents:
         plain = [normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()]
         tokenizer.normalizer = normalizers.Sequence([*plain, tokenizer.normalizer])
     kept: list[int] = []
     input_ids: list[npt.NDArray[np.int32]] = []
     segment_start: list[int] = []
-    for first_row, part in in_chunks(table, description):
+    for first_row, part in in_chunks(table, examples.title):
         texts = [part.column(name).to_pylist() for name in text_columns]
         encoded = tokenizer.encode_batch_fast(
             list(zip(*texts, strict=True)) if len(texts) == 2 else texts[0]
         )
         for row, encoding in enumerate(encoded, first_row):
             ids = encoding.ids
-            if not (drop_unknown and unknown in ids):
+            if not (examples.drop_unknown and unknown in ids):
                 kept.append(row)
                 input_ids.append(np.array(ids, dtype=np.int32))
                 segment_start.append(len(ids) - sum(encoding.type_ids))
-    starts = np.array(segment_start, dtype=np.int32)
-    return LabelledTexts(kept, Ragged.from_rows(input_ids, np.int32), numbers[kept], starts)
+    arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(input_ids, np.int32)}
+    arrays["labels"] = labels[kept]
+    if len(text_columns) == 2:
+        arrays["segment_start"] = np.array(segment_start, dtype=np.int32)
+    options = {"strip_case_and_accents": strip_case_and_accents, "segment_ids": segment_ids}
+    return Encoded(kept, arrays, {"unknown_piece": table.num_rows - len(kept)}, options)
 
 
-def encode_classes(
-    table: pa.Table,
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    task: str,
-    text_columns: tuple[str, ...],
-    label_column: str,
-    labels: Sequence[str],
-    max_length: int = 128,
-    drop_unknown: bool = False,
-    origin: Path | str = "examples",
-    segment_ids: bool = True,
-    strip_case_and_accents: bool = False,
-) -> None:
-    """Write a table as a token store; see :func:`mbert_atlas.encoding.encode`.
+def encode_languages(examples: Examples, *, unit: Literal["text", "token"] = "text") -> Encoded:
+    """Encode texts (columns ``language``, ``split``, ``text``) whose language is identified.
 
-    The store holds ``labels`` (int32, shape ``(n,)``) and for pairs ``segment_start`` (int32,
-    shape ``(n,)``), the place of the second text's first token. Of a pair that is too long the
-    longer text is cut first.
-
-    The table has ``id``, ``language``, the label column and one text column, or two that are
-    encoded as a pair. ``segment_ids`` gives the second text of a pair the token type 1; Tanti et
-    al. (2021) give it 0. ``strip_case_and_accents`` normalises texts as an uncased tokenizer does,
-    whatever the vocabulary.
+    The store holds ``split`` (strings, shape ``(n,)``) and ``labels``, the number of the language:
+    int32 of shape ``(n,)`` for texts; for tokens ragged int32, parallel to ``input_ids``, -100 at
+    special tokens and those that begin with ``##`` (code of Tanti et al. 2021).
 
     Raises:
-        DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
+        DataError: if a column is missing or a language is unknown.
     """
-    options: dict[str, Any] = {
-        "max_length": max_length,
-        "drop_unknown": drop_unknown,
-        "strip_case_and_accents": strip_case_and_accents,
-    }
-    texts = labelled_texts(
-        table,
-        tokenizer_dir,
-        f"encoding {Path(output).name}",
-        text_columns=text_columns,
-        label_column=label_column,
-        labels=labels,
-        origin=origin,
-        **options,
-    )
-    arrays: dict[str, Any] = {"input_ids": texts.input_ids, "labels": texts.labels}
-    if len(text_columns) == 2:
-        arrays["segment_start"] = texts.segment_start
-    write_store(
-        task,
-        table,
-        texts.rows,
-        arrays,
-        tokenizer_dir,
-        output,
-        labels=labels,
-        options={**options, "segment_ids": segment_ids},
-        dropped={"unknown_piece": table.num_rows - len(texts.rows)},
-    )
+    examples.require_columns("split")
+    encoded = encode_classes(examples, text_columns=("text",), label_column="language")
+    arrays, ids = encoded.arrays, encoded.arrays["input_ids"]
+    if unit == "token":
+        folder = examples.tokenizer_dir
+        unlabelled = continuation_ids(open_tokenizer(folder), folder)[ids.values]
+        unlabelled[ids.offsets[:-1]] = unlabelled[ids.offsets[1:] - 1] = True  # [CLS] and [SEP]
+        of_token = np.repeat(arrays["labels"], ids.lengths)
+        arrays["labels"] = Ragged(np.where(unlabelled, np.int32(NO_LABEL), of_token), ids.offsets)
+    splits = examples.table.column("split").take(pa.array(encoded.rows, pa.int64())).to_pylist()
+    arrays["split"] = np.array(splits, dtype=np.str_)
+    return encoded._replace(options={"unit": unit})
 
 
 NLI = TaskEncoding(
-    partial(
-        encode_classes,
-        task="nli",
-        text_columns=("premise", "hypothesis"),
-        label_column="label",
-    ),
+    partial(encode_classes, text_columns=("premise", "hypothesis"), label_column="label"),
     lambda table, languages: LABELS,
 )
+LANGUAGE_IDENTIFICATION = TaskEncoding(encode_languages, lambda table, languages: sorted(languages))

@@ -1,8 +1,7 @@
 """Plain texts as a token store for pretraining."""
 
-from __future__ import annotations
-
 import logging
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,13 +12,14 @@ import numpy.typing as npt
 from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
-from mbert_atlas.encoding.sentences import split_sentences
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
 _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
+_SENTENCE_END = re.compile(r"(?<=[.!?؟۔।॥])\s+|(?<=[。！？])\s*")
+"""The full stops of Latin, Greek, Cyrillic, Arabic, Urdu and Devanagari precede a blank."""
 
 
 def encode_texts(
@@ -38,15 +38,10 @@ def encode_texts(
     ``languages`` of its meta data, where ``pieces`` and, if they are counted, ``sentences`` are the
     numbers of subwords and sentences of each language).
 
-    Args:
-        texts: texts by language, read once.
-        tokenizer_dir: folder of the fast tokenizer.
-        output: the store's folder.
-        max_length: longest row, special tokens included.
-        texts_per_language: most texts taken of each language.
-        sentences_per_language: most sentences of each language, see :func:`split_sentences`.
-        packed: the texts of a language follow each other, so that all its rows but the last have
-            the maximal length; else each text begins a row.
+    Texts by language are read once, up to so many texts or sentences (:func:`split_sentences`) of
+    each. A row has at most ``max_length`` tokens, special ones included. If ``packed``, texts
+    follow each other, so that all rows of a language but the last have the maximal length; else
+    each text begins a row.
 
     Raises:
         DataError: if a language has no text.
@@ -82,6 +77,15 @@ def encode_texts(
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
     save_arrays(output, arrays, meta)
+
+
+def split_sentences(text: str) -> list[str]:
+    """Split a paragraph after final punctuation.
+
+    Good enough to count sentences: abbreviations end one, too, and a language without such
+    punctuation (Thai) has one sentence per paragraph.
+    """
+    return [part for part in _SENTENCE_END.split(text) if part]
 
 
 def _first_sentences(

@@ -12,18 +12,14 @@ else 0, the place of [CLS]), ``first_piece`` (int32: number in the context of th
 
 A question that would leave the context fewer than ``doc_stride`` + 1 tokens is cut. Counted in
 ``meta.json`` under ``dropped`` are these, questions that are left out because their context has no
-token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole,
-that overlap no token, or that differ from the context at their offset; the last two have no span in
-training.
+token (or, with ``drop_unknown``, because of [UNK]), and first answers that no window holds whole or
+that overlap no token, which have no span in training.
 """
-
-from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -32,14 +28,8 @@ import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import Ragged
-from mbert_atlas.encoding.stores import (
-    TaskEncoding,
-    in_chunks,
-    require_columns,
-    row_name,
-    write_store,
-)
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
+from mbert_atlas.errors import AtlasError
 from mbert_atlas.tokenizer import open_tokenizer, special_id
 
 StrideIs = Literal["overlap", "step"]
@@ -50,75 +40,61 @@ _ANSWER_COLUMNS = ("answer_text", "answer_start")
 
 
 def encode_questions(
-    table: pa.Table,
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    labels: Sequence[str] = OUTPUTS,
-    max_length: int = 384,
-    drop_unknown: bool = False,
-    origin: Path | str = "examples",
-    doc_stride: int = 128,
-    stride_is: StrideIs = "overlap",
-) -> None:
-    """Write a table as a token store of windows; see the module's text.
+    examples: Examples, *, doc_stride: int = 128, stride_is: StrideIs = "overlap"
+) -> Encoded:
+    """Encode questions, a table with the columns of schemas.QA_EXAMPLES; see the module's text.
 
-    The table has the columns of schemas.QA_EXAMPLES; the labels are always ``start`` and ``end``.
     ``doc_stride`` counts context tokens that windows share (``overlap``, as in run_qa.py and the
     code of Efimov et al. 2022) or that lie between their beginnings (``step``, as in run_squad.py).
 
     Raises:
-        DataError: if a column is missing, answers and offsets differ in number, an offset lies
-            outside the context or nothing is left.
+        DataError: if a column is missing.
         AtlasError: if ``max_length`` is too small for ``doc_stride``.
     """
-    require_columns(table, [*_COLUMNS, *_ANSWER_COLUMNS], origin)
-    tokenizer = open_tokenizer(tokenizer_dir)
+    examples.require_columns(*_COLUMNS, *_ANSWER_COLUMNS)
+    table, folder = examples.table, examples.tokenizer_dir
+    tokenizer = open_tokenizer(folder)
     cls_id, sep_id, unknown = (
-        special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]", "[UNK]")
+        special_id(tokenizer, token, folder) for token in ("[CLS]", "[SEP]", "[UNK]")
     )
     # [CLS] question [SEP] context [SEP]; XLM-R has two between them.
     between = [sep_id] * (tokenizer.num_special_tokens_to_add(True) - 2)
-    windows = _Windows(cls_id, between, max_length, doc_stride, stride_is)
+    windows = _Windows(cls_id, between, examples.max_length, doc_stride, stride_is)
     distinct = table.column("context").combine_chunks().dictionary_encode()
-    context_of, title = distinct.indices.to_numpy(), f"encoding {Path(output).name}"
-    contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{title}, contexts")
+    context_of = distinct.indices.to_numpy()
+    contexts = _Pieces.of(distinct.dictionary, tokenizer, f"{examples.title}, contexts")
     texts = table.column("question").combine_chunks()
-    questions = _Pieces.of(texts, tokenizer, f"{title}, questions")
+    questions = _Pieces.of(texts, tokenizer, f"{examples.title}, questions")
     kept: list[int] = []  # rows of the table, one per question
-    for row, answer in enumerate(_first_answers(table, origin)):
+    columns = (table.column(name).to_pylist() for name in _ANSWER_COLUMNS)
+    for row, (gold, starts) in enumerate(zip(*columns, strict=True)):
         question, context = questions.ids[row], contexts.ids[context_of[row]]
-        if drop_unknown and (unknown in question or unknown in context):
+        if examples.drop_unknown and (unknown in question or unknown in context):
             windows.dropped["question_with_unknown_piece"] += 1
         elif len(context) == 0:
             windows.dropped["context_without_pieces"] += 1
         else:
-            span = answer and contexts.overlapping(context_of[row], answer.begin, answer.end)
-            windows.add(len(kept), question, context, answer, span)
+            span = None
+            if gold:
+                span = contexts.overlapping(context_of[row], starts[0], starts[0] + len(gold[0]))
+                windows.dropped["answer_without_pieces"] += span is None
+            windows.add(len(kept), question, context, span)
             kept.append(row)
-    arrays = {
+    asked = table.take(pa.array(kept, pa.int64()))
+    answers = asked.column("answer_text").combine_chunks()
+    arrays: dict[str, Any] = {
         **windows.arrays(),
-        **_question_arrays(table.take(pa.array(kept, pa.int64()))),
+        "question_language": np.array(asked.column("question_language").to_pylist(), np.str_),
+        "answer_counts": pc.list_value_length(answers).to_numpy().astype(np.int32),
+        "answers": _as_bytes(pc.list_flatten(answers).to_pylist()),
         "context": context_of[kept].astype(np.int32),
         "context_text": _as_bytes(distinct.dictionary.to_pylist()),
         "piece_begin": contexts.begin,
         "piece_end": contexts.end,
     }
-    options: dict[str, Any] = {"max_length": max_length, "drop_unknown": drop_unknown}
-    options |= {"doc_stride": doc_stride, "stride_is": stride_is}
-    task, where, dropped = "qa", (tokenizer_dir, output), windows.dropped
-    rows = [kept[example] for example in windows.example]
-    write_store(task, table, rows, arrays, *where, labels=labels, options=options, dropped=dropped)
-
-
-def _question_arrays(questions: pa.Table) -> dict[str, npt.NDArray[Any] | Ragged]:
-    gold = questions.column("answer_text").combine_chunks()
-    languages = questions.column("question_language").to_pylist()
-    return {
-        "question_language": np.array(languages, dtype=np.str_),
-        "answer_counts": pc.list_value_length(gold).to_numpy().astype(np.int32),
-        "answers": _as_bytes(pc.list_flatten(gold).to_pylist()),
-    }
+    options = {"doc_stride": doc_stride, "stride_is": stride_is}
+    rows = [kept[example] for example in arrays["example"]]
+    return Encoded(rows, arrays, windows.dropped, options)
 
 
 @dataclass(frozen=True)
@@ -130,13 +106,12 @@ class _Pieces:
     end: Ragged
 
     @classmethod
-    def of(cls, texts: pa.Array, tokenizer: Tokenizer, description: str) -> _Pieces:
+    def of(cls, texts: pa.Array, tokenizer: Tokenizer, description: str) -> Self:
         ids: list[Sequence[int]] = []
         offsets: list[npt.NDArray[np.int32]] = []
         for _, part in in_chunks(pa.table({"text": texts}), description):
-            for encoding in tokenizer.encode_batch(
-                part.column("text").to_pylist(), add_special_tokens=False
-            ):
+            batch = part.column("text").to_pylist()
+            for encoding in tokenizer.encode_batch(batch, add_special_tokens=False):
                 ids.append(encoding.ids)
                 offsets.append(np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2))
         begin, end = ([pairs[:, side] for pairs in offsets] for side in (0, 1))
@@ -166,25 +141,17 @@ class _Windows:
                 f"{max(1, self.most - 2)}."
             )
         self.dropped: Counter[str] = Counter()
-        self.input_ids: list[npt.NDArray[np.int32]] = []
-        self.segment_start: list[int] = []
-        self.labels: list[tuple[int, int]] = []
-        self.first_piece: list[int] = []
-        self.example: list[int] = []
+        self._input_ids: list[npt.NDArray[np.int32]] = []
+        self._numbers: list[tuple[int, ...]] = []
 
     def add(
         self,
         example: int,
         question: npt.NDArray[np.int32],
         context: npt.NDArray[np.int32],
-        answer: _Answer | None,
         span: tuple[int, int] | None,
     ) -> None:
         """Add the windows of one question, whose answer overlaps the tokens ``span``."""
-        if answer and (answer.differs or span is None):
-            reason = "differs_from_context" if answer.differs else "without_pieces"
-            self.dropped[f"answer_{reason}"] += 1
-            span = None
         # Overlaps of 1 in windows that hold 3 of the context tokens a b c d e:
         #     [CLS] q [SEP] a b c [SEP]    first token 0
         #     [CLS] q [SEP] c d e [SEP]    first token 2 = size - doc_stride; the span d e: 4, 5
@@ -199,70 +166,26 @@ class _Windows:
             if span is not None and first <= span[0] and span[1] < first + len(part):
                 labels = (span[0] - first + before, span[1] - first + before)
                 is_held = True
-            self.input_ids.append(
-                np.concatenate([[self.cls_id], question, self.between, part, self.between[:1]])
-            )
-            self.segment_start.append(before)
-            self.labels.append(labels)
-            self.first_piece.append(first)
-            self.example.append(example)
+            parts: list[Any] = [[self.cls_id], question, self.between, part, self.between[:1]]
+            self._input_ids.append(np.concatenate(parts))
+            self._numbers.append((before, *labels, first, example))
         self.dropped["answer_in_no_window"] += span is not None and not is_held
 
     def arrays(self) -> dict[str, npt.NDArray[Any] | Ragged]:
         """Return the arrays that are parallel to the windows."""
-        numbers = {
-            "segment_start": self.segment_start,
-            "first_piece": self.first_piece,
-            "example": self.example,
-        }
+        numbers = np.array(self._numbers, dtype=np.int32).reshape(-1, 5)
         return {
-            "input_ids": Ragged.from_rows(self.input_ids, np.int32),
-            "labels": np.array(self.labels, dtype=np.int32).reshape(-1, 2),
-            **{name: np.array(values, dtype=np.int32) for name, values in numbers.items()},
+            "input_ids": Ragged.from_rows(self._input_ids, np.int32),
+            "segment_start": numbers[:, 0],
+            "labels": numbers[:, 1:3],
+            "first_piece": numbers[:, 3],
+            "example": numbers[:, 4],
         }
-
-
-class _Answer(NamedTuple):
-    """The first answer to a question: its characters, and whether the context's differ."""
-
-    begin: int
-    end: int
-    differs: bool
-
-
-def _first_answers(table: pa.Table, origin: Path | str) -> list[_Answer | None]:
-    """Return the first answer of each row, None where there is none."""
-    lengths = [pc.list_value_length(table.column(name)) for name in _ANSWER_COLUMNS]
-    if (row := pc.index(pc.not_equal(*lengths), True).as_py()) >= 0:
-        raise DataError(
-            origin,
-            row_name(table, row),
-            f"{lengths[0][row]} answers but {lengths[1][row]} offsets",
-            "remake the table",
-        )
-    answers: list[_Answer | None] = []
-    columns = (table.column(name).to_pylist() for name in ("context", *_ANSWER_COLUMNS))
-    for row, (context, texts, starts) in enumerate(zip(*columns, strict=True)):
-        if not texts:
-            answers.append(None)
-            continue
-        begin, end = starts[0], starts[0] + len(texts[0])
-        if not 0 <= begin <= end <= len(context):
-            raise DataError(
-                origin,
-                row_name(table, row),
-                f"the answer lies at characters {begin} to {end} of a context of {len(context)}",
-                "correct the offset, which counts characters, not bytes",
-            )
-        answers.append(_Answer(begin, end, differs=context[begin:end] != texts[0]))
-    return answers
 
 
 def _as_bytes(texts: Iterable[str]) -> Ragged:
     """Pack strings as UTF-8, ragged uint8."""
-    return Ragged.from_rows(
-        [np.frombuffer(text.encode(), dtype=np.uint8) for text in texts], np.uint8
-    )
+    return Ragged.from_rows((np.frombuffer(text.encode(), np.uint8) for text in texts), np.uint8)
 
 
 QA = TaskEncoding(encode_questions, lambda table, languages: OUTPUTS)

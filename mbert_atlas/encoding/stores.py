@@ -1,10 +1,9 @@
-"""What the encodings of all tasks share: checks of tables, and their token stores."""
-
-from __future__ import annotations
+"""What the encodings of all tasks share: examples with their checks, and token stores."""
 
 import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from tokenizers import Tokenizer
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays, save_arrays
+from mbert_atlas.arrays import TokenStore, load_arrays, save_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
@@ -26,99 +25,140 @@ FEW = 100
 error of up to five points."""
 
 
+class Encoded(NamedTuple):
+    """Encoded examples.
+
+    Attributes:
+        rows: rows of the table that were encoded, in the order of the arrays; one may come several
+            times (the windows of a long text).
+        arrays: ``input_ids`` (ragged int32, special tokens included) and those of the task.
+        dropped: what was left out, by reason.
+        options: how examples were encoded.
+    """
+
+    rows: Sequence[int]
+    arrays: dict[str, Any]
+    dropped: Mapping[str, int]
+    options: Mapping[str, Any]
+
+
 class TaskEncoding(NamedTuple):
     """How the examples of a task are encoded.
 
     Attributes:
-        encode: writes a table as a token store, see :func:`mbert_atlas.encoding.encode`.
+        encode: turns :class:`Examples`, with options of the task, into :class:`Encoded`.
         labels: returns the classes, given the table and the languages of its dataset.
     """
 
-    encode: Callable[..., None]
+    encode: Callable[..., Encoded]
     labels: Callable[[pa.Table, Collection[str]], Sequence[str]]
 
 
-def open_store(path: Path | str, task: str) -> TokenStore:
-    """Open the encoded examples of a task.
+@dataclass(frozen=True)
+class Examples:
+    """A table to encode, with the arguments of :func:`mbert_atlas.encoding.encode`."""
 
-    Raises:
-        DataError: if the folder holds something else.
-    """
+    table: pa.Table
+    tokenizer_dir: Path | str
+    labels: Sequence[str]
+    max_length: int
+    drop_unknown: bool
+    origin: Path | str
+    title: str
+
+    def truncating_tokenizer(self) -> tuple[Tokenizer, int]:
+        """Open the tokenizer, which cuts the longer text first; return also the id of [UNK]."""
+        tokenizer = open_tokenizer(self.tokenizer_dir)
+        tokenizer.enable_truncation(self.max_length, strategy="longest_first")
+        return tokenizer, special_id(tokenizer, "[UNK]", self.tokenizer_dir)
+
+    def error(self, row: int, problem: str, fix: str = "remake the table") -> DataError:
+        """Return an error that names a row."""
+        name = f"row {row + 1} (id {self.table.column('id')[row].as_py()})"
+        return DataError(self.origin, name, problem, fix)
+
+    def require_columns(self, *names: str) -> None:
+        """Raise a DataError at the first column that is missing or has a null."""
+        fix = "remake the table"
+        for name in names:
+            if name not in self.table.column_names:
+                problem = f"missing (found {self.table.column_names})"
+                raise DataError(self.origin, f"column {name}", problem, fix)
+            column = self.table.column(name)
+            if column.null_count:
+                place = f"column {name}, row {pc.index(pc.is_null(column), True).as_py() + 1}"
+                raise DataError(self.origin, place, "there is no value", fix)
+
+    def label_numbers(
+        self, names: pa.Array, row_of: Callable[[int], int] = lambda number: number
+    ) -> npt.NDArray[np.int32]:
+        """Return the number of each label; ``row_of`` returns the row of an item of ``names``.
+
+        Raises:
+            DataError: at the first name that is not among the labels.
+        """
+        labels = pa.array(self.labels, pa.string())
+        places = pc.fill_null(pc.index_in(names, value_set=labels), -1)
+        numbers: npt.NDArray[np.int32] = places.to_numpy(zero_copy_only=False)
+        if (numbers < 0).any():
+            first = int(np.argmax(numbers < 0))
+            problem = f"unknown label {names[first].as_py()!r}; the labels are "
+            problem += ", ".join(self.labels)
+            raise self.error(row_of(first), problem, "correct the data or the list of labels")
+        return numbers
+
+
+def in_chunks(table: pa.Table, description: str) -> Iterator[tuple[int, pa.Table]]:
+    """Yield slices of a table that a tokenizer takes in one call, with their first row."""
+    starts = range(0, table.num_rows, _EXAMPLES_AT_A_TIME)
+    for start in track(starts, description):
+        yield start, table.slice(start, _EXAMPLES_AT_A_TIME)
+
+
+def open_store(path: Path | str, task: str) -> TokenStore:
+    """Open the encoded examples of a task; raise a DataError if the folder holds something else."""
     store = load_arrays(path)
     if store.meta.get("task") != task:
-        other = store.meta.get("task", "no task")
-        raise DataError(
-            path, "meta.json, key task", f"encoded for {other}, not for {task}", "encode it again"
-        )
+        problem = f"encoded for {store.meta.get('task', 'no task')}, not for {task}"
+        raise DataError(path, "meta.json, key task", problem, "encode it again")
     return store
 
 
-def write_store(
-    task: str,
-    table: pa.Table,
-    rows: Sequence[int],
-    arrays: Mapping[str, npt.NDArray[Any] | Ragged],
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    labels: Sequence[str],
-    options: Mapping[str, Any],
-    dropped: Mapping[str, int],
-) -> None:
-    """Write the token store of a task's examples.
-
-    Args:
-        task: name of the task.
-        table: the examples; ``id`` and ``language`` are kept as arrays of strings.
-        rows: rows of the table that were encoded, in the order of the arrays; one may come several
-            times (the windows of a long text).
-        arrays: ``input_ids`` (ragged int32, special tokens included) and those of the task.
-        tokenizer_dir: folder of the tokenizer.
-        output: the store's folder.
-        labels: the classes.
-        options: how examples were encoded.
-        dropped: what was left out, by reason.
+def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | str) -> None:
+    """Write the token store of a task's examples, with ``example_id`` and ``language`` of each.
 
     Raises:
         DataError: if no example is left, of all languages or of one.
     """
-    counts = {reason: count for reason, count in dropped.items() if count}
+    table, rows, folder = examples.table, encoded.rows, examples.tokenizer_dir
+    dropped = {reason: count for reason, count in encoded.dropped.items() if count}
     if not rows:
-        raise DataError(
-            output,
-            "",
-            f"none of {table.num_rows} examples is left to encode; left out: {counts or 'nothing'}",
-            "check the data and its filters",
-        )
-    _logger.info("%s: %d examples; left out: %s", output, len(rows), counts or "nothing")
+        problem = f"none of {table.num_rows} examples is left to encode; left out: "
+        problem += str(dropped or "nothing")
+        raise DataError(output, "", problem, "check the data and its filters")
+    _logger.info("%s: %d examples; left out: %s", output, len(rows), dropped or "nothing")
     kept = table.select(["id", "language"]).take(list(rows))
-    examples = _of_languages(table, rows, counts, output)
-    save_arrays(
-        output,
-        {
-            **arrays,
-            "example_id": np.array(kept.column("id").to_pylist(), dtype=np.str_),
-            "language": np.array(kept.column("language").to_pylist(), dtype=np.str_),
-        },
-        {
-            "task": task,
-            "labels": list(labels),
-            "tokenizer": tokenizer_digest(tokenizer_dir),
-            "pad_id": special_id(open_tokenizer(tokenizer_dir), "[PAD]", tokenizer_dir),
-            "options": dict(options),
-            "dropped": counts,
-            "examples": examples,
-        },
-    )
+    names = {"example_id": "id", "language": "language"}
+    strings = {name: np.array(kept[of].to_pylist(), np.str_) for name, of in names.items()}
+    shared = {"max_length": examples.max_length, "drop_unknown": examples.drop_unknown}
+    meta = {
+        "task": task,
+        "labels": list(examples.labels),
+        "tokenizer": tokenizer_digest(folder),
+        "pad_id": special_id(open_tokenizer(folder), "[PAD]", folder),
+        "options": shared | dict(encoded.options),
+        "dropped": dropped,
+        "examples": _count_by_language(table, rows, dropped, output),
+    }
+    save_arrays(output, encoded.arrays | strings, meta)
 
 
-def _of_languages(
+def _count_by_language(
     table: pa.Table, rows: Sequence[int], dropped: Mapping[str, int], output: Path | str
 ) -> dict[str, dict[str, int]]:
     """Return by language how many examples were read and how many are left; warn of few.
 
-    Raises:
-        DataError: if a language has none left, so that it would be missing silently.
+    A language without any is an error, since its scores would be missing silently.
     """
     languages = table.column("language")
     read = Counter(languages.to_pylist())
@@ -132,70 +172,3 @@ def _of_languages(
     if few:
         _logger.warning("%s: fewer than %d examples: %s", output, FEW, few)
     return {code: {"read": read[code], "left": left[code]} for code in sorted(read)}
-
-
-def truncating_tokenizer(tokenizer_dir: Path | str, max_length: int) -> tuple[Tokenizer, int]:
-    """Open a tokenizer that cuts the longer text first; return also the id of [UNK]."""
-    tokenizer = open_tokenizer(tokenizer_dir)
-    tokenizer.enable_truncation(max_length, strategy="longest_first")
-    return tokenizer, special_id(tokenizer, "[UNK]", tokenizer_dir)
-
-
-def require_columns(table: pa.Table, names: Sequence[str], origin: Path | str) -> None:
-    """Check that a table has columns without nulls.
-
-    Raises:
-        DataError: at the first missing column or null.
-    """
-    for name in names:
-        if name not in table.column_names:
-            raise DataError(
-                origin,
-                f"column {name}",
-                f"missing (found {table.column_names})",
-                "remake the table",
-            )
-        if table.column(name).null_count:
-            row = pc.index(pc.is_null(table.column(name)), True).as_py()
-            raise DataError(
-                origin, f"column {name}, row {row + 1}", "there is no value", "remake the table"
-            )
-
-
-def row_name(table: pa.Table, row: int) -> str:
-    """Return the name of a row in messages."""
-    return f"row {row + 1} (id {table.column('id')[row].as_py()})"
-
-
-def label_numbers(
-    names: pa.Array, labels: Sequence[str], place: Callable[[int], str], origin: Path | str
-) -> npt.NDArray[np.int32]:
-    """Turn label names into numbers.
-
-    Args:
-        names: the label of each text or word.
-        labels: the task's.
-        place: returns the name of the row that holds an item of ``names``, given its number.
-        origin: source of the table.
-
-    Raises:
-        DataError: at the first name that is not among ``labels``.
-    """
-    places = pc.fill_null(pc.index_in(names, value_set=pa.array(labels, pa.string())), -1)
-    numbers: npt.NDArray[np.int32] = places.to_numpy(zero_copy_only=False)
-    if (numbers < 0).any():
-        first = int(np.argmax(numbers < 0))
-        raise DataError(
-            origin,
-            place(first),
-            f"unknown label {names[first].as_py()!r}; the labels are {', '.join(labels)}",
-            "correct the data or the list of labels",
-        )
-    return numbers
-
-
-def in_chunks(table: pa.Table, description: str) -> Iterator[tuple[int, pa.Table]]:
-    """Yield slices of a table that a tokenizer takes in one call, with their first row."""
-    starts = range(0, table.num_rows, _EXAMPLES_AT_A_TIME)
-    for start in track(starts, description):
-        yield start, table.slice(start, _EXAMPLES_AT_A_TIME)

@@ -1,110 +1,152 @@
-"""Sentences of words with a tag each as token stores."""
-
-from __future__ import annotations
+"""Sentences of words, with a tag each or a dependency tree, as token stores."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.corpora.ner import entity_tags
-from mbert_atlas.corpora.universal_dependencies import UPOS
-from mbert_atlas.encoding.stores import (
-    TaskEncoding,
-    in_chunks,
-    label_numbers,
-    require_columns,
-    row_name,
-    truncating_tokenizer,
-    write_store,
-)
+from mbert_atlas.corpora.universal_dependencies import RELATIONS, UPOS
+from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
 from mbert_atlas.errors import DataError
 
-LabelledPieces = Literal["first", "non_continuation"]
+Ints = npt.NDArray[np.int32]
 NO_LABEL = -100
 NO_WORD = -1
+NO_PIECE = -1
 
 
 def encode_tags(
-    table: pa.Table,
-    tokenizer_dir: Path | str,
-    output: Path | str,
+    examples: Examples,
     *,
-    task: str,
     tag_column: str,
-    labels: Sequence[str],
-    max_length: int = 128,
-    drop_unknown: bool = False,
-    origin: Path | str = "examples",
-    labelled_pieces: LabelledPieces = "first",
-) -> None:
-    """Write a table as a token store; see :func:`mbert_atlas.encoding.encode`.
+    labelled_pieces: Literal["first", "non_continuation"] = "first",
+) -> Encoded:
+    """Encode sentences (``forms``, and tags in ``tag_column``).
 
     The store holds, parallel to ``input_ids``, ``labels`` (ragged int32, -100 at tokens without a
     label) and ``words`` (ragged int32: the token's word in the sentence, -1 at special tokens).
     Words that the cut at ``max_length`` removes and words without a subword are left out and
     counted; a sentence without any word left is dropped.
 
-    The table has ``id``, ``language``, ``forms`` and the tags in ``tag_column``. In training the
-    first subword of a word carries its tag, as in the code of Efimov et al. (2022), or
-    (``labelled_pieces``) all that do not begin with ``##``, several where the tokenizer splits a
+    In training the first subword of a word carries its tag, as in the code of Efimov et al. (2022),
+    or (``labelled_pieces``) all that do not begin with ``##``, several where the tokenizer splits a
     word at punctuation or between Chinese characters (Tanti et al. 2021).
 
     Raises:
-        DataError: if a column is missing, forms and tags differ in number, a tag is not in
-            ``labels`` or nothing is left.
+        DataError: if a column is missing, forms and tags differ in number or a tag is unknown.
     """
-    require_columns(table, ["id", "language", "forms", tag_column], origin)
-    tags = tag_numbers(table, tag_column, labels, origin)
-    tokenizer, unknown = truncating_tokenizer(tokenizer_dir, max_length)
-    labelled_ids = _labelled_ids(tokenizer, labelled_pieces, tokenizer_dir)
+    examples.require_columns("id", "language", "forms", tag_column)
+    tags = _tag_numbers(examples, tag_column)
+    tokenizer, unknown = examples.truncating_tokenizer()
+    labelled = np.zeros(tokenizer.get_vocab_size(), dtype=np.bool_)
+    if labelled_pieces == "non_continuation":
+        labelled = ~continuation_ids(tokenizer, examples.tokenizer_dir)
     dropped: Counter[str] = Counter()
     kept: list[int] = []
-    arrays: dict[str, list[npt.NDArray[Any]]] = {"input_ids": [], "labels": [], "words": []}
-    for row, encoding in encoded_words(table, tokenizer, f"encoding {Path(output).name}"):
-        ids = np.array(encoding.ids, dtype=np.int32)
-        words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
-        seen = np.unique(words[words != NO_WORD])
-        count_lost_words(dropped, seen, len(tags[row]), bool(encoding.overflowing))
-        if drop_unknown and unknown in encoding.ids:
-            dropped["sentence_with_unknown_piece"] += 1
-        elif len(seen) == 0:
+    arrays: dict[str, list[Ints]] = {"input_ids": [], "labels": [], "words": []}
+    sentences = _encoded_sentences(examples, tokenizer, unknown, tags.lengths, dropped)
+    for row, ids, words, first_pieces in sentences:
+        if (first_pieces == NO_PIECE).all():
             dropped["sentence_without_words"] += 1
         else:
             kept.append(row)
             arrays["input_ids"].append(ids)
-            arrays["labels"].append(_subword_labels(tags[row], words, labelled_ids[ids]))
+            arrays["labels"].append(_subword_labels(tags[row], words, labelled[ids]))
             arrays["words"].append(words)
-    options = {
-        "max_length": max_length,
-        "drop_unknown": drop_unknown,
-        "labelled_pieces": labelled_pieces,
-    }
     ragged = {name: Ragged.from_rows(rows, np.int32) for name, rows in arrays.items()}
-    where = (tokenizer_dir, output)
-    write_store(task, table, kept, ragged, *where, labels=labels, options=options, dropped=dropped)
+    return Encoded(kept, ragged, dropped, {"labelled_pieces": labelled_pieces})
 
 
-def encoded_words(
-    table: pa.Table, tokenizer: Tokenizer, description: str
-) -> Iterator[tuple[int, Encoding]]:
-    """Yield the number and the tokens of every row, with the word of ``forms`` of each token."""
-    for first_row, part in in_chunks(table, description):
+def encode_trees(examples: Examples) -> Encoded:
+    """Encode sentences with dependency trees (``forms``, ``heads``, ``deprels``).
+
+    Per sentence the store holds ``input_ids`` (ragged int32) and, parallel to all of its words,
+    ``first_pieces`` (ragged int32: place of the word's first subword among ``input_ids``, -1 where
+    it has none), ``heads`` (ragged int32: 1-based, 0 for the root) and ``labels`` (ragged int32:
+    number of the relation, of which the universal part counts, as in the shared task's official
+    scores: ``nmod:poss`` is ``nmod``). Under a tokenizer that splits ``dogs`` and drops U+200B,
+    with a cut at six tokens::
+
+        forms            input_ids                   first_pieces  heads    labels
+        dogs sees a cat  [CLS] dog ##s sees a [SEP]  1 3 4 -1      2 0 4 2  nsubj root det obj
+        U+200B cats      [CLS] cat ##s [SEP]         -1 1          2 0      dep root
+        the dog          [CLS] the dog [SEP]         1 2           2 0      det root
+
+    Words after the cut and words without a subword stay in the store, though no model sees them:
+    they are scored as wrong. The head of ``a`` was cut off: that arc is not trained on, but it
+    counts in the scores.
+
+    Raises:
+        DataError: if a column is missing, forms, heads and relations differ in number, or a
+            relation is unknown.
+    """
+    examples.require_columns("id", "language", "forms", "heads", "deprels")
+    place = examples.table.column_names.index("deprels")
+    relations = examples.table.column(place).combine_chunks()
+    universal = pc.replace_substring_regex(relations.flatten(), ":.*", "")
+    stripped = pa.ListArray.from_arrays(
+        offsets_of(pc.list_value_length(relations)).astype(np.int32), universal
+    )
+    examples = replace(examples, table=examples.table.set_column(place, "deprels", stripped))
+    numbers = _tag_numbers(examples, "deprels")
+    heads = _column_of_words(examples, "heads", "heads").flatten().to_numpy(zero_copy_only=False)
+    tokenizer, unknown = examples.truncating_tokenizer()
+    dropped: Counter[str] = Counter()
+    sentences = _encoded_sentences(examples, tokenizer, unknown, numbers.lengths, dropped)
+    rows = [(row, ids, first_pieces) for row, ids, _, first_pieces in sentences]
+    kept = [row for row, *_ in rows]
+    arrays = {
+        "input_ids": Ragged.from_rows((ids for _, ids, _ in rows), np.int32),
+        "first_pieces": Ragged.from_rows((first for *_, first in rows), np.int32),
+        "heads": Ragged(heads.astype(np.int32), numbers.offsets).take(np.array(kept, np.int64)),
+        "labels": numbers.take(np.array(kept, np.int64)),
+    }
+    return Encoded(kept, arrays, dropped, {})
+
+
+def _encoded_sentences(
+    examples: Examples,
+    tokenizer: Tokenizer,
+    unknown: int,
+    lengths: npt.NDArray[np.int64],
+    dropped: Counter[str],
+) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+    """Yield rows that are not dropped for [UNK]; count the words that have no token.
+
+    With its number, a row has its token ids; the word of each token, -1 for none; and the first
+    token of each of its words, whose number is in ``lengths``, -1 for none.
+    """
+    for first_row, part in in_chunks(examples.table, examples.title):
         forms = part.column("forms").to_pylist()
-        yield from enumerate(tokenizer.encode_batch(forms, is_pretokenized=True), first_row)
+        encodings = tokenizer.encode_batch(forms, is_pretokenized=True)
+        for row, encoding in enumerate(encodings, first_row):
+            words = np.array([NO_WORD if n is None else n for n in encoding.word_ids], np.int32)
+            seen, places = np.unique(words, return_index=True)
+            seen, places = seen[seen != NO_WORD], places[seen != NO_WORD]
+            first_pieces = np.full(lengths[row], NO_PIECE, np.int32)
+            first_pieces[seen] = places
+            behind = 0
+            if encoding.overflowing:
+                behind = len(first_pieces) - (int(seen[-1]) + 1 if len(seen) else 0)
+            dropped["words_behind_cut"] += behind
+            dropped["words_without_pieces"] += len(first_pieces) - behind - len(seen)
+            if examples.drop_unknown and unknown in encoding.ids:
+                dropped["sentence_with_unknown_piece"] += 1
+            else:
+                yield row, np.array(encoding.ids, np.int32), words, first_pieces
 
 
-def _subword_labels(
-    tags: npt.NDArray[np.int32], words: npt.NDArray[np.int32], is_labelled: npt.NDArray[np.bool_]
-) -> npt.NDArray[np.int32]:
+def _subword_labels(tags: Ints, words: Ints, is_labelled: npt.NDArray[np.bool_]) -> Ints:
     # words of the subwords   -1  0  0  1  -1   with the tags 7 and 4 of words 0 and 1
     # first of its word        1  1  0  1   1   (or is_labelled)
     # labels                -100  7  -100  4  -100
@@ -112,49 +154,23 @@ def _subword_labels(
     return np.where((words != NO_WORD) & (begins | is_labelled), tags[words], NO_LABEL)
 
 
-def tag_numbers(
-    table: pa.Table, tag_column: str, labels: Sequence[str], origin: Path | str
-) -> Ragged:
-    """Return the number of each word's tag, int32.
-
-    Raises:
-        DataError: if forms and tags differ in number or a tag is not in ``labels``.
-    """
-    column = column_of_words(table, tag_column, "tags", origin)
-
-    def place(number: int) -> str:
-        return row_name(table, pc.list_parent_indices(column)[number].as_py())
-
-    numbers = label_numbers(pc.list_flatten(column), labels, place, origin)
+def _tag_numbers(examples: Examples, tag_column: str) -> Ragged:
+    """Return the number of each word's tag, int32."""
+    column = _column_of_words(examples, tag_column, "tags")
+    numbers = examples.label_numbers(
+        pc.list_flatten(column), lambda number: pc.list_parent_indices(column)[number].as_py()
+    )
     lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
     return Ragged(numbers, offsets_of(lengths))
 
 
-def column_of_words(table: pa.Table, name: str, what: str, origin: Path | str) -> pa.ListArray:
-    """Return a column that has one entry per word of ``forms``.
-
-    Raises:
-        DataError: if a sentence has more or fewer; the message names ``what`` they are.
-    """
-    forms, column = (table.column(key).combine_chunks() for key in ("forms", name))
+def _column_of_words(examples: Examples, name: str, what: str) -> pa.ListArray:
+    """Return a column that has one entry per word of ``forms``; ``what`` they are."""
+    forms, column = (examples.table.column(key).combine_chunks() for key in ("forms", name))
     unequal = pc.not_equal(pc.list_value_length(forms), pc.list_value_length(column))
     if (row := pc.index(unequal, True).as_py()) >= 0:
-        raise DataError(
-            origin,
-            row_name(table, row),
-            f"{len(forms[row])} words but {len(column[row])} {what}",
-            "remake the table",
-        )
+        raise examples.error(row, f"{len(forms[row])} words but {len(column[row])} {what}")
     return column
-
-
-def _labelled_ids(
-    tokenizer: Tokenizer, labelled_pieces: LabelledPieces, tokenizer_dir: Path | str
-) -> npt.NDArray[np.bool_]:
-    """Return which ids are labelled where they do not begin a word, shape ``(vocabulary,)``."""
-    if labelled_pieces == "first":
-        return np.zeros(tokenizer.get_vocab_size(), dtype=np.bool_)
-    return ~continuation_ids(tokenizer, tokenizer_dir)
 
 
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
@@ -171,28 +187,16 @@ def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDA
     if begins.any():
         return ~begins
     if not continuation.any():
-        raise DataError(
-            tokenizer_dir,
-            "tokenizer.json",
-            "no subword begins with ## or U+2581, which would mark whether it continues a word",
-            "label the first subword of each word, or whole texts, or take another tokenizer",
-        )
+        problem = "no subword begins with ## or U+2581, the marks of whether it continues a word"
+        fix = "label the first subword of each word, or whole texts, or take another tokenizer"
+        raise DataError(tokenizer_dir, "tokenizer.json", problem, fix)
     return continuation
 
 
-def count_lost_words(
-    dropped: Counter[str], seen: npt.NDArray[np.int32], words: int, cut: bool
-) -> None:
-    """Count the words of a sentence without a subword, and those after the cut."""
-    behind = words - (int(seen[-1]) + 1 if len(seen) else 0) if cut else 0
-    dropped["words_behind_cut"] += behind
-    dropped["words_without_pieces"] += words - behind - len(seen)
-
-
 TAGGING = TaskEncoding(
-    partial(encode_tags, task="tagging", tag_column="upos"), lambda table, languages: sorted(UPOS)
+    partial(encode_tags, tag_column="upos"), lambda table, languages: sorted(UPOS)
 )
 NER = TaskEncoding(
-    partial(encode_tags, task="ner", tag_column="ner_tags"),
-    lambda table, languages: entity_tags(table),
+    partial(encode_tags, tag_column="ner_tags"), lambda table, languages: entity_tags(table)
 )
+PARSING = TaskEncoding(encode_trees, lambda table, languages: RELATIONS)

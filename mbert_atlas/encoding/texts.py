@@ -1,65 +1,131 @@
-"""Running texts without labels as token stores, for their vectors."""
+"""Texts without labels as token stores: for their vectors, and in several languages."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from mbert_atlas.arrays import Ragged
-from mbert_atlas.encoding.stores import TaskEncoding, in_chunks, require_columns, write_store
-from mbert_atlas.tokenizer import open_tokenizer, special_id
+from mbert_atlas.arrays import Ragged, TokenStore, offsets_of, save_arrays
+from mbert_atlas.encoding.stores import Encoded, Examples, TaskEncoding, in_chunks
+from mbert_atlas.errors import DataError
+from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
 
-def encode_unlabelled(
-    table: pa.Table,
-    tokenizer_dir: Path | str,
-    output: Path | str,
-    *,
-    labels: Sequence[str] = (),
-    max_length: int = 128,
-    repeat_specials: bool = False,
-    origin: Path | str = "examples",
-) -> None:
-    """Write a table as a token store; see :func:`mbert_atlas.encoding.encode`.
+def encode_unlabelled(examples: Examples, *, repeat_specials: bool = False) -> Encoded:
+    """Encode all texts (column ``text``) in their order, so that parallel texts stay parallel.
 
-    Every row of the table is kept, in its order, so that parallel texts stay parallel. The store
-    holds ``input_ids`` and, where the table has one, ``split`` (strings, shape ``(n,)``). The table
-    has ``id``, ``language`` and ``text``; there are no labels.
-
+    The store holds ``input_ids`` and, where the table has one, ``split`` (strings, shape ``(n,)``).
     ``repeat_specials`` follows the code of Muller et al. (2021), which writes [CLS] and [SEP] into
     the texts before its tokenizer adds them: the inner pair counts as part of the text when it is
     cut and when its tokens are averaged.
 
     Raises:
-        DataError: if a column is missing or the table is empty.
+        DataError: if a column is missing.
     """
-    require_columns(table, ["id", "language", "text"], origin)
-    tokenizer = open_tokenizer(tokenizer_dir)
-    first, last = (special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]"))
-    rows: list[list[int]] = []
-    for _, part in in_chunks(table, f"encoding {Path(output).name}"):
-        texts = part.column("text").to_pylist()
-        for encoding in tokenizer.encode_batch_fast(texts, add_special_tokens=False):
-            ids = [first, *encoding.ids, last] if repeat_specials else encoding.ids
-            rows.append([first, *ids[: max_length - 2], last])
+    examples.require_columns("id", "language", "text")
+    table, encode = examples.table, _Encoder(examples.tokenizer_dir, examples.max_length)
+    chunks = (part.column("text").to_pylist() for _, part in in_chunks(table, examples.title))
+    rows = [row for texts in chunks for row in encode(texts, repeat_specials)]
     arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
     if "split" in table.column_names:
         arrays["split"] = np.array(table.column("split").to_pylist(), dtype=np.str_)
-    write_store(
-        "text",
-        table,
-        range(table.num_rows),
-        arrays,
-        tokenizer_dir,
-        output,
-        labels=labels,
-        options={"max_length": max_length, "repeat_specials": repeat_specials},
-        dropped={},
-    )
+    return Encoded(range(table.num_rows), arrays, {}, {"repeat_specials": repeat_specials})
+
+
+class _Encoder:
+    """Encodes texts as rows ``[CLS] subwords [SEP]`` of a maximal length."""
+
+    def __init__(self, folder: Path | str, max_length: int) -> None:
+        self._tokenizer, self._room = open_tokenizer(folder), max_length - 2
+        self._first, self._last = (
+            special_id(self._tokenizer, token, folder) for token in ("[CLS]", "[SEP]")
+        )
+
+    def __call__(self, texts: Sequence[str], repeat_specials: bool = False) -> Iterator[list[int]]:
+        for encoding in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False):
+            ids = [self._first, *encoding.ids, self._last] if repeat_specials else encoding.ids
+            yield [self._first, *ids[: self._room], self._last]
+
+
+def encode_parallel(
+    tables: Sequence[pa.Table],
+    languages: Sequence[str],
+    tokenizer_dir: Path | str,
+    output: Path | str,
+    *,
+    max_length: int,
+    limit: int | None = None,
+) -> None:
+    """Write the sentences of parallel sets of premises and hypotheses as a token store.
+
+    A sentence that comes several times in the first language is taken once, at most ``limit`` of
+    each table, and cut at ``max_length``, special tokens included. The store has ``input_ids``
+    (ragged int32, special tokens at both ends), all sentences of the first language, then those of
+    the second, in the same order; and ``part`` (int32), the number of the sentence's table.
+
+    Raises:
+        DataError: if a language lacks a pair that the first one has.
+    """
+    texts: dict[str, list[str]] = {code: [] for code in languages}
+    parts: list[int] = []
+    for number, table in enumerate(tables):
+        by_language = {code: _sentences(table, code, output) for code in languages}
+        leading = by_language[languages[0]]
+        for code, pairs in by_language.items():
+            if missing := sorted(leading.keys() - pairs.keys()):
+                problem = f"pair {missing[0][0]} is missing, which {languages[0]} has"
+                fix = "drop the language or take all of its pairs"
+                raise DataError(output, f"language {code}", problem, fix)
+        places: dict[str, tuple[str, int]] = {}
+        for key, text in leading.items():
+            places.setdefault(text, key)
+        kept = list(places.values())[:limit]
+        for code, own in by_language.items():
+            texts[code] += [own[key] for key in kept]
+        parts += [number] * len(kept)
+    encode = _Encoder(tokenizer_dir, max_length)
+    rows = [row for sentences in texts.values() for row in encode(sentences)]
+    arrays: dict[str, Any] = {"input_ids": Ragged.from_rows(rows, np.int32)}
+    arrays["part"] = np.array(parts, dtype=np.int32)
+    meta = {"languages": list(languages), "tokenizer": tokenizer_digest(tokenizer_dir)}
+    save_arrays(output, arrays, meta)
+
+
+def _sentences(table: pa.Table, code: str, output: Path | str) -> dict[tuple[str, int], str]:
+    """Return the sentences of a language by pair and side."""
+    rows = table.filter(pc.equal(table["language"], code))
+    if rows.num_rows == 0:
+        fix = "drop it or add it to the dataset"
+        raise DataError(output, f"language {code}", "it has no pairs", fix)
+    columns = (rows[name].to_pylist() for name in ("id", "premise", "hypothesis"))
+    return {
+        (pair, side): text
+        for pair, *texts in zip(*columns, strict=True)
+        for side, text in enumerate(texts)
+    }
+
+
+def parallel_sentences(store: TokenStore, language: str) -> Ragged:
+    """Return the token ids in a language of what :func:`encode_parallel` wrote."""
+    count = len(store.dense("part"))
+    first = count * store.meta["languages"].index(language)
+    return store.ragged("input_ids").take(np.arange(first, first + count))
+
+
+def inner(rows: Ragged) -> Ragged:
+    """Return token ids without the special ones at both ends."""
+    inside = np.ones(len(rows.values), dtype=bool)
+    inside[rows.offsets[:-1]] = inside[rows.offsets[1:] - 1] = False
+    return Ragged(rows.values[inside], offsets_of(rows.lengths - 2))
+
+
+def token_set(rows: Ragged, vocabulary_size: int) -> npt.NDArray[np.bool_]:
+    """Return whether texts have each token between the special ones, shape ``(vocabulary,)``."""
+    return np.bincount(inner(rows).values, minlength=vocabulary_size) > 0
 
 
 TEXT = TaskEncoding(encode_unlabelled, lambda table, languages: ())

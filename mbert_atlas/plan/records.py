@@ -136,7 +136,7 @@ class Features:
     """
 
     stores: Mapping[str, Store]  # by name
-    pooling: str  # see `mbert_atlas.encoders.pooling`
+    pooling: str  # see `mbert_atlas.encoders.hidden_states`
     layers: str | Sequence[int]  # `last`, `all`, or some layers
     probe: Mapping[str, Any] | None = None
     sample: Mapping[str, Any] | None = None

@@ -1,10 +1,8 @@
 """Hidden states of a token store on disk: texts, words or tokens of any layers in one pass.
 
 The output is a token store with the dense array ``vectors`` of shape ``(layers, n, dims)``,
-memory-mapped when opened; ``meta.json`` records layers and pooling.
+float16, memory-mapped when opened; ``meta.json`` records layers and pooling.
 """
-
-from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,18 +14,13 @@ import numpy.typing as npt
 from accelerate import PartialState
 
 from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
-from mbert_atlas.encoders.hidden_states import (
-    IntArray,
-    number_of_layers,
-    require_tokenizer,
-    span_vectors,
-)
-from mbert_atlas.encoders.hooks import Hook, hooked
+from mbert_atlas.encoders.hidden_states import IntArray, number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
 from mbert_atlas.encoding.tags import NO_LABEL, NO_WORD
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_directory, write_json
 from mbert_atlas.representations.reading import Unit
+from mbert_atlas.tokenizer import require_tokenizer
 
 Pooling = Literal["cls", "pooler", "first", "last", "mean"]
 Layers = Literal["all", "last"] | Sequence[int]
@@ -45,9 +38,6 @@ def extract_features(
     layers: Layers = "last",
     splits: Collection[str] | None = None,
     languages: Collection[str] | None = None,
-    hooks: Sequence[Hook] = (),
-    dtype: Literal["float16", "float32"] = "float16",
-    token_budget: int | None = None,
 ) -> None:
     """Write the vectors of texts, words or tokens, by default the input of a classifier.
 
@@ -62,17 +52,12 @@ def extract_features(
         layers: hidden states, 0 for the embeddings.
         splits: keep only examples of these, where the store has splits; none for all.
         languages: keep only examples in these; none for all.
-        hooks: changes of hidden states.
-        dtype: type on disk.
-        token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
         DataError: if nothing is left, a text has no token, or the encoder lacks what is requested.
-        AtlasError: if words are pooled in a way that suits texts only, or a hook's layer is none.
+        AtlasError: if words are pooled in a way that suits texts only.
     """
-    stored = load_arrays(store)
-    require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
-    model = load_encoder(encoder).to(PartialState().device)
+    model, stored = open_both(encoder, store)
     unit = unit or ("token" if isinstance(stored.arrays.get("labels"), Ragged) else "text")
     numbers = _layer_numbers(encoder, model, layers, unit == "text" and pooling == "pooler")
     spans, arrays = _select(store, stored, unit, pooling, splits, languages)
@@ -83,7 +68,7 @@ def extract_features(
         "pooling": None if unit == "token" else pooling,
         "layers": numbers,
     }
-    with writing_vectors(output, dtype, shape, arrays, meta) as vectors, hooked(model, hooks):
+    with writing_vectors(output, shape, arrays, meta) as vectors:
         span_vectors(
             model,
             stored.ragged("input_ids"),
@@ -92,30 +77,30 @@ def extract_features(
             layers=numbers,
             out=vectors,
             segment_start=_segment_starts(stored, model),
-            token_budget=token_budget,
             description=f"{unit}s of {store.name}",
         )
+
+
+def open_both(encoder: Path, store: Path) -> tuple[Any, TokenStore]:
+    """Open an encoder in fp32, on the device, and a token store made with its tokenizer."""
+    stored = load_arrays(store)
+    require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
+    return load_encoder(encoder).to(PartialState().device), stored
 
 
 @contextmanager
 def writing_vectors(
     output: Path,
-    dtype: str,
     shape: tuple[int, ...],
     arrays: Mapping[str, npt.NDArray[Any]],
     meta: Mapping[str, Any],
 ) -> Iterator[npt.NDArray[np.floating[Any]]]:
-    """Yield the vectors of a token store to fill; the store is written when the block succeeds.
+    """Yield the vectors of a token store, float16, to fill; on success the store is written.
 
-    Args:
-        output: the store's folder.
-        dtype: of the vectors.
-        shape: of the vectors.
-        arrays: the other arrays, complete at the end of the block.
-        meta: the store's meta data.
+    The other ``arrays`` have to be complete at the end of the block.
     """
     with atomic_directory(output) as folder:
-        vectors = create_array(folder / "vectors.npy", dtype, shape)
+        vectors = create_array(folder / "vectors.npy", "float16", shape)
         yield vectors
         vectors.flush()
         for name, array in arrays.items():
@@ -167,15 +152,13 @@ def _select(
         empty = int(row[np.argmax(ids.lengths[row] < 3)])
         raise DataError(path, f"row {empty}", "the text has no token", "leave out empty texts")
     examples, example = np.unique(row, return_inverse=True)
-    arrays = {name: values[examples] for name, values in by_example.items()}
     labels, of_spans = stored.arrays.get("labels"), np.full(len(row), NO_LABEL)
     if isinstance(labels, Ragged) and unit != "text":
         of_spans = labels.values[begin]
     elif isinstance(labels, np.ndarray) and labels.ndim == 1:
         of_spans = labels[row]
+    arrays = {name: values[examples] for name, values in by_example.items()}
     arrays |= {"example": example.astype(np.int32), "labels": of_spans.astype(np.int32)}
-    if unit == "word":
-        arrays["word"] = stored.ragged("words").values[begin].astype(np.int32)
     return (row, begin - ids.offsets[row], end - ids.offsets[row]), arrays
 
 

@@ -1,12 +1,10 @@
-"""Token vectors of many languages, all layers: moments of most, and a sample to probe.
+"""Token vectors of many languages, all layers: moments of most, a sample to probe; and means.
 
 All vectors would not fit on a disk (104 languages x 20,000 tokens x 13 layers x 768 numbers are 42
 GB in float16), and directions need only means and covariances: see
 :mod:`mbert_atlas.analysis.subspaces`. So each text passes the encoder once, and vectors that are
 not probed are summed on the device.
 """
-
-from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,21 +14,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import PartialState
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
-from mbert_atlas.encoders.hidden_states import (
-    iterate_hidden_states,
-    number_of_layers,
-    require_tokenizer,
-)
-from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.arrays import Ragged, TokenStore, save_arrays
+from mbert_atlas.config.base import Protocol
+from mbert_atlas.encoders.hidden_states import iterate_hidden_states, number_of_layers
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import generator
-from mbert_atlas.representations.extraction import writing_vectors
+from mbert_atlas.representations.extraction import open_both, writing_vectors
 
 _logger = logging.getLogger(__name__)
+_SEED = 0
+"""Decides the order of the texts."""
+_MEANS: dict[Protocol, str] = {"published": "means_of_texts", "corrected": "means_of_tokens"}
 Rows = npt.NDArray[np.int64]
 
 
@@ -42,36 +38,26 @@ def collect_vectors(
     languages: Sequence[str],
     summed: int,
     probed: int,
-    seed: int = 0,
-    token_budget: int | None = None,
 ) -> None:
     """Encode texts of some languages; keep moments of some tokens and the vectors of others.
 
-    No text is in both parts. A language with too few texts gets a fraction of both.
+    No text is in both parts. A language with too few texts gets a fraction of both. Tokens are all
+    but the first and last of a text.
 
-    Args:
-        encoder: encoder folder; runs in fp32.
-        store: token store of texts; tokens are all but the first and last of a text.
-        output: token store to write: ``means`` (float64, ``(n, layers, dims)``), ``scatter``
-            (float64, ``(layers, dims, dims)``, about each language's mean, summed over languages),
-            ``counts`` (int64, ``(n,)``); ``vectors`` (float16, ``(layers, m, dims)``) of the sample
-            and ``language`` of each (int32, ``(m,)``, a place in ``languages`` of the meta data).
-        languages: in the order of the rows.
-        summed: tokens of each language in the moments.
-        probed: tokens of each in the sample.
-        seed: decides the order of the texts.
-        token_budget: most padded tokens in a batch; none: what suits the device.
+    The moments of each language are those of ``summed`` tokens: ``means`` (float64, ``(n, layers,
+    dims)``), ``scatter`` (float64, ``(layers, dims, dims)``, about each language's mean, summed
+    over languages) and ``counts`` (int64, ``(n,)``). Its sample has ``probed`` tokens: ``vectors``
+    (float16, ``(layers, m, dims)``), and ``language`` of each (int32, ``(m,)``, a place in
+    ``languages`` of the meta data). The encoder runs in fp32.
 
     Raises:
         DataError: if a language has no text, or the store is of another tokenizer.
     """
-    stored = load_arrays(store)
-    require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
-    model = load_encoder(encoder).to(PartialState().device)
+    model, stored = open_both(encoder, store)
     layers, ids = list(range(number_of_layers(model))), stored.ragged("input_ids")
     parts, sizes = [], []
     for code in languages:
-        rows = shuffled_rows(store, stored, code, seed)
+        rows = _shuffled_rows(store, stored, code)
         both, counts = divided(rows, ids.lengths[rows] - 2, summed, probed)
         if counts != (summed, probed):
             _logger.warning("%s has %d and %d tokens only", code, *counts)
@@ -82,12 +68,11 @@ def collect_vectors(
     meta = {"languages": list(languages), "summed": summed, "probed": probed}
     language = np.repeat(np.arange(len(languages), dtype=np.int32), of_sample)
     arrays: dict[str, npt.NDArray[Any]] = {"counts": of_moments, "language": language}
-    options: dict[str, Any] = {"layers": layers, "token_budget": token_budget}
     means, scatters, at = [], [], 0
-    with writing_vectors(output, "float16", shape, arrays, meta) as vectors:
+    with writing_vectors(output, shape, arrays, meta) as vectors:
         for (first, second), counts in zip(track(parts, "languages"), sizes, strict=True):
-            mean, scatter = moments(_blocks(model, ids, first, counts[0], options))
-            for block in _blocks(model, ids, second, counts[1], options):
+            mean, scatter = moments(_blocks(model, ids, first, counts[0], layers))
+            for block in _blocks(model, ids, second, counts[1], layers):
                 vectors[:, at : at + block.shape[1]] = block.cpu().numpy()
                 at += block.shape[1]
             means.append(mean.cpu().numpy())
@@ -95,16 +80,12 @@ def collect_vectors(
         arrays |= {"means": np.stack(means), "scatter": np.sum(scatters, axis=0)}
 
 
-def shuffled_rows(path: Path, store: TokenStore, language: str, seed: int) -> Rows:
-    """Return the texts of a language in a random order, as rows of their store.
-
-    Raises:
-        DataError: if there is none.
-    """
+def _shuffled_rows(path: Path, store: TokenStore, language: str) -> Rows:
+    """Return the texts of a language, at least one, in a random order, as rows of their store."""
     rows = np.flatnonzero(store.dense("language") == language)
     if len(rows) == 0:
         raise DataError(path, f"language {language}", "there is no text", "encode some or drop it")
-    return generator(seed, "texts", language).permutation(rows)
+    return generator(_SEED, "texts", language).permutation(rows)
 
 
 def divided(
@@ -112,14 +93,8 @@ def divided(
 ) -> tuple[tuple[Rows, Rows], tuple[int, int]]:
     """Divide texts, in their order, into those for the moments and those for the sample.
 
-    Args:
-        rows: the texts.
-        tokens: tokens of each.
-        summed: tokens requested for the moments.
-        probed: tokens requested for the sample.
-
-    Returns:
-        The rows of both parts, and the tokens that each gets.
+    Given the tokens of each text, and those requested of each part, returns the rows of both parts
+    and the tokens that each gets.
     """
     # Tokens [4, 3, 5, 4] for 6 and 5: texts 0 and 1 make the moments (6 of 7), 2 the sample; of
     # half as many texts, [4, 3], text 0 makes moments (4) and text 1 the sample (3).
@@ -134,11 +109,11 @@ def divided(
 
 
 def _blocks(
-    model: Any, ids: Ragged, rows: Rows, count: int, options: dict[str, Any]
+    model: Any, ids: Ragged, rows: Rows, count: int, layers: Sequence[int]
 ) -> Iterator[torch.Tensor]:
     """Yield the vectors of the first ``count`` tokens of some texts, ``(layers, k, dims)`` each."""
     left = count
-    for batch in iterate_hidden_states(model, ids, rows=rows, **options):
+    for batch in iterate_hidden_states(model, ids, rows=rows, layers=layers):
         places = torch.arange(batch.layers[0].shape[1], device=batch.lengths.device)
         inside = (places > 0) & (places < batch.lengths[:, None] - 1)
         block = torch.stack([state[inside] for state in batch.layers])[:, :left]
@@ -148,10 +123,7 @@ def _blocks(
 
 
 def moments(blocks: Iterable[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return mean and scatter of vectors in one pass.
-
-    Args:
-        blocks: shape ``(layers, k, dims)``, k > 0.
+    """Return mean and scatter of vectors, blocks of shape ``(layers, k, dims)``, in one pass.
 
     Returns:
         Float64 on the blocks' device: the mean, shape ``(layers, dims)``, and the sum of
@@ -171,3 +143,52 @@ def moments(blocks: Iterable[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]
         mean = mean.to(block_mean) + share * step
         count += size
     return mean, scatter
+
+
+def language_means(
+    encoder: Path, store: Path, output: Path, *, languages: Sequence[str], texts: int
+) -> None:
+    """Encode at most ``texts`` texts of each language once, in fp32; write the means of all layers.
+
+    The means of Liu et al. (2020), section 4.1.1. The token store has ``means_of_texts``, the mean
+    over texts of their means over all positions, special tokens included (as in the authors' later
+    code), and ``means_of_tokens``, the mean over all tokens but these; both float64, ``(n, layers,
+    dims)``; ``texts``, their number, int64, ``(n,)``; and ``languages`` in the meta data.
+
+    Raises:
+        DataError: if a language has no text, or the store is of another tokenizer.
+    """
+    model, stored = open_both(encoder, store)
+    layers, ids = list(range(number_of_layers(model))), stored.ragged("input_ids")
+    means: dict[str, list[np.ndarray]] = {name: [] for name in _MEANS.values()}
+    counts = []
+    for code in track(languages, "languages"):
+        rows = _shuffled_rows(store, stored, code)[:texts]
+        shape = (len(layers), model.config.hidden_size)
+        of_texts, of_tokens = (
+            torch.zeros(shape, dtype=torch.float64, device=model.device) for _ in range(2)
+        )
+        for batch in iterate_hidden_states(model, ids, layers=layers, rows=rows):
+            places = torch.arange(batch.layers[0].shape[1], device=batch.lengths.device)
+            ends = batch.lengths[:, None]
+            weights = (places < ends) / ends.double()
+            inside = ((places > 0) & (places < ends - 1)).double()
+            for layer, state in enumerate(batch.layers):
+                of_texts[layer] += torch.einsum("bt,btd->d", weights, state.double())
+                of_tokens[layer] += torch.einsum("bt,btd->d", inside, state.double())
+        counts.append(len(rows))
+        tokens = int((ids.lengths[rows] - 2).sum())
+        means["means_of_texts"].append((of_texts / len(rows)).cpu().numpy())
+        means["means_of_tokens"].append((of_tokens / max(tokens, 1)).cpu().numpy())
+    arrays = {name: np.stack(rows) for name, rows in means.items()}
+    save_arrays(output, {**arrays, "texts": np.array(counts)}, {"languages": list(languages)})
+
+
+def mean_difference(means: TokenStore, protocol: Protocol, source: str, target: str) -> np.ndarray:
+    """Return the mean of ``target`` minus that of ``source``, float32, shape ``(layers, dims)``.
+
+    ``means`` is the output of :func:`language_means`; the protocol decides which ones.
+    """
+    vectors, languages = means.dense(_MEANS[protocol]), means.meta["languages"]
+    difference = vectors[languages.index(target)] - vectors[languages.index(source)]
+    return np.asarray(difference, dtype=np.float32)

@@ -1,7 +1,5 @@
 """Read extracted vectors, without torch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mbert_atlas.arrays import Ragged, load_arrays
+from mbert_atlas.arrays import Ragged, load_arrays, offsets_of
 from mbert_atlas.errors import DataError
 
 Vectors = npt.NDArray[np.floating[Any]]
@@ -31,7 +29,6 @@ class FeatureArrays:
         example_id: strings, shape ``(n,)``.
         language: strings, shape ``(n,)``.
         split: strings, shape ``(n,)``; none where the examples have no splits.
-        word: int32, shape ``(m,)``: word of its example that each vector is; none for other units.
         unit: unit of a vector.
     """
 
@@ -43,15 +40,13 @@ class FeatureArrays:
     example_id: npt.NDArray[np.str_]
     language: npt.NDArray[np.str_]
     split: npt.NDArray[np.str_] | None
-    word: npt.NDArray[np.int32] | None
     unit: Unit
 
     @cached_property
     def by_example(self) -> Ragged:
         """The vectors as one row per example."""
-        offsets = np.zeros(len(self.language) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.example, minlength=len(self.language)), out=offsets[1:])
-        return Ragged(self.vectors, offsets)
+        lengths = np.bincount(self.example, minlength=len(self.language))
+        return Ragged(self.vectors, offsets_of(lengths))
 
     def languages(self) -> npt.NDArray[np.str_]:
         """Return the language of each vector, shape ``(m,)``."""
@@ -60,19 +55,15 @@ class FeatureArrays:
     def classes(self, column: Column) -> tuple[Ragged, npt.NDArray[np.str_]]:
         """Return the class of each vector by example, a place in the names, int64; and the names.
 
-        Args:
-            column: languages, sorted by name; or the labels of the task, in its order.
-
-        Raises:
-            DataError: if a vector has no label.
+        Classes are languages, sorted by name, or the task's labels in its order; a DataError if a
+        vector has none.
         """
         if column == "language":
             names, codes = np.unique(self.language, return_inverse=True)
             return replace(self.by_example, values=codes[self.example]), names
         if (self.labels < 0).any():
-            raise DataError(
-                self.path, "array labels", "some vectors have no label", "classify languages"
-            )
+            problem = "some vectors have no label"
+            raise DataError(self.path, "array labels", problem, "classify languages")
         codes = self.labels.astype(np.int64)
         return replace(self.by_example, values=codes), np.array(self.label_names)
 
@@ -93,9 +84,7 @@ class FeatureArrays:
 def read_features(path: Path, layer: int = -1) -> FeatureArrays:
     """Open the output of :func:`mbert_atlas.representations.extraction.extract_features`.
 
-    Args:
-        path: the folder.
-        layer: hidden state, 0 for the embeddings; -1 for the last stored one.
+    ``layer`` is the hidden state, 0 for the embeddings, -1 for the last stored one.
 
     Raises:
         DataError: if that layer is not stored, or an array is missing or damaged.
@@ -105,10 +94,6 @@ def read_features(path: Path, layer: int = -1) -> FeatureArrays:
     if layer != -1 and layer not in layers:
         problem = f"only layers {layers} are stored"
         raise DataError(path, f"layer {layer}", problem, "extract it as well")
-
-    def array(name: str) -> npt.NDArray[Any] | None:
-        return stored.dense(name) if name in stored.arrays else None
-
     return FeatureArrays(
         path=path,
         vectors=stored.dense("vectors")[-1 if layer == -1 else layers.index(layer)],
@@ -117,7 +102,6 @@ def read_features(path: Path, layer: int = -1) -> FeatureArrays:
         label_names=list(stored.meta["labels"]),
         example_id=stored.dense("example_id"),
         language=stored.dense("language"),
-        split=array("split"),
-        word=array("word"),
+        split=stored.dense("split") if "split" in stored.arrays else None,
         unit=stored.meta["unit"],
     )

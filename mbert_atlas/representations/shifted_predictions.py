@@ -4,8 +4,6 @@ Liu et al. (2020), section 4.2: a weighted difference of language means is added
 of a hidden state, and the language-model head predicts the token there; nothing is masked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +14,9 @@ import torch
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.batching import micro_batches
 from mbert_atlas.encoders.hidden_states import padding_id
-from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
-from mbert_atlas.encoders.upper_layers import last_states, remember
-from mbert_atlas.encoding.parallel import inner
+from mbert_atlas.encoders.hooks import last_states, remember
+from mbert_atlas.encoders.precision import autocast, fitting_tokens
+from mbert_atlas.encoding.texts import inner
 from mbert_atlas.progress import track
 from mbert_atlas.training.pretraining import head_of
 
@@ -32,19 +30,12 @@ def predict_shifted(
     shifts: npt.NDArray[np.float32],
     layers: Sequence[int],
     weights: Sequence[float],
-    token_budget: int | None = None,
-    precision: Precision = "auto",
 ) -> Mapping[tuple[int, float], Ragged]:
     """Predict the token at every position but the special ones, for each layer and weight.
 
-    Args:
-        model: an encoder with its language-model head, in evaluation mode.
-        rows: token ids with a special token at both ends.
-        shifts: vector added at each hidden state, float32, shape ``(layers, dims)``.
-        layers: states that are shifted, each by itself.
-        weights: factors of the vector.
-        token_budget: most padded tokens in a batch of all weights; none: what suits the device.
-        precision: of the passes; logits are compared in it.
+    The model, in evaluation mode, has its language-model head; rows have a special token at both
+    ends. Each of the ``layers`` is shifted by itself, by its vector of ``shifts``, float32, shape
+    ``(layers, dims)``, times a weight.
 
     Returns:
         By layer and weight the most probable id of each position, int32, rows like ``rows``.
@@ -58,16 +49,16 @@ def predict_shifted(
         for layer in layers
         for weight in weights
     }
-    everything = np.arange(len(rows), dtype=np.int64)
-    budget = (token_budget or fitting_tokens(device)) // len(weights)
-    for batch in track(micro_batches(everything, rows.lengths, budget), "shifted passes"):
+    budget = fitting_tokens(device) // len(weights)
+    batches = micro_batches(np.arange(len(rows), dtype=np.int64), rows.lengths, budget)
+    for batch in track(batches, "shifted passes"):
         padded = torch.from_numpy(rows.padded(batch, padding_id(model))).to(device)
         lengths = torch.from_numpy(rows.lengths[batch]).to(device)[:, None]
         columns = torch.arange(padded.shape[1], device=device)
         is_inside = (columns > 0) & (columns < lengths - 1)
         places = inside.offsets[batch][:, None] + np.arange(padded.shape[1]) - 1
         places = places[is_inside.cpu().numpy()]
-        with torch.inference_mode(), autocast(precision, device):
+        with torch.inference_mode(), autocast("auto", device):  # logits are compared in it
             inputs = {"input_ids": padded, "attention_mask": (columns < lengths).long()}
             below = remember(model.base_model, inputs, layers)
             for layer in layers:

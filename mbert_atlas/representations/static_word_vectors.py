@@ -1,7 +1,5 @@
 """One vector per word type: the mean of static vectors of its subwords; free of torch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -10,8 +8,7 @@ import numpy as np
 
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.corpora.dictionaries import words_of
-from mbert_atlas.errors import DataError
-from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
+from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer, special_id
 
 
 def static_word_vectors(
@@ -25,30 +22,19 @@ def static_word_vectors(
 ) -> None:
     """Write the mean vector of each word's subwords as one layer, without contexts.
 
-    Args:
-        static: token store with ``vectors`` (float32, ``(vocabulary, dims)``).
-        tokenizer_dir: folder of the tokenizer that they were trained with.
-        dictionaries: tables with the columns of ``schemas.DICTIONARY``.
-        side: whose words are taken, of all the dictionaries together.
-        language: of the words.
-        output: the store's folder, see :mod:`mbert_atlas.representations.word_vectors`.
+    ``static`` has ``vectors`` of subwords (float32, ``(vocabulary, dims)``). Words are those on a
+    side of all the dictionaries (``schemas.DICTIONARY``). For the output see
+    :mod:`mbert_atlas.representations.word_vectors`.
 
     Raises:
         DataError: if the vectors were trained with another tokenizer.
     """
     stored = load_arrays(static)
-    if stored.meta.get("tokenizer") != tokenizer_digest(tokenizer_dir):
-        problem = f"the vectors were not trained with the tokenizer of {tokenizer_dir}"
-        raise DataError(static, "meta.json", problem, "use their tokenizer or train them again")
+    require_tokenizer(static, stored.meta.get("tokenizer"), tokenizer_dir)
     tokenizer, words = open_tokenizer(tokenizer_dir), words_of(dictionaries, side)
     unknown = special_id(tokenizer, "[UNK]", tokenizer_dir)
-    subwords = Ragged.from_rows(
-        (
-            encoding.ids or [unknown]
-            for encoding in tokenizer.encode_batch_fast(words, add_special_tokens=False)
-        ),
-        np.int64,
-    )
+    encodings = tokenizer.encode_batch_fast(words, add_special_tokens=False)
+    subwords = Ragged.from_rows((item.ids or [unknown] for item in encodings), np.int64)
     vectors = np.add.reduceat(stored.dense("vectors")[subwords.values], subwords.offsets[:-1])
     vectors /= subwords.lengths[:, None].astype(np.float32)
     contexts = np.zeros(len(words), dtype=np.int64)

@@ -14,8 +14,6 @@ The store has ``input_ids`` (ragged int32, ``[CLS] tokens [SEP]``), ``words`` (s
 places in these), ``start`` and ``end`` (int32, its tokens in the row).
 """
 
-from __future__ import annotations
-
 import logging
 from array import array
 from collections.abc import Sequence
@@ -25,7 +23,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Encoding
 
 from mbert_atlas.arrays import Ragged, save_arrays
 from mbert_atlas.corpora.dictionaries import words_of
@@ -37,6 +35,8 @@ from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
 
 _logger = logging.getLogger(__name__)
 _TEXTS_AT_A_TIME = 2048
+_SEED = 0
+"""Decides the order of the texts."""
 Places = dict[int, tuple[int, int]]
 """By word its first character in a text and one past its last."""
 Occurrence = tuple[int, int, int]
@@ -54,30 +54,21 @@ def find_word_contexts(
     contexts: int = 100,
     max_length: int = 128,
     searched: int | None = None,
-    seed: int = 0,
 ) -> None:
-    """Find words in texts, and encode their contexts; see the module.
+    """Find words in texts and encode their contexts.
 
-    Args:
-        dictionaries: tables with the columns of ``schemas.DICTIONARY``.
-        side: whose words are taken, of all the dictionaries together.
-        language: of the words.
-        texts: Parquet file with a column ``text``.
-        tokenizer_dir: folder of the encoder's tokenizer.
-        output: the store's folder.
-        contexts: most contexts of a word.
-        max_length: longest row, special tokens included. Longer texts are cut into windows that
-            overlap by half; a word belongs to the window whose middle is nearest.
-        searched: most texts searched; none: all.
-        seed: decides the order of the texts.
+    Words are those on a side of all the dictionaries (``schemas.DICTIONARY``). At most ``searched``
+    texts (Parquet with a column ``text``) are searched for at most so many contexts of each. A row
+    has at most ``max_length`` tokens, special ones included: longer texts are cut into windows that
+    overlap by half; a word belongs to the window whose middle is nearest.
 
     Raises:
         DataError: if there is no text.
     """
-    tokenizer, words = open_tokenizer(tokenizer_dir), words_of(dictionaries, side)
-    rows = _Contexts(words, language, tokenizer, tokenizer_dir, contexts, max_length - 2)
+    words = words_of(dictionaries, side)
+    rows = _Contexts(words, language, tokenizer_dir, contexts, max_length - 2)
     read = 0
-    order = islice(shuffled_texts(texts, seed, language), searched)
+    order = islice(shuffled_texts(texts, _SEED, language), searched)
     chunks = iter(lambda: list(islice(order, _TEXTS_AT_A_TIME)), [])
     for chunk in track(chunks, f"texts in {language} by {_TEXTS_AT_A_TIME}"):
         read += len(chunk)
@@ -90,7 +81,6 @@ def find_word_contexts(
         "language": language,
         "texts": read,
         "without_context": alone,
-        "options": {"contexts": contexts, "max_length": max_length, "seed": seed},
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
     save_arrays(output, rows.arrays(), meta)
@@ -100,18 +90,13 @@ class _Contexts:
     """Rows of at most ``room`` tokens, special ones left out, and the words in them."""
 
     def __init__(
-        self,
-        words: Sequence[str],
-        language: str,
-        tokenizer: Tokenizer,
-        tokenizer_dir: Path,
-        maximum: int,
-        room: int,
+        self, words: Sequence[str], language: str, folder: Path, maximum: int, room: int
     ) -> None:
+        self._words, self._finder = words, _Finder(words, language)
+        self._tokenizer = open_tokenizer(folder)
         self._unknown, self._first, self._last = (
-            special_id(tokenizer, token, tokenizer_dir) for token in ("[UNK]", "[CLS]", "[SEP]")
+            special_id(self._tokenizer, token, folder) for token in ("[UNK]", "[CLS]", "[SEP]")
         )
-        self._words, self._finder, self._tokenizer = words, _Finder(words, language), tokenizer
         self._maximum, self._room = maximum, room
         self._counts = np.zeros(len(words), dtype=np.int64)
         self._rows = list[npt.NDArray[np.int32]]()
@@ -124,12 +109,9 @@ class _Contexts:
         having = [number for number, words in enumerate(places) if words]
         for number, encoding in zip(having, self._encode(texts, having), strict=True):
             # A word may have reached its maximum in an earlier text of these.
-            lacking = {
-                word: at
-                for word, at in places[number].items()
-                if self._counts[word] < self._maximum
-            }
-            for start, words in windows(encoding, lacking, self._room).items():
+            items = places[number].items()
+            lacking = {word: at for word, at in items if self._counts[word] < self._maximum}
+            for start, words in _windows(encoding, lacking, self._room).items():
                 self._add(encoding.ids[start : start + self._room], words)
                 self._counts[[word for word, *_ in words]] += 1
 
@@ -192,17 +174,10 @@ class _Finder:
         return places
 
 
-def windows(encoding: Encoding, places: Places, room: int) -> dict[int, list[Occurrence]]:
-    """Cut a text into windows around words.
+def _windows(encoding: Encoding, places: Places, room: int) -> dict[int, list[Occurrence]]:
+    """Cut a text into windows of ``room`` tokens around words; return these by a window's start.
 
-    Args:
-        encoding: the text without special tokens.
-        places: characters of each word.
-        room: tokens in a window.
-
-    Returns:
-        By first token of a window the words in it. Words without a token are left out; tokens
-        beyond the window are cut off.
+    Words without a token are left out; tokens beyond the window are cut off.
     """
     # 20 tokens, room for 8: windows begin at 0, 4, 8 and 12. A word at tokens 9 and 10 would have
     # its middle 10 in the middle of a window from 6 to 14; 6 / 4 is rounded to 2: it begins at 8.

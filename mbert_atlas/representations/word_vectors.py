@@ -4,56 +4,36 @@ The output is a token store with ``vectors`` (float32, ``(layers, words, dims)``
 (int64, ``(words,)``: number of contexts of a word) and ``words`` (strings).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import torch
-from accelerate import PartialState
 
-from mbert_atlas.arrays import load_arrays, save_arrays
-from mbert_atlas.encoders.hidden_states import (
-    iterate_span_vectors,
-    number_of_layers,
-    require_tokenizer,
-)
-from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.arrays import save_arrays
+from mbert_atlas.encoders.hidden_states import iterate_span_vectors, number_of_layers
+from mbert_atlas.representations.extraction import open_both
 
 
-def word_vectors(
-    *, encoder: Path, store: Path, output: Path, token_budget: int | None = None
-) -> None:
+def word_vectors(*, encoder: Path, store: Path, output: Path) -> None:
     """Encode the contexts of words, each row once; write the mean vector of each word, all layers.
 
-    The vector of an occurrence is the mean over its subwords, that of a word the mean over its
+    ``store`` comes from :func:`mbert_atlas.representations.word_contexts.find_word_contexts`. The
+    vector of an occurrence is the mean over its subwords, that of a word the mean over its
     occurrences (Liu et al. 2020, section 3.1.1). Only sums stay in memory, as float32.
-
-    Args:
-        encoder: encoder folder; runs in fp32.
-        store: output of :func:`mbert_atlas.representations.word_contexts.find_word_contexts`.
-        output: the store's folder, see the module.
-        token_budget: most padded tokens in a batch; none: what suits the device.
 
     Raises:
         DataError: if the store is of another tokenizer.
     """
-    stored = load_arrays(store)
-    require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
-    device = PartialState().device
-    model = load_encoder(encoder).to(device)
-    words, word = stored.dense("words"), stored.dense("word")
+    model, stored = open_both(encoder, store)
+    words, word, device = stored.dense("words"), stored.dense("word"), model.device
     layers = range(number_of_layers(model))
     sums = torch.zeros(len(layers), len(words), model.config.hidden_size, device=device)
     for spans, pooled in iterate_span_vectors(
         model,
         stored.ragged("input_ids"),
-        stored.dense("row"),
-        stored.dense("start"),
-        stored.dense("end"),
+        *(stored.dense(name) for name in ("row", "start", "end")),
         aggregation="mean",
         layers=layers,
-        token_budget=token_budget,
         description=f"words in {stored.meta['language']}",
     ):
         words_of_spans = torch.from_numpy(word[spans].astype(np.int64)).to(device)

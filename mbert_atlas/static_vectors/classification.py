@@ -3,8 +3,6 @@
 Training them on English would move English vectors only, away from those of other languages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -45,14 +43,9 @@ def classify_with_static_vectors(
     Its input is [u; v; |u - v|; u * v] of the mean vectors u and v, each number standardised: in
     training over its batch, in prediction by the average over all batches.
 
-    Args:
-        spec: the network and its training.
-        vectors: what :func:`mbert_atlas.static_vectors.training.train_static_vectors` wrote.
-        train: encoded pairs to learn from.
-        evaluate: encoded pairs to predict, by name.
-        output: predictions, columns of ``schemas.CLASS_PREDICTIONS``.
-        seed: decides initial weights, dropout and order.
-        languages: languages of each set that are predicted.
+    The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
+    to learn from and sets to ``evaluate``, by name, are token stores; the ``languages`` of each set
+    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
 
     Raises:
         DataError: if pairs were encoded by another tokenizer.
@@ -63,7 +56,14 @@ def classify_with_static_vectors(
     tests = {name: _open(path, stored, vectors) for name, path in evaluate.items()}
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "network"))
-        network = _network(table.shape[1], len(training.meta["labels"]), spec)
+        network = nn.Sequential(
+            nn.BatchNorm1d(4 * table.shape[1], affine=False, momentum=None),
+            nn.Dropout(spec.dropout),
+            nn.Linear(4 * table.shape[1], spec.hidden_size),
+            nn.ReLU(),
+            nn.Dropout(spec.dropout),
+            nn.Linear(spec.hidden_size, len(training.meta["labels"])),
+        ).to(PartialState().device)
         labels = training.dense("labels").astype(np.int64)
         _train(network, mean_vectors(training, table), labels, spec, seed)
     network.eval()
@@ -85,17 +85,6 @@ def _open(path: Path, vectors: TokenStore, origin: Path) -> TokenStore:
     return store
 
 
-def _network(dims: int, classes: int, spec: PairClassifier) -> nn.Module:
-    return nn.Sequential(
-        nn.BatchNorm1d(4 * dims, affine=False, momentum=None),
-        nn.Dropout(spec.dropout),
-        nn.Linear(4 * dims, spec.hidden_size),
-        nn.ReLU(),
-        nn.Dropout(spec.dropout),
-        nn.Linear(spec.hidden_size, classes),
-    ).to(PartialState().device)
-
-
 @torch.inference_mode()
 def _probabilities(
     network: nn.Module, sides: tuple[np.ndarray, np.ndarray], rows: npt.NDArray[np.int64]
@@ -109,14 +98,10 @@ def _probabilities(
 
 
 def mean_vectors(store: TokenStore, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean subword vector of each premise and of each hypothesis.
+    """Return the mean subword vector of each premise and of each hypothesis, ``(n, dims)``.
 
-    Args:
-        store: encoded pairs, [CLS] premise [SEP] hypothesis [SEP].
-        table: vectors of subwords, float32, ``(vocabulary, dims)``; special ones are zeros.
-
-    Returns:
-        Float32, both of shape ``(n, dims)``.
+    Pairs are [CLS] premise [SEP] hypothesis [SEP]. The vectors of subwords in ``table``, float32,
+    ``(vocabulary, dims)``, are zeros for special ones.
     """
     # Row i of a matrix with 1 / count at the subwords of text i, times the table, is its mean.
     ids, start = store.ragged("input_ids"), store.dense("segment_start")

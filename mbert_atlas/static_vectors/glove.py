@@ -1,7 +1,5 @@
 """GloVe (Pennington et al. 2014): vectors whose products are logarithms of counts."""
 
-from __future__ import annotations
-
 import logging
 from itertools import pairwise
 
@@ -13,6 +11,7 @@ from torch import nn
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.config.static_vectors import StaticVectors
+from mbert_atlas.encoding.texts import inner
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
 
@@ -23,86 +22,55 @@ Keys = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 
 
-class Counts:
-    """Co-occurrence counts of subwords, each weighted by 1 / distance.
+def count_neighbours(rows: Ragged, size: int, window: int) -> tuple[Keys, Values]:
+    """Count pairs of subwords at most ``window`` tokens apart in a row, weighted by 1 / distance.
 
-    Attributes:
-        keys: the smaller id times the size of the vocabulary plus the larger one, int64, sorted,
-            shape ``(n,)``.
-        values: float32, shape ``(n,)``.
-    """
-
-    def __init__(self) -> None:
-        self.keys, self.values = np.zeros(0, np.int64), np.zeros(0, np.float32)
-
-    def add(self, keys: Keys, values: Values) -> None:
-        """Add values to keys, each of which may come several times."""
-        # Only new keys are sorted. Of 2 and 5, both at place 1 of 1 5 7, the 5 exists and grows;
-        # the 2 is inserted before it.
-        keys, values = _summed(keys, values)
-        places = np.searchsorted(self.keys, keys)
-        exists = places < len(self.keys)
-        exists[exists] = self.keys[places[exists]] == keys[exists]
-        self.values[places[exists]] += values[exists]
-        self.keys = np.insert(self.keys, places[~exists], keys[~exists])
-        self.values = np.insert(self.values, places[~exists], values[~exists])
-
-
-def _summed(keys: Keys, values: Values) -> tuple[Keys, Values]:
-    """Return each key once, sorted, with the sum of its values."""
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    return keys[first], np.add.reduceat(values, first)
-
-
-def count_neighbours(
-    rows: Ragged, size: int, window: int, tokens_at_a_time: int = _TOKENS_AT_A_TIME
-) -> tuple[Keys, Values]:
-    """Count pairs of subwords at most ``window`` tokens apart in a row, in either order.
-
-    Memory: about twice that of the result, 12 bytes per distinct pair, and that of one part.
-
-    Args:
-        rows: ids with a special token at both ends, which is left out.
-        size: of the vocabulary.
-        window: largest distance.
-        tokens_at_a_time: in one part.
+    The special tokens at both ends of rows are left out. Memory: about twice that of the result, 12
+    bytes per distinct pair, and that of one part of the tokens.
 
     Returns:
-        Keys as in :class:`Counts`, and their counts X_ij = X_ji, float32.
+        Keys, the smaller id times the ``size`` of the vocabulary plus the larger one, int64,
+        sorted, and the counts X_ij = X_ji, float32; both of shape ``(n,)``.
     """
     # A row a b c with window 2: at distance 1 the pairs ab and bc count 1, at distance 2 ac counts
     # 1/2; ba, cb and ca have the same counts and are left out. In a a each is next to the other: 2.
-    counts = Counts()
-    bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], tokens_at_a_time))
+    counts = np.zeros(0, np.int64), np.zeros(0, np.float32)
+    bounds = np.searchsorted(rows.offsets, np.arange(0, rows.offsets[-1], _TOKENS_AT_A_TIME))
     bounds = np.unique([*bounds, len(rows)])
     for start, stop in track(list(pairwise(bounds)), "counting pairs"):
-        part = rows.take(np.arange(start, stop))
-        owner = np.repeat(np.arange(len(part)), part.lengths)
-        inside = np.ones(len(owner), dtype=bool)
-        inside[part.offsets[:-1]] = inside[part.offsets[1:] - 1] = False
-        ids, owner = part.values[inside].astype(np.int64), owner[inside]
+        part = inner(rows.take(np.arange(start, stop)))
+        owner, ids = np.repeat(np.arange(len(part)), part.lengths), part.values.astype(np.int64)
         keys, values = [], []
         for distance in range(1, window + 1):
             together = owner[distance:] == owner[:-distance]
             one, two = ids[:-distance][together], ids[distance:][together]
             keys.append(np.minimum(one, two) * size + np.maximum(one, two))
             values.append(np.where(one == two, 2 / distance, 1 / distance).astype(np.float32))
-        counts.add(np.concatenate(keys), np.concatenate(values))
-    return counts.keys, counts.values
+        counts = _added(*counts, np.concatenate(keys), np.concatenate(values))
+    return counts
+
+
+def _added(keys: Keys, values: Values, more: Keys, added: Values) -> tuple[Keys, Values]:
+    """Add values to sorted keys; ``more`` are in any order, each may come several times."""
+    order = np.argsort(more, kind="stable")
+    more, added = more[order], added[order]
+    first = np.flatnonzero(np.diff(more, prepend=-1))
+    more, added = more[first], np.add.reduceat(added, first)
+    # Only new keys are sorted. Of 2 and 5, both at place 1 of 1 5 7, the 5 exists and grows;
+    # the 2 is inserted before it.
+    places = np.searchsorted(keys, more)
+    exists = places < len(keys)
+    exists[exists] = keys[places[exists]] == more[exists]
+    values[places[exists]] += added[exists]
+    keys = np.insert(keys, places[~exists], more[~exists])
+    return keys, np.insert(values, places[~exists], added[~exists])
 
 
 def both_directions(keys: Keys, values: Values, size: int) -> tuple[npt.NDArray[np.int32], Values]:
     """Return the pairs that Eq. 8 sums over: every i j with its count, and j i with the same.
 
-    Args:
-        keys: see :func:`count_neighbours`.
-        values: counts.
-        size: of the vocabulary.
-
-    Returns:
-        Pairs, shape ``(m, 2)``, as int32, since there may be a billion, and their counts, ``(m,)``.
+    Given the output of :func:`count_neighbours`, returns pairs, shape ``(m, 2)``, as int32, since
+    there may be a billion, and their counts, ``(m,)``.
     """
     pairs = np.empty((len(keys), 2), dtype=np.int32)
     np.divmod(keys, size, out=(pairs[:, 0], pairs[:, 1]), casting="unsafe")
@@ -116,17 +84,9 @@ def glove(
 ) -> npt.NDArray[np.float32]:
     """Learn subword vectors by weighted least squares on logarithms of counts, with AdaGrad.
 
-    A subword's vector is w + u, see :func:`loss`. Uses a GPU if there is one, with 12 bytes per
-    count.
-
-    Args:
-        rows: ids with a special token at both ends, which is left out.
-        size: of the vocabulary.
-        spec: hyperparameters.
-        token_counts: occurrences of each subword, shape ``(size,)``.
-
-    Returns:
-        Float32, shape ``(size, dims)``; zeros where a subword is too rare.
+    A subword's vector is w + u, see :func:`loss`; float32, shape ``(size, dims)``, zeros where
+    ``token_counts``, shape ``(size,)``, are too small. Special tokens at both ends of rows are left
+    out. Uses a GPU if there is one, with 12 bytes per count.
     """
     keys, values = count_neighbours(rows, size, spec.window)
     common = token_counts >= spec.minimum_count
@@ -162,10 +122,8 @@ def glove(
 def loss(products: torch.Tensor, counts: torch.Tensor, largest_weight_at: float) -> torch.Tensor:
     """Return J = sum_ij min(1, (X_ij / x_max)^.75) (w_i u_j + b_i + c_j - log X_ij)^2 (Eq. 8).
 
-    Args:
-        products: output of :class:`Factors` for some pairs, float32, shape ``(n,)``.
-        counts: X of these pairs, float32, shape ``(n,)``.
-        largest_weight_at: x_max.
+    ``products`` of :class:`Factors` and ``counts`` X are float32, shape ``(n,)``; x_max is
+    ``largest_weight_at``.
     """
     weights = (counts / largest_weight_at).clamp(max=1) ** _EXPONENT
     return (weights * (products - counts.log()) ** 2).sum()

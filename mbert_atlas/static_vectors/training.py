@@ -1,17 +1,18 @@
-"""Static vectors from the token store that an encoder is pretrained on."""
+"""Static vectors from the token store that an encoder is pretrained on: GloVe, Word2Vec."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from gensim.models import Word2Vec
 
-from mbert_atlas.arrays import load_arrays, save_arrays
+from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.config.static_vectors import StaticVectors
-from mbert_atlas.encoders.hidden_states import require_tokenizer
+from mbert_atlas.progress import track
 from mbert_atlas.static_vectors.glove import glove
-from mbert_atlas.static_vectors.word2vec import skip_gram
-from mbert_atlas.tokenizer import open_tokenizer
+from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
 
 
 def train_static_vectors(
@@ -19,13 +20,12 @@ def train_static_vectors(
 ) -> None:
     """Learn vectors of all subwords and write them as a token store.
 
-    Args:
-        spec: method and hyperparameters.
-        tokenizer_dir: folder of the tokenizer, for the size of the vocabulary.
-        store: what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote.
-        output: the store to write: ``vectors`` (float32, ``(vocabulary, dims)``), zeros where a
-            subword is too rare, and ``counts`` of all subwords (int64, ``(vocabulary,)``).
-        threads: of word2vec, see :func:`mbert_atlas.static_vectors.word2vec.skip_gram`.
+    The output has ``vectors`` (float32, ``(vocabulary, dims)``), zeros where a subword is too rare,
+    and ``counts`` of all subwords but special ones at the ends of rows (int64, ``(vocabulary,)``).
+
+    The input is what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the
+    tokenizer. With one thread of word2vec, a seed determines every byte; with more, threads
+    overwrite each other's steps, and vectors differ slightly between runs.
 
     Raises:
         DataError: if the texts were encoded by another tokenizer.
@@ -33,13 +33,47 @@ def train_static_vectors(
     encoded = load_arrays(store)
     require_tokenizer(store, encoded.meta["tokenizer"], tokenizer_dir)
     rows, size = encoded.ragged("input_ids"), open_tokenizer(tokenizer_dir).get_vocab_size()
-    counts = np.bincount(rows.values, minlength=size)
-    # The first and last token of each row are special; these have no vectors.
     ends = np.concatenate([rows.values[rows.offsets[:-1]], rows.values[rows.offsets[1:] - 1]])
-    counts -= np.bincount(ends, minlength=size)
+    counts = np.bincount(rows.values, minlength=size) - np.bincount(ends, minlength=size)
     if spec.method == "word2vec":
-        vectors = skip_gram(rows, size, spec, threads)
+        vectors = _skip_gram(rows, size, spec, threads)
     else:
         vectors = glove(rows, size, spec, counts)
     meta = {"tokenizer": encoded.meta["tokenizer"], "method": spec.method}
     save_arrays(output, {"vectors": vectors, "counts": counts}, meta)
+
+
+def _skip_gram(
+    rows: Ragged, size: int, spec: StaticVectors, threads: int
+) -> npt.NDArray[np.float32]:
+    """Learn vectors by skip-gram with negative sampling (Mikolov et al. 2013)."""
+    model: Any = Word2Vec(
+        _Sentences(rows),
+        vector_size=spec.dims,
+        window=spec.window,
+        sg=1,
+        negative=spec.negative,
+        sample=spec.subsampling,
+        min_count=spec.minimum_count,
+        alpha=spec.learning_rate,
+        epochs=spec.epochs,
+        seed=spec.seed,
+        workers=threads,
+        shrink_windows=True,
+    )
+    vectors = np.zeros((size, spec.dims), dtype=np.float32)
+    vectors[list(map(int, model.wv.index_to_key))] = model.wv.vectors
+    return vectors
+
+
+class _Sentences:
+    """Rows as lists of words, iterated by gensim once per epoch."""
+
+    def __init__(self, rows: Ragged) -> None:
+        self._rows, self._passes = rows, 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        self._passes += 1
+        title = f"word2vec, pass {self._passes} (the first one counts)"
+        for number in track(range(len(self._rows)), title):
+            yield list(map(str, self._rows[number][1:-1].tolist()))

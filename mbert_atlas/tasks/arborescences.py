@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mbert_atlas.encoding.trees import reach_root
-
 Heads = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +30,7 @@ def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.boo
     allowed = np.where(possible, scores, -np.inf)
     heads = np.where(words, allowed.argmax(axis=2), 0)
     has_one_root = ((heads == 0) & words).sum(axis=1) == words.any(axis=1)
-    rest = np.flatnonzero(~(has_one_root & reach_root(heads)))
+    rest = np.flatnonzero(~(has_one_root & _reach_root(heads)))
     if len(rest):
         lowered = allowed[rest].astype(np.float64, copy=False)
         highest = lowered.max(axis=(1, 2))
@@ -40,6 +38,18 @@ def best_trees(scores: npt.NDArray[np.floating[Any]], inside: npt.NDArray[np.boo
         lowered[:, :, 0] -= len(nodes) * (highest - lowest)[:, None] + 1
         heads[rest] = list(map(_arborescence, lowered, words[rest]))
     return heads
+
+
+def _reach_root(parents: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
+    """Return whether every node of a graph reaches node 0, by pointer jumping, ``(graphs,)``.
+
+    ``parents`` of nodes has the shape ``(graphs, nodes)``; the parent of node 0 is itself.
+    """
+    # Parents 0 0 1 4 3: two steps up lie 0 0 0 3 4, four steps the same; 3 and 4 are a circle.
+    for _ in range(parents.shape[1].bit_length()):
+        parents = np.take_along_axis(parents, parents, axis=1)
+    reached: npt.NDArray[np.bool_] = np.all(parents == 0, axis=1)
+    return reached
 
 
 def _arborescence(scores: Floats, words: npt.NDArray[np.bool_]) -> Heads:

@@ -12,7 +12,7 @@ from torch.nn import functional
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.batching import Indices
 from mbert_atlas.config.training import BiaffineOptions, HeadOptions
-from mbert_atlas.encoding.trees import NO_PIECE
+from mbert_atlas.encoding.tags import NO_PIECE
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.schemas import TREE_PREDICTIONS
 from mbert_atlas.tasks.arborescences import best_trees

@@ -18,12 +18,12 @@ from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import create_array
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.encoders.hidden_states import padding_id, require_tokenizer
+from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
-from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
+from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.aligned_sentences import AlignedSentences, IntArray
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.loop import train

@@ -10,8 +10,7 @@ import torch
 
 from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import Adjustment
-from mbert_atlas.encoders.hidden_states import group_by, span_vectors
-from mbert_atlas.encoders.pooling import Aggregation
+from mbert_atlas.encoders.hidden_states import Aggregation, group_by, span_vectors
 from mbert_atlas.training.interfaces import Batch
 from mbert_atlas.training.word_pairs import WordPairs
 

@@ -14,7 +14,7 @@ from transformers import BertConfig, BertForPreTraining, XLMRobertaConfig, XLMRo
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.config.training import MaskedTraining, Pretraining
 from mbert_atlas.encoders.loading import load_masked_model, load_tokenizer, save_encoder
-from mbert_atlas.encoding.parallel import inner
+from mbert_atlas.encoding.texts import inner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed

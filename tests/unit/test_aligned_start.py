@@ -1,7 +1,5 @@
 """Initial word embeddings, close to those of translations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -86,16 +84,9 @@ def test_translations_start_close_to_each_other(bilingual, tmp_path):
 
 def test_too_few_sentences_are_rejected(bilingual, tmp_path):
     folder, _ = bilingual
+    options = {"dims": 20, "deviation": 0.1, "pairs": 10, "seed": 1}
     with pytest.raises(DataError, match=r"in 10 English sentences .* do not give 20 dimensions"):
-        start_embeddings(
-            [folder / "A"],
-            folder / "tokenizer",
-            tmp_path / "s",
-            dims=20,
-            deviation=0.1,
-            pairs=10,
-            seed=1,
-        )
+        start_embeddings([folder / "A"], folder / "tokenizer", tmp_path / "s", **options)
     assert not (tmp_path / "s").exists()
 
 

@@ -1,7 +1,5 @@
 """WordPiece vocabularies, encoder folders, masked-language-model pretraining."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -21,10 +19,10 @@ from transformers import (
     BertModel,
 )
 
-from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
+from mbert_atlas.arrays import Ragged, TokenStore
 from mbert_atlas.config.training import Optimisation, Pretraining
 from mbert_atlas.encoders.loading import load_encoder, load_tokenizer, save_encoder
-from mbert_atlas.encoders.wordpiece import train_wordpiece, write_tokenizer
+from mbert_atlas.encoders.wordpiece import train_wordpiece
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.training import pretraining
@@ -34,6 +32,8 @@ from mbert_atlas.training.pretraining import (
     pretrain,
 )
 
+SMALL = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 16}
+SMALL |= {"positions": 16, "max_length": 16}
 TEXTS = ["low lower lowest", "new newer newest", "wide wider widest", "é 你好 low", "hat hats"] * 4
 
 
@@ -59,53 +59,24 @@ def test_wordpiece_splits_as_bert(tmp_path):
     train_wordpiece(TEXTS, tmp_path / "t", 80)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "t", local_files_only=True)
     assert tokenizer.model_max_length == 512
-    assert tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]) == [
-        0,
-        1,
-        2,
-        3,
-        4,
-    ]
+    specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    assert tokenizer.convert_tokens_to_ids(specials) == list(range(5))
     assert tokenizer.tokenize("你好") == ["你", "好"]
     assert tokenizer.tokenize("É é") == ["[UNK]", "é"]  # cased, accents kept
     assert "".join(tokenizer.tokenize("lowest")).replace("##", "") == "lowest"
     assert tokenizer.tokenize("low") == ["low"]  # frequent words become subwords
 
 
-def test_wordpiece_keeps_the_most_frequent_characters(tmp_path):
-    train_wordpiece(["aaa bbb ccc", "aaa bbb", "aaa"], tmp_path / "t", 20, limit_alphabet=2)
-    subwords = set((tmp_path / "t" / "vocab.txt").read_text("utf-8").split())
-    assert {"a", "b", "##a"} <= subwords
-    assert not any("c" in subword for subword in subwords if not subword.startswith("["))
-
-
-def test_wordpiece_rejects_no_text_and_a_vocabulary_below_the_alphabet(tmp_path):
+def test_the_alphabet_of_wordpiece_is_limited(tmp_path):
     with pytest.raises(AtlasError, match="no text"):
         train_wordpiece([], tmp_path / "t", 50)
     with pytest.raises(AtlasError, match="raise vocabulary_size"):
         train_wordpiece(["abcdefgh ijkl"], tmp_path / "t", 10)
     assert not (tmp_path / "t").exists()
-
-
-def test_wordpieces_keep_their_ids(tmp_path):
-    wordpieces = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "Hel", "##lo"]
-    write_tokenizer(wordpieces, tmp_path / "t")
-    assert load_tokenizer(tmp_path / "t")("Hello")["input_ids"] == [3, 6, 7, 4]
-
-
-@pytest.mark.skipif("MBERT_ATLAS_MIRROR" not in os.environ, reason="no mirror of real data")
-def test_vocabulary_of_multilingual_bert(tmp_path):
-    folder = Path(os.environ["MBERT_ATLAS_MIRROR"]) / "mbert-vocab"
-    vocabulary = next(folder.glob("*vocab.txt"))
-    write_tokenizer(vocabulary.read_text("utf-8").rstrip("\n").split("\n"), tmp_path / "t")
-    tokenizer = load_tokenizer(tmp_path / "t")
-    assert len(tokenizer) == 119547
-    assert tokenizer.convert_tokens_to_ids(["[PAD]", "[UNK]", "[CLS]", "[MASK]"]) == [
-        0,
-        100,
-        101,
-        103,
-    ]
+    train_wordpiece(["aaa bbb ccc", "aaa bbb", "aaa"], tmp_path / "t", 20, limit_alphabet=2)
+    subwords = set((tmp_path / "t" / "vocab.txt").read_text("utf-8").split())
+    assert subwords >= {"a", "b", "##a"}
+    assert not subwords & {"c", "##c"}
 
 
 def test_encoder_survives_the_trip_to_disk(tmp_path):
@@ -135,15 +106,13 @@ def test_pickled_weights_are_rejected(tmp_path):
         load_encoder(encoder)
 
 
+def tiny(vocabulary: int) -> BertConfig:
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    return BertConfig(vocab_size=vocabulary, intermediate_size=8, **sizes)
+
+
 def test_missing_weights(tmp_path):
-    tokenizer = make_tokenizer(tmp_path)
-    config = BertConfig(
-        vocab_size=19,
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-    )
+    tokenizer, config = make_tokenizer(tmp_path), tiny(19)
     save_encoder(BertForMaskedLM(config), tokenizer, tmp_path / "no_pooler")
     first, second = load_encoder(tmp_path / "no_pooler"), load_encoder(tmp_path / "no_pooler")
     assert torch.equal(first.pooler.dense.weight, second.pooler.dense.weight)
@@ -152,24 +121,6 @@ def test_missing_weights(tmp_path):
     save_encoder(model, tokenizer, tmp_path / "no_layer")
     with pytest.raises(DataError, match=r"weight encoder\.layer\.1.*16 weights"):
         load_encoder(tmp_path / "no_layer")
-
-
-def test_encoded_texts_lose_no_subword(tmp_path):
-    tokenizer_dir = make_tokenizer(tmp_path)
-    long = " ".join(["the cat sees dogs"] * 5)
-    encode_texts(
-        {"en": [long, "a b", ""], "zh": ["你好"]}, tokenizer_dir, tmp_path / "s", max_length=8
-    )
-    store = load_arrays(tmp_path / "s")
-    rows = [list(row) for row in (store.ragged("input_ids")[i] for i in range(7))]
-    tokenizer = load_tokenizer(tokenizer_dir)
-    assert all(row[0] == 2 and row[-1] == 3 and len(row) <= 8 for row in rows)
-    joined = [subword for row in rows[:6] for subword in row[1:-1]]
-    assert joined == tokenizer(long + " a b", add_special_tokens=False)["input_ids"]
-    assert store.dense("language").tolist() == [0] * 6 + [1]
-    assert store.meta["languages"] == ["en", "zh"]
-    with pytest.raises(DataError, match="language de"):
-        encode_texts({"de": []}, tokenizer_dir, tmp_path / "s2", max_length=8)
 
 
 def masked_batch(rows: int, length: int):
@@ -215,15 +166,7 @@ def test_masking_spares_padding():
 
 
 def test_masked_loss_equals_transformers():
-    batch = masked_batch(6, 12)
-
-    config = BertConfig(
-        vocab_size=1200,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-    )
+    batch, config = masked_batch(6, 12), tiny(1200)
     model = BertForPreTraining(config).eval()
     objective = MaskedLanguageModel(4, 1200)
     torch.manual_seed(3)
@@ -242,17 +185,8 @@ def test_pretraining_learns_and_writes_an_encoder(tmp_path):
     tokenizer_dir = make_tokenizer(tmp_path)
     texts = {"en": ["the cat sees a dog , a b"] * 60, "zh": ["你 好 - 你 好 - 你"] * 60}
     encode_texts(texts, tokenizer_dir, tmp_path / "store", max_length=16)
-    spec = Pretraining(
-        vocabulary_size=100,
-        alphabet_size=50,
-        hidden_size=16,
-        layers=1,
-        heads=2,
-        intermediate_size=32,
-        positions=32,
-        max_length=16,
-        optimisation=Optimisation(learning_rate=5e-3, batch_size=16, epochs=10),
-    )
+    quick = Optimisation(learning_rate=5e-3, batch_size=16, epochs=10)
+    spec = Pretraining(**SMALL, optimisation=quick)
     logs = [
         pretrain(spec, tokenizer_dir, tmp_path / "store", tmp_path / name, seed=3)
         for name in ("a", "b")
@@ -293,15 +227,8 @@ def test_initial_deviation_and_a_bias_of_log_frequencies(tmp_path, monkeypatch):
 def test_pretraining_resumes_after_a_stop(tmp_path, monkeypatch):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts({"en": ["the cat sees a dog"] * 40}, tokenizer_dir, tmp_path / "s", max_length=16)
-    spec = Pretraining(
-        hidden_size=16,
-        layers=1,
-        heads=2,
-        intermediate_size=16,
-        positions=16,
-        max_length=16,
-        optimisation=Optimisation(batch_size=8, epochs=3, learning_rate=1e-3),
-    )
+    quick = Optimisation(batch_size=8, epochs=3, learning_rate=1e-3)
+    spec = Pretraining(**SMALL, optimisation=quick)
 
     def run(name: str, state: Path | None = None) -> bytes:
         pretrain(spec, tokenizer_dir, tmp_path / "s", tmp_path / name, seed=3, state_dir=state)
@@ -328,11 +255,6 @@ def test_pretraining_rejects_a_foreign_store(tmp_path):
     train_wordpiece(TEXTS, tmp_path / "other", 80)
     with pytest.raises(DataError, match="not encoded by"):
         pretrain(Pretraining(), tmp_path / "other", tmp_path / "store", tmp_path / "m", seed=1)
+    short = Pretraining(positions=8, max_length=8)
     with pytest.raises(DataError, match="exceed the 8 positions"):
-        pretrain(
-            Pretraining(positions=8, max_length=8),
-            tokenizer_dir,
-            tmp_path / "store",
-            tmp_path / "m",
-            seed=1,
-        )
+        pretrain(short, tokenizer_dir, tmp_path / "store", tmp_path / "m", seed=1)

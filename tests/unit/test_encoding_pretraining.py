@@ -1,7 +1,5 @@
 """Texts to pretrain on: packed or not, by sentences, and by windows of other lengths."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 
@@ -10,8 +8,8 @@ import pytest
 from tiny_models import WORDS, make_tokenizer
 
 from mbert_atlas.arrays import TokenStore, load_arrays
-from mbert_atlas.encoding.pretraining import encode_texts
-from mbert_atlas.encoding.sentences import split_sentences
+from mbert_atlas.encoding.pretraining import encode_texts, split_sentences
+from mbert_atlas.errors import DataError
 
 TEXTS = {
     "en": ["the cat sees a dog", "a cat", "the dog sees", "a b"],
@@ -43,6 +41,11 @@ def test_each_text_begins_a_row(tmp_path: Path) -> None:
     ]
 
 
+def test_a_language_without_text(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="language de: there is no text"):
+        encode_texts({"de": [""]}, make_tokenizer(tmp_path), tmp_path / "s", max_length=8)
+
+
 def test_packed_rows_are_full_and_of_one_language(tmp_path: Path) -> None:
     found = rows(tmp_path, max_length=7, packed=True)
     assert found == [
@@ -54,18 +57,6 @@ def test_packed_rows_are_full_and_of_one_language(tmp_path: Path) -> None:
     ]
     store = load_arrays(tmp_path / "store")
     assert store.dense("language").tolist() == [0, 0, 0, 1, 1]
-
-
-@pytest.mark.parametrize("lengths", [(7, 4), (64, 3)])
-def test_windows_hold_the_same_subwords(tmp_path: Path, lengths: tuple[int, int]) -> None:
-    found = []
-    for number, length in enumerate(lengths):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        cut = rows(folder, max_length=length, packed=True, sentences_per_language=3)
-        found.append([subword for row in cut for subword in row[1:-1]])
-    assert found[0] == found[1]
-    assert len(found[0]) == 5 + 2 + 3 + 6  # three sentences of English, two of Chinese
 
 
 def test_sentences_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,8 @@ from hypothesis import strategies as st
 from toy_representations import CLS, SEP, SUFFIX, VOCABULARY, toy_encoder, toy_tokenizer_digest
 
 from mbert_atlas.arrays import Ragged, create_array, load_arrays, save_arrays
-from mbert_atlas.encoders.hidden_states import group_by
-from mbert_atlas.encoders.hooks import Hook, shift
+from mbert_atlas.encoders.hidden_states import Aggregation, group_by, pool_words
 from mbert_atlas.encoders.loading import load_encoder
-from mbert_atlas.encoders.pooling import Aggregation, pool_words
 from mbert_atlas.encoding import encode
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.tags import NO_LABEL
@@ -27,41 +23,21 @@ from mbert_atlas.schemas import LID_EXAMPLES, NLI_PAIRS, SENTENCES
 torch.set_num_threads(1)
 
 
-def _random_words(
-    seed: int, words: int, batch: int, length: int
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    random = np.random.default_rng(seed)
-    start = random.integers(0, length, words)
-    end = start + random.integers(1, 4, words).clip(max=length - start)
-    row = random.integers(0, batch, words)  # any order, overlaps and repeats allowed
-    return torch.from_numpy(start), torch.from_numpy(end), torch.from_numpy(row)
-
-
-def _pool_by_loop(
-    hidden: torch.Tensor, start: torch.Tensor, end: torch.Tensor, row: torch.Tensor, how: str
-) -> torch.Tensor:
-    pooled = []
-    for a, b, r in zip(start.tolist(), end.tolist(), row.tolist(), strict=True):
-        subwords = hidden[r, a:b]
-        pooled.append({"first": subwords[0], "last": subwords[-1], "mean": subwords.mean(0)}[how])
-    return torch.stack(pooled)
-
-
 @pytest.mark.parametrize("how", ["first", "last", "mean"])
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), words=st.integers(1, 30), batch=st.integers(1, 5))
-def test_pooling_equals_a_loop(how: Aggregation, seed: int, words: int, batch: int) -> None:
-    spans = _random_words(seed, words, batch, length=7)
-    generator = torch.Generator().manual_seed(seed)
-    hidden = torch.randn(batch, 7, 5, generator=generator, dtype=torch.float64)
-    upstream = torch.randn(words, 5, generator=generator, dtype=torch.float64)
-    results = []
-    for pool in (pool_words, _pool_by_loop):
-        leaf = hidden.clone().requires_grad_()
-        pooled = pool(leaf, *spans, how)  # type: ignore[operator]
-        pooled.backward(upstream)
-        results.append((pooled.detach(), leaf.grad))
-    torch.testing.assert_close(results[0], results[1])
+def test_pooling_equals_a_loop(how: Aggregation) -> None:
+    random, torch_random = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    start = random.integers(0, 7, 30)
+    end = start + random.integers(1, 4, 30).clip(max=7 - start)
+    row = random.integers(0, 5, 30)  # any order, overlaps and repeats allowed
+    hidden = torch.randn(5, 7, 4, generator=torch_random, dtype=torch.float64, requires_grad=True)
+    upstream = torch.randn(30, 4, generator=torch_random, dtype=torch.float64)
+    spans = [hidden[r, a:b] for a, b, r in zip(start, end, row, strict=True)]
+    pool = {"first": lambda x: x[0], "last": lambda x: x[-1], "mean": lambda x: x.mean(0)}[how]
+    expected = torch.stack(list(map(pool, spans)))
+    found = pool_words(hidden, *map(torch.from_numpy, (start, end, row)), how)
+    torch.testing.assert_close(found, expected)
+    gradients = [torch.autograd.grad(one, hidden, upstream) for one in (found, expected)]
+    torch.testing.assert_close(*gradients)
 
 
 def test_padding_and_grouping() -> None:
@@ -147,21 +123,26 @@ TEXT = [("text", pooling) for pooling in ("cls", "pooler", "first", "last", "mea
 WORD = [("word", pooling) for pooling in ("first", "last", "mean")]
 
 
-@pytest.mark.parametrize("splits", [None, ["train", "test"]])
 @pytest.mark.parametrize(("unit", "pooling"), [*TEXT, *WORD, ("token", "pooler")])
 def test_features_equal_one_forward_pass_each(
-    encoder: Path, stores: dict[str, Path], tmp_path: Path, unit: str, pooling: str, splits: Any
+    encoder: Path,
+    stores: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    unit: str,
+    pooling: str,
 ) -> None:
+    monkeypatch.setattr("mbert_atlas.encoders.hidden_states.fitting_tokens", lambda device: 40)
     store, out = stores["text" if unit == "text" else "token"], tmp_path / "out"
     layers = [3] if (unit, pooling) == ("text", "pooler") else [2, 0, 3]
-    options = {"unit": "word"} if unit == "word" else {}  # else what has labels
-    options |= {"layers": layers, "pooling": pooling, "splits": splits, "dtype": "float32"}
-    found = _extract(encoder, store, out, token_budget=40, **options)
+    options: dict[str, Any] = {"unit": "word"} if unit == "word" else {}  # else what has labels
+    options |= {"layers": layers, "pooling": pooling, "splits": ["train", "test"]}
+    found = _extract(encoder, store, out, **options)
     stored = load_arrays(store)
     labels, words = stored.arrays["labels"], stored.ragged("words")
-    expected, examples, numbers, word = [], [], [], []
+    expected, examples, numbers = [], [], []
     for row, (states, pooler) in enumerate(_states(encoder, store)):
-        if splits is not None and stored.dense("split")[row] not in splits:
+        if stored.dense("split")[row] not in ("train", "test"):
             continue
         spans = {
             "text": [[0] if pooling == "cls" else np.arange(1, len(words[row]) - 1)],
@@ -177,14 +158,12 @@ def test_features_equal_one_forward_pass_each(
             )
             expected.append(pooler[None] if layers == [3] else pooled)
             numbers.append(labels[row] if unit == "text" else labels[row][span[0]])
-            word.append(words[row][span[0]])
         examples += [row] * len(spans)
     for place, layer in enumerate(layers):
         vectors = read_features(out, layer).vectors
-        np.testing.assert_allclose(vectors, np.stack(expected)[:, place], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(vectors, np.stack(expected)[:, place], rtol=1e-3, atol=1e-4)
     assert (found.label_names, found.unit) == (["a", "b", "c"], unit)
     assert found.labels.tolist() == numbers
-    assert found.word is None if unit != "word" else found.word.tolist() == word
     rows, example = np.unique(examples, return_inverse=True)  # those without a label are gone
     assert found.example.tolist() == example.tolist()
     assert found.labels.dtype == found.example.dtype == np.int32
@@ -192,39 +171,14 @@ def test_features_equal_one_forward_pass_each(
         assert getattr(found, name).tolist() == stored.dense(name)[rows].tolist()
 
 
-def test_layers_types_and_hooks(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
-    options: dict[str, Any] = {"pooling": "cls", "dtype": "float16"}
-    last = _extract(encoder, stores["text"], tmp_path / "last", **options)
+def test_layers_and_types(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
+    last = _extract(encoder, stores["text"], tmp_path / "last", pooling="cls")
     assert last.vectors.dtype == np.float16
-    added = np.full(16, 2, np.float32)
-    hooks = [Hook(1, shift(added))]
-    _extract(encoder, stores["text"], tmp_path / "all", layers="all", **options)
-    _extract(encoder, stores["text"], tmp_path / "hook", layers="all", hooks=hooks, **options)
-    plain, shifted = (load_arrays(tmp_path / name).dense("vectors") for name in ("all", "hook"))
-    assert plain.shape == (4, 30, 16)
-    np.testing.assert_array_equal(plain[3], last.vectors)
-    np.testing.assert_array_equal(plain[0], shifted[0])
-    np.testing.assert_allclose(plain[1] + added, shifted[1], rtol=1e-2, atol=1e-2)
-    assert np.abs(plain[3] - shifted[3]).max() > 0.1
+    every = _extract(encoder, stores["text"], tmp_path / "all", layers="all", pooling="cls")
+    assert load_arrays(tmp_path / "all").dense("vectors").shape == (4, 30, 16)
+    np.testing.assert_array_equal(every.vectors, last.vectors)
     with pytest.raises(DataError, match=r"only layers \[3\] are stored"):
         read_features(tmp_path / "last", layer=1)
-
-
-def test_only_what_is_kept_is_encoded(
-    encoder: Path, stores: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[int] = []
-
-    def spy(folder: Path) -> Any:
-        model = load_encoder(folder)
-        hook = lambda _, __, inputs: seen.append(len(inputs["input_ids"]))  # noqa: E731
-        model.register_forward_pre_hook(hook, with_kwargs=True)
-        return model
-
-    monkeypatch.setattr("mbert_atlas.representations.extraction.load_encoder", spy)
-    for store in stores.values():
-        _extract(encoder, store, tmp_path / "out", splits=["validation"], languages=["en", "yy"])
-    assert sum(seen) == 3 + 3
 
 
 def test_reading_features(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
@@ -256,7 +210,6 @@ def test_errors(encoder: Path, stores: dict[str, Path], tmp_path: Path) -> None:
 
     token, text = stores["token"], stores["text"]
     raises("hidden states 0 to 3", text, layers=[4])
-    raises("hidden states 0 to 3", text, hooks=[Hook(4, abs)])
     raises("last layer only", text, layers="all")
     raises("words cannot be pooled by cls", token, unit="word", pooling="cls")
     raises("there is no token of the splits gold, silver", token, splits=["silver", "gold"])
@@ -309,12 +262,12 @@ def test_pairs_of_texts(encoder: Path, tmp_path: Path, segments: bool) -> None:
     pairs = pa.table([*rows, ["neutral", "entailment"], ["g"] * 2], schema=NLI_PAIRS)
     labels = ["entailment", "neutral", "contradiction"]
     encode("nli", pairs, encoder, tmp_path / "pairs", labels=labels, segment_ids=segments)
-    found = _extract(encoder, tmp_path / "pairs", tmp_path / "out", dtype="float32")
+    found = _extract(encoder, tmp_path / "pairs", tmp_path / "out")
     ids = torch.tensor([[CLS, 6, 7, SUFFIX, 8, SEP, 10, SEP]])
     types = torch.tensor([[0, 0, 0, 0, 0, 0, 1, 1]]) * segments
     with torch.no_grad():
         expected = load_encoder(encoder).eval()(input_ids=ids, token_type_ids=types).pooler_output
-    np.testing.assert_allclose(found.vectors[0], expected[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found.vectors[0], expected[0], rtol=1e-3, atol=1e-4)
     assert [labels[label] for label in found.labels] == ["neutral", "entailment"]
     assert found.split is None  # a store without splits is one split
     whole = _extract(encoder, tmp_path / "pairs", tmp_path / "whole", splits=["train"])
@@ -333,8 +286,6 @@ def test_stores_of_words_and_languages(encoder: Path, tmp_path: Path) -> None:
         how: _extract(encoder, folder, tmp_path / how, unit="word", pooling=how)
         for how in ("first", "mean")
     }
-    assert words["mean"].word is not None
-    assert words["mean"].word.tolist() == [0, 1]
     assert np.array_equal(words["first"].vectors, tags.vectors)
     assert not np.allclose(words["mean"].vectors[0], tags.vectors[0])  # two subwords
     assert np.array_equal(words["mean"].vectors[1], tags.vectors[1])  # one subword

@@ -1,7 +1,5 @@
 """Encoders that the repository ships: taken if they are what the config requests, and whole."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Static vectors: counts against a loop, planted synonyms, and NLI."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path
@@ -19,7 +17,6 @@ from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS
 from mbert_atlas.static_vectors.classification import (
     classify_with_static_vectors,
-    features,
     mean_vectors,
 )
 from mbert_atlas.static_vectors.glove import Factors, both_directions, count_neighbours, loss
@@ -36,7 +33,8 @@ def random_rows(count: int = 60) -> Ragged:
 
 
 @pytest.mark.parametrize("tokens_at_a_time", [40, 10_000])
-def test_counts_are_those_of_a_loop(tokens_at_a_time: int) -> None:
+def test_counts_are_those_of_a_loop(tokens_at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mbert_atlas.static_vectors.glove._TOKENS_AT_A_TIME", tokens_at_a_time)
     rows, window = random_rows(), 3
     expected: Counter[tuple[int, int]] = Counter()
     for row in range(len(rows)):
@@ -45,7 +43,7 @@ def test_counts_are_those_of_a_loop(tokens_at_a_time: int) -> None:
             for other, second in enumerate(subwords):
                 if 0 < abs(one - other) <= window:
                     expected[first, second] += 1 / abs(one - other)
-    keys, values = count_neighbours(rows, SIZE, window, tokens_at_a_time)
+    keys, values = count_neighbours(rows, SIZE, window)
     assert keys.tolist() == sorted(one * SIZE + two for one, two in expected if one <= two)
     pairs, counts = both_directions(keys, values, SIZE)
     assert sorted(map(tuple, pairs.tolist())) == sorted(expected)
@@ -111,13 +109,6 @@ def test_planted_synonyms_are_neighbours(synonyms: Path, method: str, options: d
     np.testing.assert_array_equal(load_arrays(again).dense("vectors"), vectors)
 
 
-def test_texts_of_another_tokenizer_are_rejected(synonyms: Path) -> None:
-    (synonyms / "texts/meta.json").write_text('{"arrays": ["input_ids"], "tokenizer": "other"}')
-    spec = StaticVectors(encoder="tiny", method="glove")
-    with pytest.raises(DataError, match="not made with the tokenizer of"):
-        train_static_vectors(spec, synonyms / "tokenizer", synonyms / "texts", synonyms / "vectors")
-
-
 def vectors_of(folder: Path, tokenizer: Path) -> Path:
     table = np.random.default_rng(0).normal(size=(SIZE, 6)).astype(np.float32)
     table[:5] = 0
@@ -137,12 +128,6 @@ def test_means_of_both_sides(tmp_path: Path) -> None:
         for side, subwords in zip(sides, np.split(ids[row], [start[row]]), strict=True):
             words = [subword for subword in subwords if subword >= 5]
             assert side[row] == pytest.approx(table[words].mean(axis=0), abs=1e-6)
-
-
-def test_features_by_hand() -> None:
-    u, v = np.array([[1, 2]], dtype=np.float32), np.array([[3, -1]], dtype=np.float32)
-    assert features(u, v).tolist() == [[1, 2, 3, -1, 2, 3, 3, -2]]
-    assert features(v, u).tolist() == [[3, -1, 1, 2, 2, 3, 3, -2]]
 
 
 def test_classes_are_learnt_and_predicted(tmp_path: Path) -> None:
@@ -177,13 +162,6 @@ def test_pairs_of_another_tokenizer_are_rejected(tmp_path: Path) -> None:
     encode("nli", nli_table(20), tokenizer, tmp_path / "pairs", labels=NLI_LABELS)
     vectors = vectors_of(tmp_path, tokenizer)
     (vectors / "meta.json").write_text('{"arrays": ["vectors"], "tokenizer": "other"}')
+    files = vectors, tmp_path / "pairs", {}, tmp_path / "predictions.parquet"
     with pytest.raises(DataError, match="were not encoded by the tokenizer of"):
-        classify_with_static_vectors(
-            PairClassifier(),
-            vectors,
-            tmp_path / "pairs",
-            {},
-            tmp_path / "predictions.parquet",
-            seed=1,
-            languages={},
-        )
+        classify_with_static_vectors(PairClassifier(), *files, seed=1, languages={})

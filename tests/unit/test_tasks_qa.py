@@ -74,7 +74,7 @@ def tokenizer_dir(tmp_path_factory) -> Path:
 
 
 def encode(table: pa.Table, tokenizer: Path, output: Path, **options) -> TokenStore:
-    encoding.encode("qa", table, tokenizer, output, **options)
+    encoding.encode("qa", table, tokenizer, output, **{"max_length": 384, **options})
     return load_arrays(output)
 
 
@@ -233,22 +233,17 @@ def test_answers_inside_words_widen_to_subwords(tmp_path, tokenizer_dir):
 def test_contexts_without_an_answer(tmp_path, tokenizer_dir):
     rows = [
         ("a b c", "a", [], []),
-        ("a b c", "a", ["x"], [2]),  # something else stands there
         ("a b \u200b", "a", ["\u200b"]),  # no subword
         ("\u200b", "a", ["\u200b"]),  # no context
         ("a ß", "a", ["a"]),
     ]
     table = qa_table(rows)
     store = encode(table, tokenizer_dir, tmp_path / "s", max_length=16, doc_stride=4)
-    assert store.dense("labels")[:3].tolist() == [[0, 0]] * 3
-    assert store.meta["dropped"] == {
-        "answer_differs_from_context": 1,
-        "answer_without_pieces": 1,
-        "context_without_pieces": 1,
-    }
+    assert store.dense("labels")[:2].tolist() == [[0, 0]] * 2
+    assert store.meta["dropped"] == {"answer_without_pieces": 1, "context_without_pieces": 1}
     found = decode(store, logits_at_gold(store))
-    assert [row["example_id"] for row in found] == ["q0", "q1", "q2", "q4"]
-    assert [row["gold"] for row in found] == [[], ["x"], ["\u200b"], ["a"]]
+    assert [row["example_id"] for row in found] == ["q0", "q1", "q3"]
+    assert [row["gold"] for row in found] == [[], ["\u200b"], ["a"]]
     assert all(row["prediction"] for row in found)
     known = encode(
         table, tokenizer_dir, tmp_path / "k", max_length=16, doc_stride=4, drop_unknown=True
@@ -267,21 +262,14 @@ def test_long_questions_are_cut_for_the_context(tmp_path, tokenizer_dir):
 
 
 def test_bad_input_is_named(tmp_path, tokenizer_dir):
-    def raises(table: pa.Table, **options) -> None:
-        encoding.encode("qa", table, tokenizer_dir, tmp_path / "s", origin="squad", **options)
-
-    good = qa_table([("a b", "a", ["b"])])
-    with pytest.raises(DataError, match=r"squad, row 1 \(id q0\): 1 answers but 2 offsets"):
-        raises(qa_table([("a b", "a", ["b"], [2, 0])]))
-    with pytest.raises(DataError, match=r"characters 5 to 6 of a context of 3.*not bytes"):
-        raises(qa_table([("ж b", "a", ["b"], [5])]))
+    good, where = qa_table([("a b", "a", ["b"])]), (tokenizer_dir, tmp_path / "s")
     with pytest.raises(DataError, match="column context: missing"):
-        raises(good.drop_columns("context"))
+        encode(good.drop_columns("context"), *where)
     with pytest.raises(DataError, match="none of 1 examples is left"):
-        raises(qa_table([("ß", "a", ["ß"])]), drop_unknown=True)
+        encode(qa_table([("ß", "a", ["ß"])]), *where, drop_unknown=True)
     for options in ({"max_length": 132}, {"doc_stride": 0, "stride_is": "step"}):
         with pytest.raises(AtlasError, match="no space for the question"):
-            raises(good, **options)
+            encode(good, *where, **options)
     assert not (tmp_path / "s").exists()
 
 

@@ -1,7 +1,5 @@
 """Vectors of word types: means over subwords, then over contexts; of static vectors, too."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +29,10 @@ def dictionary(tmp_path: Path) -> Path:
     return path
 
 
-def test_means_over_subwords_and_contexts(tmp_path: Path, dictionary: Path) -> None:
+def test_means_over_subwords_and_contexts(
+    tmp_path: Path, dictionary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mbert_atlas.encoders.hidden_states.fitting_tokens", lambda device: 16)
     encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
     write_parquet(pa.table({"text": TEXTS}), tmp_path / "texts.parquet")
     find_word_contexts(
@@ -43,7 +44,7 @@ def test_means_over_subwords_and_contexts(tmp_path: Path, dictionary: Path) -> N
         output=tmp_path / "contexts",
     )
     store, output = tmp_path / "contexts", tmp_path / "vectors"
-    word_vectors(encoder=encoder, store=store, output=output, token_budget=16)
+    word_vectors(encoder=encoder, store=store, output=output)
     found = load_arrays(output)
     vectors = found.dense("vectors")
     assert (vectors.shape, vectors.dtype) == ((3, 4, 16), np.float32)
@@ -91,5 +92,5 @@ def test_static_vectors_of_subwords(tmp_path: Path, dictionary: Path) -> None:
     static_word_vectors(side="target", **options)
     assert (load_arrays(tmp_path / "words").dense("vectors")[0] == table[1]).all()  # all [UNK]
     save_arrays(tmp_path / "static", {"vectors": table}, {"tokenizer": "other"})
-    with pytest.raises(DataError, match="the vectors were not trained with the tokenizer"):
+    with pytest.raises(DataError, match="not made with the tokenizer"):
         static_word_vectors(side="source", **options)

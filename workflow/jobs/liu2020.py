@@ -6,7 +6,7 @@ from workflow.job import Snakemake
 
 
 def encode_parallel(snakemake: Snakemake) -> None:
-    from mbert_atlas.encoding.parallel import encode_parallel
+    from mbert_atlas.encoding.texts import encode_parallel
     from mbert_atlas.files import read_parquet
 
     encode_parallel(

@@ -43,7 +43,7 @@ def find_directions(snakemake: Snakemake) -> None:
 
 
 def language_means(snakemake: Snakemake) -> None:
-    from mbert_atlas.representations.language_means import language_means
+    from mbert_atlas.representations.language_vectors import language_means
 
     language_means(
         Path(snakemake.input.encoder),

@@ -1,7 +1,5 @@
 """Figures 7 and 8: scores of shifted sentences by weight and by layer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,15 +31,10 @@ def draw_by_weight(cells: Sequence[Cell], *, title: str, protocol: str, metric: 
 
 
 def curves(scores: pd.DataFrame, by_layer: bool = False) -> pd.DataFrame:
-    """Return the lines of a figure.
+    """Return the lines of a figure: ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
 
-    Args:
-        scores: measurements of one protocol.
-        by_layer: add a panel by layer, with lines for some positive alphas, to that by alpha, with
-            lines for some layers.
-
-    Returns:
-        Columns ``panel``, ``line``, ``along`` (number), ``value``, ``seed``.
+    There is a panel by alpha with lines for some layers, and, if ``by_layer``, one by layer with
+    lines for some positive alphas. The scores are measurements of one protocol.
     """
     layer = scores["layers"].astype(int)
     weight = scores["condition"].str.removeprefix("alpha=").astype(float)

@@ -1,20 +1,17 @@
 """Word retrieval and zero-shot XNLI by embedding, token translation, transfer with a shift."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
+from mbert_atlas.encoding.texts import parallel_sentences, token_set
 from mbert_atlas.files import read_parquet
 from mbert_atlas.papers.liu2020.config import LONG_WINDOW, SHORT_WINDOW
-from mbert_atlas.papers.liu2020.token_overlap import token_set
 
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
 _TEST, _DEVELOPMENT = 0, 1
@@ -25,10 +22,8 @@ def measure_retrieval(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the mean reciprocal rank of words' translations in percent (Figures 1, 3, 5).
 
     ``published`` retrieves English translations only ("XX-En" in the text), ``corrected`` averages
-    both directions. Rows without ``layers`` are of the last layer.
-
-    Args:
-        cells: files with the columns of ``schemas.RETRIEVALS``.
+    both directions. Rows without ``layers`` are of the last layer. Cells have
+    ``schemas.RETRIEVALS``.
     """
     return with_means(row for cell in cells for row in _reciprocal_ranks(cell))
 
@@ -79,58 +74,43 @@ def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
 def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield by how many percent the short window lowers the accuracy of XNLI (Figure 6b).
 
-    Args:
-        cells: with their ``window`` among the facts; both windows of one size share a condition.
+    Cells have their ``window`` among the facts; both windows of one size share a condition.
     """
-    return with_means(_drops([(cell.facts["window"], _accuracy(cell)) for cell in cells]))
-
-
-def _drops(accuracies: Sequence[tuple[str, Row]]) -> Iterator[Row]:
     # 60 with the long window and 54 with the short one: a drop of 10%.
     keys = ("condition", "target", "protocol", "seed")
-    whole = {
-        tuple(row[key] for key in keys): row["value"]
-        for window, row in accuracies
-        if window == LONG_WINDOW
-    }
-    for window, row in accuracies:
-        place = tuple(row[key] for key in keys)
-        if window == SHORT_WINDOW and place in whole:
-            drop = 100 * (1 - row["value"] / whole[place])
-            yield row | {"metric": "accuracy_drop_percent", "value": drop}
+    by_window: dict[str, dict[tuple[Any, ...], Row]] = {LONG_WINDOW: {}, SHORT_WINDOW: {}}
+    for cell in cells:
+        row = _accuracy(cell)
+        by_window[cell.facts["window"]][tuple(row[key] for key in keys)] = row
+    drops = []
+    for place, row in by_window[SHORT_WINDOW].items():
+        if whole := by_window[LONG_WINDOW].get(place):
+            drop = 100 * (1 - row["value"] / whole["value"])
+            drops.append(row | {"metric": "accuracy_drop_percent", "value": drop})
+    return with_means(drops)
 
 
 # Token translation
 
 
-def by_protocol(table: pd.DataFrame, protocol: str) -> pd.DataFrame:
-    """Return a direction's scores on the test set under a protocol.
-
-    ``published`` averages BLEU-1 over sentences, ``corrected`` computes it over the corpus.
-
-    Returns:
-        Columns ``layer``, ``weight``, ``bleu1``, ``convert_rate`` (0 to 1), ``n``, and ``chosen``:
-        the BLEU-1 by which settings are chosen, of the test set itself under ``published``.
-    """
-    scores = table[table["protocol"] == protocol]
-    rates = scores["converted"] / scores["counted"].clip(lower=1)
-    scores = scores.assign(bleu1=scores[_BLEU[protocol]], convert_rate=rates)
-    test, development = (
-        scores[scores["part"] == part].set_index(["layer", "weight"])
-        for part in (_TEST, _DEVELOPMENT)
-    )
-    chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-    return test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
-
-
 def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]]:
-    """Yield, by direction and protocol, the columns of its rows, and its scores by setting."""
+    """Yield, by direction and protocol, the columns of its rows, and its scores on the test set.
+
+    The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
+    sentences, ``corrected`` computes it over the corpus), ``convert_rate`` (0 to 1), ``n``, and
+    ``chosen``, the BLEU-1 by which settings are chosen: of the test set itself under ``published``.
+    """
     for cell in cells:
-        table = read_parquet(cell.path).to_pandas()
+        table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
+        rates = table["converted"] / table["counted"].clip(lower=1)
         for protocol in PROTOCOLS:
+            scores = table.assign(bleu1=table[_BLEU[protocol]], convert_rate=rates)
+            scores = scores[scores["protocol"] == protocol]
+            test, development = (scores[scores["part"] == part] for part in (_TEST, _DEVELOPMENT))
+            chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
+            rows = test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
-            rows: list[Any] = by_protocol(table, protocol).to_dict("records")
-            yield place | {"seed": 0}, rows
+            yield place | {"seed": 0}, rows.to_dict("records")
 
 
 def measure_translation(
@@ -143,12 +123,9 @@ def measure_translation(
 ) -> Iterator[Row]:
     """Yield BLEU-1 and convert rates of all directions (Tables 1 and 2).
 
-    Args:
-        cells: files with the columns of ``schemas.TOKEN_TRANSLATIONS``.
-        layers: number of layers; the best one is chosen from all of them.
-        best_of: weights that the best is chosen from; the last one is that of the first line.
-        score_layer: layer of the first line.
-        rate_layer: layer of the convert rates.
+    Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
+    the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
+    convert rates are of ``rate_layer``.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}
@@ -183,16 +160,13 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
     """Yield the tokens of each language, and those English has too (Table 3).
 
-    The cell has parallel sentences as :mod:`mbert_atlas.encoding.parallel` writes them.
+    The cell has parallel sentences as :mod:`mbert_atlas.encoding.texts` writes them.
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)
-    languages, ids = sentences.meta["languages"], sentences.ragged("input_ids")
-    size, count = int(ids.values.max()) + 1, len(sentences.dense("part"))
-    sets = {
-        code: token_set(ids.take(np.arange(place * count, (place + 1) * count)), size)
-        for place, code in enumerate(languages)
-    }
+    size, count = sentences.ragged("input_ids").values.max() + 1, len(sentences.dense("part"))
+    languages = sentences.meta["languages"]
+    sets = {code: token_set(parallel_sentences(sentences, code), size) for code in languages}
     for code, tokens in sets.items():
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
@@ -212,23 +186,10 @@ def samples(
 ) -> list[dict[str, str]]:
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
-    Args:
-        sentences: parallel sentences, see :func:`count_token_sets`.
-        tokenizer: of their ids.
-        tables: columns of ``schemas.TOKEN_TRANSLATIONS``, from English, by target language.
-        shown: sorted numbers of sentences by target language.
-        layer: the layer that is shifted.
-        weights: of the shift.
-
-    Returns:
-        Rows of texts, by heading.
+    Sentences are those of :func:`count_token_sets`, whose sorted numbers are ``shown`` by target
+    language. Tables, by it, have the columns of ``schemas.TOKEN_TRANSLATIONS``, from English.
     """
-    languages, ids = sentences.meta["languages"], sentences.ragged("input_ids")
-    count = len(sentences.dense("part"))
-
-    def text(number: int, code: str) -> str:
-        return str(tokenizer.decode(ids[languages.index(code) * count + number].tolist()))
-
+    ids = {code: parallel_sentences(sentences, code) for code in ("en", *tables)}
     texts = []
     for code, table in tables.items():
         rows = table[(table["layer"] == layer) & (table["protocol"] == "published")]
@@ -238,7 +199,11 @@ def samples(
             for weight, part in rows.groupby("weight")
         }
         for place, number in enumerate(shown[code]):
-            lines = {"input": text(number, "en"), "translation": text(number, code)}
+            sides = {"input": "en", "translation": code}
+            lines = {
+                what: str(tokenizer.decode(ids[side][number].tolist()))
+                for what, side in sides.items()
+            }
             lines |= {f"alpha = {weight:g}": by_weight[weight][place] for weight in weights}
             for what, line in lines.items():
                 direction = f"en-{code}" if what == "input" else ""
@@ -255,23 +220,16 @@ def measure_shifted(
     """Yield accuracies with and without the shift, and its weights (Table 4).
 
     ``published`` takes for each language the weight that is best on its development set,
-    ``corrected`` one for all languages: the best on those of English and one other language.
+    ``corrected`` one for all languages: the best on those of English and of ``chosen_in``.
 
-    Args:
-        cells: predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
-        test: the test set.
-        development: the development set.
-        chosen_in: the other language.
+    Cells have predictions; or, as ``shifted``, files with columns of ``schemas.SHIFTED_SCORES``.
     """
-    rows = (
-        row
-        for cell in cells
-        for row in (
-            _shifted_accuracies(cell, test, development, chosen_in)
-            if "shifted" in cell.paths
-            else [_accuracy(cell)]
-        )
-    )
+    rows: list[Row] = []
+    for cell in cells:
+        if "shifted" in cell.paths:
+            rows += _shifted_accuracies(cell, test, development, chosen_in)
+        else:
+            rows.append(_accuracy(cell))
     return with_means(rows, "avg_without_en")
 
 

@@ -4,8 +4,6 @@ Section 4.3: texts of another language are shifted to the training language befo
 upper layers process them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,10 +17,10 @@ from accelerate import PartialState
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import Protocol
+from mbert_atlas.encoders.hooks import last_states, remember
 from mbert_atlas.encoders.precision import fitting_tokens
-from mbert_atlas.encoders.upper_layers import last_states, remember
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.representations.language_means import mean_difference
+from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.schemas import SHIFTED_SCORES
 from mbert_atlas.training.job import open_examples
 from mbert_atlas.training.prediction import predict
@@ -40,21 +38,13 @@ def classify_shifted(
     languages: Sequence[str],
     target: str,
 ) -> pa.Table:
-    """Predict examples with each weight and count the correct ones.
+    """Predict examples with each weight; count the correct ones (``schemas.SHIFTED_SCORES``).
 
-    Args:
-        model_dir: a fine-tuned model of a task with one label per text.
-        examples: encoded examples by name of the dataset.
-        means: output of :func:`mbert_atlas.representations.language_means.language_means`.
-        task: the task's name.
-        protocol: decides which means.
-        layer: the hidden state that is shifted.
-        weights: factors of the difference of means; 0 leaves the model unchanged.
-        languages: languages of the examples.
-        target: the language to shift to.
-
-    Returns:
-        Columns of ``schemas.SHIFTED_SCORES``.
+    The fine-tuned model is of a task with one label per text; examples are given by the name of
+    their dataset. Texts in ``languages`` are shifted to ``target`` at the hidden state ``layer``.
+    Weights are factors of the difference of
+    :func:`mbert_atlas.representations.language_vectors.language_means`, by protocol; 0 leaves the
+    model unchanged.
 
     Raises:
         AtlasError: if a language has no examples.
@@ -76,7 +66,7 @@ def classify_shifted(
             predicted = predict(
                 model,
                 tasks.get(task).examples(store, rows),
-                partial(shifted_classes, layer=layer, vector=vector, weights=weights),
+                partial(_shifted_classes, layer=layer, vector=vector, weights=weights),
                 description=f"{name}, {code}, shifted",
                 token_budget=fitting_tokens(device) // len(weights),
             ).values
@@ -90,7 +80,7 @@ def classify_shifted(
     return pa.Table.from_pylist(table, schema=SHIFTED_SCORES)
 
 
-def shifted_classes(
+def _shifted_classes(
     model: Any,
     batch: dict[str, torch.Tensor],
     layer: int,
@@ -99,12 +89,8 @@ def shifted_classes(
 ) -> torch.Tensor:
     """Return the most probable class of each text with each weight, int64, ``(b, weights)``.
 
-    Args:
-        model: an encoder with a head that classifies texts by the pooler.
-        batch: its inputs.
-        layer: the hidden state that is shifted, at every position.
-        vector: added to the state, float32, shape ``(dims,)``.
-        weights: factors of the vector.
+    The head of the model classifies texts by the pooler. The vector, float32, shape ``(dims,)``, is
+    added to the hidden state ``layer`` at every position.
     """
     below = remember(model.encoder, model.inputs(batch), [layer])
     state = below.states[layer]

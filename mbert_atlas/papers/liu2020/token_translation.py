@@ -1,26 +1,25 @@
 """BLEU-1 and convert rate of shifted sentences by layer and weight (section 4.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from accelerate import PartialState
+from sacrebleu.metrics.bleu import BLEU
 
-from mbert_atlas.arrays import load_arrays
+from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.encoders.hidden_states import require_tokenizer
 from mbert_atlas.encoders.loading import load_masked_model
-from mbert_atlas.encoding.parallel import inner
-from mbert_atlas.papers.liu2020.token_overlap import bleu1, converted, token_set
-from mbert_atlas.representations.language_means import mean_difference
+from mbert_atlas.encoding.texts import inner, parallel_sentences, token_set
+from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import TOKEN_TRANSLATIONS
-from mbert_atlas.tokenizer import open_tokenizer
+from mbert_atlas.tokenizer import open_tokenizer, require_tokenizer
+
+Flags = npt.NDArray[np.bool_]
 
 
 def translate_tokens(
@@ -33,23 +32,13 @@ def translate_tokens(
     layers: Sequence[int],
     weights: Sequence[float],
     shown: Sequence[int] = (),
-    token_budget: int | None = None,
 ) -> pa.Table:
     """Shift sentences of a language to another at every layer with every weight; score the tokens.
 
-    Args:
-        encoder: encoder folder with its language-model head.
-        sentences: output of :func:`mbert_atlas.encoding.parallel.encode_parallel`.
-        means: output of :func:`mbert_atlas.representations.language_means.language_means`.
-        source: language of the input.
-        target: language to shift to.
-        layers: hidden states that are shifted, each by itself, 0 for the embeddings.
-        weights: factors of the difference of means.
-        shown: numbers of sentences whose predicted tokens the table keeps.
-        token_budget: most padded tokens in a batch of all changes; none: what suits the device.
-
-    Returns:
-        Columns of ``schemas.TOKEN_TRANSLATIONS``.
+    Sentences are the output of :func:`mbert_atlas.encoding.texts.encode_parallel`, means that of
+    :func:`mbert_atlas.representations.language_vectors.language_means`. Each of the ``layers``, 0
+    for the embeddings, is shifted by itself; weights are factors of the difference of means. The
+    table (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the sentences ``shown``.
 
     Raises:
         DataError: if the sentences are of another tokenizer, or the encoder has no such head.
@@ -57,18 +46,15 @@ def translate_tokens(
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
     model: Any = load_masked_model(encoder, seed=0).to(PartialState().device).eval()
-    ids, parts = stored.ragged("input_ids"), stored.dense("part")
-    texts, translations = (
-        ids.take(np.arange(len(parts)) + len(parts) * stored.meta["languages"].index(code))
-        for code in (source, target)
-    )
+    texts, translations = (parallel_sentences(stored, code) for code in (source, target))
+    parts = stored.dense("part")
     size, tokenizer = int(model.config.vocab_size), open_tokenizer(encoder)
     references = inner(translations)
     sets = [token_set(side, size) for side in (texts, translations)]
     rows: list[dict[str, Any]] = []
     for protocol in PROTOCOLS:
         shifts = mean_difference(stored_means, protocol, source, target)
-        predicted = predict_shifted(model, texts, shifts, layers, weights, token_budget)
+        predicted = predict_shifted(model, texts, shifts, layers, weights)
         for (layer, weight), tokens in predicted.items():
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
@@ -87,3 +73,45 @@ def translate_tokens(
 
 def _text(tokenizer: Any, tokens: npt.NDArray[Any]) -> str:
     return " ".join(tokenizer.id_to_token(int(token)) for token in tokens).replace(" ##", "")
+
+
+class Bleu1(NamedTuple):
+    """BLEU-1 with brevity penalty, 0 to 100: mean over sentences, and of the whole corpus."""
+
+    mean: float
+    corpus: float
+
+
+def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Bleu1:
+    """Compare token ids of predicted sentences with those of as many translations."""
+    # A token of a sentence is the number sentence * vocabulary + id; those of both sides count as
+    # often as on the side that has fewer: [5, 5, 7] for [5, 7, 7] gives 1 + 1.
+    (one, ones), (two, twos) = (
+        np.unique(
+            np.repeat(np.arange(len(side)), side.lengths) * vocabulary_size + side.values,
+            return_counts=True,
+        )
+        for side in (predicted, references)
+    )
+    both, at_one, at_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
+    shared = np.minimum(ones[at_one], twos[at_two])
+    matches = np.bincount(both // vocabulary_size, weights=shared, minlength=len(predicted))
+    # min(1, exp(1 - r / c)) m / c: of 3 tokens, 2 of them right, for 4: exp(-1/3) 2/3.
+    lengths = np.maximum(predicted.lengths, 1)
+    penalty = np.minimum(1, np.exp(1 - references.lengths / lengths))
+    mean = 100 * float((penalty * matches / lengths).mean())
+    total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
+    counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
+    counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
+    return Bleu1(mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score))
+
+
+def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[int, int]:
+    """Return numerator and denominator of the convert rate of predicted ids, of any shape.
+
+    They are the tokens that only the target language has, and all tokens but those that both have;
+    the flags, shape ``(vocabulary,)``, tell which ids a language has.
+    """
+    # With only s, only t, shared and neither: s t b n t gives 2 of 4.
+    counts = np.bincount(tokens.ravel(), minlength=len(source))
+    return int(counts[target & ~source].sum()), int(counts[~(source & target)].sum())

@@ -37,7 +37,7 @@ class LanguageUnlearning(Method):
     """The language data, their loss and the separate training of the language head.
 
     ``store`` has Wikipedia's paragraphs, as
-    :func:`mbert_atlas.encoding.languages.encode_languages` writes them; ``examples`` are those of
+    :func:`mbert_atlas.encoding.classes.encode_languages` writes them; ``examples`` are those of
     the split ``train``. Each step of the task has a minibatch of the same size, cut into
     micro-batches like the task's. Their stream is shuffled again whenever it is used up; its
     batches depend on the seed and the number of the step alone.

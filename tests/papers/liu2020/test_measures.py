@@ -1,7 +1,5 @@
 """Rows of the tables and figures, from scores by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +24,6 @@ from mbert_atlas.papers.liu2020.measures import (
     measure_shifted,
     measure_translation,
     samples,
-    with_means,
 )
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.registry import resolve
@@ -71,17 +68,6 @@ def test_retrieval_is_of_the_last_layer(tmp_path: Path) -> None:
                 ("corrected", "1"): 40,
             }
         )
-
-
-def test_means_leave_english_out() -> None:
-    base = {"condition": "a", "source": "en", "protocol": "published", "seed": 1, "n": 5}
-    rows = [
-        base | {"target": target, "value": value}
-        for target, value in [("en", 90.0), ("de", 50.0), ("fr", 60.0)]
-    ]
-    found = list(with_means(rows))
-    assert found[-1] == base | {"target": "avg", "value": 55.0, "n": 10}
-    assert len(found) == 4
 
 
 def test_the_drop_is_relative(monkeypatch: pytest.MonkeyPatch) -> None:

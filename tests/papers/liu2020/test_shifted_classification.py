@@ -1,7 +1,5 @@
 """Shifted classification: as the model with a hook, for every weight at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +10,7 @@ from tiny_models import NLI_LABELS, finetuned, make_encoder, make_tokenizer, nli
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.config.training import Optimisation
-from mbert_atlas.encoders.hooks import Hook, hooked, shift
+from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoding import encode
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
@@ -73,7 +71,7 @@ def test_counts_are_those_of_the_hooked_model(trained: Path) -> None:
     batch = examples.collate(np.arange(20))
     gap = means.dense("means_of_tokens")[1] - means.dense("means_of_tokens")[0]
     for weight in (0.5, 2.0):
-        hook = Hook(1, shift(gap[1].astype(np.float32), weight))
+        hook = Hook(1, torch.from_numpy(weight * gap[1]).float().add)
         with torch.no_grad(), hooked(model.eval().encoder, [hook]):
             classes = model(batch).argmax(dim=-1)
         assert labels == NLI_LABELS

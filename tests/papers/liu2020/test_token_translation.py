@@ -1,7 +1,5 @@
 """BLEU-1 and convert rate, language means, and predictions from shifted hidden states."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +12,13 @@ from transformers import BertConfig, BertForPreTraining
 
 from mbert_atlas.arrays import Ragged, load_arrays, save_arrays
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
-from mbert_atlas.encoders.hooks import Hook, hooked, shift
+from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder, load_masked_model, save_encoder
 from mbert_atlas.encoding import encode
-from mbert_atlas.encoding.parallel import encode_parallel, inner
+from mbert_atlas.encoding.texts import encode_parallel, inner, token_set
 from mbert_atlas.errors import DataError
-from mbert_atlas.papers.liu2020.token_overlap import bleu1, converted, token_set
-from mbert_atlas.papers.liu2020.token_translation import translate_tokens
-from mbert_atlas.representations.language_means import language_means, mean_difference
+from mbert_atlas.papers.liu2020.token_translation import bleu1, converted, translate_tokens
+from mbert_atlas.representations.language_vectors import language_means, mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
 from mbert_atlas.schemas import NLI_PAIRS
 
@@ -30,13 +27,6 @@ PLAIN = [word for word in WORDS if not word.startswith("##")]
 
 def rows(*found: list[int]) -> Ragged:
     return Ragged.from_rows(found, np.int32)
-
-
-def test_bleu_by_hand() -> None:
-    # Of 5 5 7 the reference 5 7 7 9 has one 5 and one 7; of 8 the reference 8 8 has it once.
-    bleu = bleu1(rows([5, 5, 7], [8]), rows([5, 7, 7, 9], [8, 8]), 10)
-    assert bleu.mean == pytest.approx(100 * (np.exp(1 - 4 / 3) * 2 / 3 + np.exp(1 - 2 / 1)) / 2)
-    assert bleu.corpus == pytest.approx(100 * np.exp(1 - 6 / 4) * 3 / 4)
 
 
 def test_bleu_is_that_of_sacrebleu() -> None:
@@ -105,13 +95,14 @@ def test_a_pair_that_a_language_lacks(tmp_path: Path) -> None:
         )
 
 
-def test_language_means_by_hand(tmp_path: Path) -> None:
+def test_language_means_by_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mbert_atlas.encoders.hidden_states.fitting_tokens", lambda device: 40)
     encoder = make_encoder(tmp_path, make_tokenizer(tmp_path))
     random = np.random.default_rng(0)
     some = [" ".join(random.choice(PLAIN, n)) for n in random.integers(1, 9, 20)]
     table = text_table(some, ["en", "ru"] * 10)
     encode("text", table, encoder, tmp_path / "texts", max_length=32)
-    options = {"languages": ["ru", "en"], "texts": 100, "token_budget": 40}
+    options = {"languages": ["ru", "en"], "texts": 100}
     language_means(encoder, tmp_path / "texts", tmp_path / "means", **options)
     means = load_arrays(tmp_path / "means")
     assert means.dense("texts").tolist() == [10, 10]
@@ -148,15 +139,20 @@ def masked(tmp_path: Path) -> Path:
 
 
 @torch.no_grad()
-def test_shifted_predictions_are_those_of_full_passes(masked: Path) -> None:
+def test_shifted_predictions_are_those_of_full_passes(
+    masked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitting = "mbert_atlas.representations.shifted_predictions.fitting_tokens"
+    monkeypatch.setattr(fitting, lambda device: 16)
     model = load_masked_model(masked, 0).eval()
     random = np.random.default_rng(0)
     ids = rows(*([2, *random.integers(5, 19, n).tolist(), 3] for n in [4, 1, 6, 3]))
     shifts = random.normal(size=(4, 16)).astype(np.float32)
-    found = predict_shifted(model, ids, shifts, [0, 2, 3], [0.0, 1.5], token_budget=16)
+    found = predict_shifted(model, ids, shifts, [0, 2, 3], [0.0, 1.5])
     for (layer, weight), tokens in found.items():
         for number in range(4):
-            with hooked(model.base_model, [Hook(layer, shift(shifts[layer], weight))]):
+            added = weight * torch.from_numpy(shifts[layer])
+            with hooked(model.base_model, [Hook(layer, added.add)]):
                 logits = model(torch.from_numpy(ids[number].astype(np.int64))[None])
             expected = logits.prediction_logits[0, 1:-1].argmax(dim=-1)
             assert tokens[number].tolist() == expected.tolist()
