@@ -27,8 +27,7 @@ from mbert_atlas.plan.runs import Run
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command of the command line.
 
-    Raises:
-        SystemExit: the config has mistakes, or there is no such run; the message names them.
+    Raises SystemExit if the config has mistakes, or there is no such run; the message names them.
     """
     options = _options(arguments)
     files = [Path(file) for file in options.configfile]
@@ -84,8 +83,7 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
 def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
     """Return what Snakemake plans for the jobs of a run, by seed.
 
-    Raises:
-        AtlasError: Snakemake cannot plan them; has its message.
+    Raises AtlasError if Snakemake cannot plan them; has its message.
     """
     kind = "counts" if run.kind == "adjustment" else "predictions"
     targets = [

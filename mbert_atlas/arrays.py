@@ -123,8 +123,7 @@ def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np
 
     Writing to a hole of the file on a full disk would kill the process (SIGBUS) without a word.
 
-    Raises:
-        OSError: if the disk is full.
+    Raises OSError if the disk is full.
     """
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     if hasattr(os, "posix_fallocate"):  # macOS has none
@@ -136,8 +135,7 @@ def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np
 def load_arrays(path: Path | str) -> TokenStore:
     """Open a token store memory-mapped.
 
-    Raises:
-        DataError: if an array named in ``meta.json`` is missing or damaged.
+    Raises DataError if an array named in ``meta.json`` is missing or damaged.
     """
     path = Path(path)
     meta = read_json(path / "meta.json")

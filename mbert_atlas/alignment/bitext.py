@@ -37,8 +37,7 @@ def align(
         ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs also their
         :func:`score`, and under ``by_symmetrisation`` that of each way to merge the directions.
 
-    Raises:
-        DataError: if the bitext is unreadable or has no sentence pair with words on both sides.
+    Raises DataError if the bitext is unreadable or has no sentence pair with words on both sides.
     """
     table = read_parquet(bitext, BITEXT)
     source, target = (

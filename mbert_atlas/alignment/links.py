@@ -81,8 +81,7 @@ def score(links: Links, gold: Sequence[GoldSentence]) -> dict[str, float]:
         |A and P| / |A|; ``recall``, |A and S| / |S|; ``f1``, their harmonic mean (each 0 where it
         is undefined). Numbers of ``sentences``, ``links`` (|A|) and ``sure_links`` (|S|).
 
-    Raises:
-        ValueError: if the numbers of sentences differ, or if neither side has a link.
+    Raises ValueError if the numbers of sentences differ, or if neither side has a link.
     """
     if links.rows != len(gold):
         raise ValueError(f"{links.rows} aligned sentences, {len(gold)} gold ones")
@@ -120,9 +119,8 @@ def write_pharaoh(links: Links, path: Path | str) -> None:
 def read_pharaoh(path: Path | str, rows: int) -> Links:
     """Read Pharaoh text, plain or compressed, of ``rows`` lines.
 
-    Raises:
-        DataError: if the file is missing, holds a malformed token (names the line), or has another
-            number of lines.
+    Raises DataError if the file is missing, holds a malformed token (names the line), or has
+    another number of lines.
     """
     with open_text(path) as stream:
         text = stream.read()

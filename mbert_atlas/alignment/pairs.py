@@ -50,8 +50,7 @@ def word_pairs(
     pair) is for adjustment, which never sees the ``held_out`` sentences with pairs that ``heldout``
     gets by ``seed``. The dataset card (JSON), for the target ``language``, describes both.
 
-    Raises:
-        DataError: if the files disagree or at most ``held_out`` sentences have a pair.
+    Raises DataError if the files disagree or at most ``held_out`` sentences have a pair.
     """
     table = read_parquet(bitext, BITEXT)
     links = read_pharaoh(pharaoh, len(table)).sorted()
@@ -148,8 +147,7 @@ def encode_word_pairs(
     of each word (both are 0 for a word without tokens or not completely within the sentence);
     ``<side>_pairs``, the words of each pair.
 
-    Raises:
-        DataError: if the tokenizer cannot be used, no pair is left, or it lacks a subword.
+    Raises DataError if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
     rows = read_parquet(table, WORD_PAIRS)
@@ -195,8 +193,7 @@ def derive_subwords(job: DerivingJob) -> None:
     For the subword alignment of Efimov et al. (2022, Table 6). The result, row by row parallel, is
     aligned like any bitext; :func:`encode_word_pairs` needs ``units="subwords"``.
 
-    Raises:
-        DataError: if the bitext or the tokenizer cannot be used.
+    Raises DataError if the bitext or the tokenizer cannot be used.
     """
     assert job.tokenizer is not None
     table = read_parquet(job.tables[0], BITEXT)
@@ -226,8 +223,7 @@ def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
 def load_word_tokenizer(folder: Path | str) -> Tokenizer:
     """Open a tokenizer for sentences split into words, without truncation or padding.
 
-    Raises:
-        DataError: if it is missing, unreadable or not one that frames a sentence by two tokens.
+    Raises DataError if it is missing, unreadable or not one that frames a sentence by two tokens.
     """
     tokenizer = open_tokenizer(folder)
     if len(tokenizer.encode([], is_pretokenized=True).ids) != 2:
