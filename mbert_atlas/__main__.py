@@ -50,17 +50,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="name all mistakes of config files")
     check.add_argument("configfile", nargs="*", help="files, later ones override earlier ones")
-    runs = commands.add_parser("runs", help="list the training runs")
-    show = commands.add_parser("show", help="explain a training run")
+    files = argparse.ArgumentParser(add_help=False)
+    files.add_argument(
+        "--configfile", nargs="*", default=[], metavar="FILE", help="as for Snakemake"
+    )
+    commands.add_parser("runs", parents=[files], help="list the training runs")
+    show = commands.add_parser("show", parents=[files], help="explain a training run")
     show.add_argument("run", help="its id, see `runs`")
-    option: dict[str, Any] = {
-        "nargs": "*",
-        "default": [],
-        "metavar": "FILE",
-        "help": "as for Snakemake",
-    }
-    runs.add_argument("--configfile", **option)
-    show.add_argument("--configfile", **option)
     return parser.parse_args(arguments)
 
 

@@ -83,12 +83,10 @@ def _selected(
     outside = (links.source >= lengths[0][links.row]) | (links.target >= lengths[1][links.row])
     if outside.any():
         row = int(links.row[outside][0])
-        raise DataError(
-            origin,
-            f"line {row + 1}",
-            f"a link beyond the {lengths[0][row]} and {lengths[1][row]} words of the sentence pair",
-            "align the bitext again; the two must be line-parallel",
-        )
+        words_of_both = f"{lengths[0][row]} and {lengths[1][row]} words"
+        problem = f"a link beyond the {words_of_both} of the sentence pair"
+        fix = "align the bitext again; the two must be line-parallel"
+        raise DataError(origin, f"line {row + 1}", problem, fix)
     long = np.maximum(*lengths) > maximum_words
     empty = (np.minimum(*lengths) == 0) & ~long
     inside = ~(long | empty)[links.row]
@@ -227,12 +225,9 @@ def load_word_tokenizer(folder: Path | str) -> Tokenizer:
     """
     tokenizer = open_tokenizer(folder)
     if len(tokenizer.encode([], is_pretokenized=True).ids) != 2:
-        raise DataError(
-            Path(folder) / "tokenizer.json",
-            "key post_processor",
-            "does not put one token before and one after a sentence",
-            "use the tokenizer of a BERT model",
-        )
+        path, fix = Path(folder) / "tokenizer.json", "use the tokenizer of a BERT model"
+        problem = "does not put one token before and one after a sentence"
+        raise DataError(path, "key post_processor", problem, fix)
     return tokenizer
 
 
@@ -251,11 +246,8 @@ def tokenise_words(
         sentences: Sequence[Sequence[str]] = column.slice(begin, _BATCH).to_pylist()
         encodings = tokenizer.encode_batch(sentences, is_pretokenized=True)
         ids.append(np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int32))
-        words.append(
-            np.fromiter(
-                (-1 if word is None else word for e in encodings for word in e.word_ids), np.int32
-            )
-        )
+        numbers = (-1 if word is None else word for e in encodings for word in e.word_ids)
+        words.append(np.fromiter(numbers, np.int32))
         lengths += [len(e) for e in encodings]
     tokens = Ragged(np.concatenate(ids), offsets_of(lengths))
     return tokens, np.concatenate(words), _flat(column)[1]
@@ -267,12 +259,9 @@ def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:
     for side in _SIDES:
         for token in pc.unique(_flat(rows[f"{side}_tokens"])[0]).to_pylist():
             if token not in numbers:
-                raise DataError(
-                    "word pairs",
-                    f"{side} subword {token!r}",
-                    "the tokenizer has no such subword",
-                    "split the bitext with the tokenizer of this encoder",
-                )
+                place, problem = f"{side} subword {token!r}", "the tokenizer has no such subword"
+                fix = "split the bitext with the tokenizer of this encoder"
+                raise DataError("word pairs", place, problem, fix)
     lookup = Tokenizer(WordLevel(numbers))
     lookup.post_processor = tokenizer.post_processor
     return lookup

@@ -5,8 +5,6 @@ A named entity is a name, or a name and what belongs to it: ``Ivan of Moscow`` i
 of either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -27,8 +25,8 @@ class Thing:
     plural: bool = False
     adjective: str | None = None
     intensified: bool = False  # whether its adjective holds very much so
-    owner: Thing | None = None
-    partner: Thing | None = None  # who or what else is meant (the man and the woman)
+    owner: "Thing | None" = None
+    partner: "Thing | None" = None  # who or what else is meant (the man and the woman)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,19 +100,22 @@ def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
 
 
 def bitexts(data: Generator) -> Files:
-    """Yield mined bitext, both releases of it, and gold alignments of other sentences."""
-    size, gold = data.sizes.bitext_sentences, data.sizes.gold_sentences
+    """Yield mined bitext, and gold alignments of other sentences."""
+    size = data.sizes.bitext_sentences
     pool = data.meanings(data.rng("bitext"), 2 * size, set(), held_out=False)
-    both = data.meanings(data.rng("gold"), gold + (gold + 1) // 2, set())
+    gold = data.meanings(data.rng("gold"), data.sizes.gold_sentences, set())
     for language in track(data.languages[1:], "miniature: bitexts"):
-        yield from _bitext(data, language, pool)
-        for split, meanings in (("dev", both[gold:]), ("test", both[:gold])):
-            rows = (gold_row(english, language.sentence(m)) for m, english in meanings)
-            yield f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv", lines(rows)
+        first, second = sorted(("en", language.code))
+        mined = lines(_mined(data, language, pool))
+        yield f"wikimatrix/WikiMatrix.{first}-{second}.tsv.gz", mined
+        rows = (gold_row(english, language.sentence(m)) for m, english in gold)
+        yield f"gold-alignments/XL-WA/data/{language.code}/test.tsv", lines(rows)
 
 
-def _bitext(data: Generator, language: Language, pool: Sequence[tuple[Meaning, Sentence]]) -> Files:
-    """Yield a sample of ``pool`` in one language, with English."""
+def _mined(
+    data: Generator, language: Language, pool: Sequence[tuple[Meaning, Sentence]]
+) -> list[str]:
+    """Return rows of WikiMatrix, by falling margin, from a sample of ``pool``."""
     rng = data.rng("bitext", language.code)
     chosen = [
         (english.text, language.sentence(meaning).text)
@@ -124,20 +127,8 @@ def _bitext(data: Generator, language: Language, pool: Sequence[tuple[Meaning, S
         if one != two:
             mined.append((1.0 + 0.06 * rng.random(), chosen[one][0], chosen[two][1]))
     mined.sort(key=lambda row: (-row[0], row[1:]))
-    first, second = sorted(("en", language.code))
-    swapped = first != "en"
-    rows = ("\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in mined)
-    name = f"WikiMatrix.{first}-{second}"
-    yield f"wikimatrix/{name}.tsv.gz", lines(rows)
-
-    kept = [(english, other) for score, english, other in mined if score >= 1.04]
-    rng.shuffle(kept)
-    members = {
-        f"{name}.en": lines(english for english, _ in kept),
-        f"{name}.{language.code}": lines(other for _, other in kept),
-        "README": "Mined pairs of margin 1.04 and above, made by a grammar.\n",
-    }
-    yield f"opus-wikimatrix/{first}-{second}.txt.zip", members
+    swapped = language.code < "en"
+    return ["\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in mined]
 
 
 def treebanks(data: Generator) -> Files:

@@ -19,7 +19,7 @@ from mbert_atlas.miniature.sentences import lines
 _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (texts.encyclopedias, ("wikipedia",)),
     (texts.plain_texts, ("cc100",)),
-    (texts.bitexts, ("wikimatrix", "opus-wikimatrix", "gold-alignments")),
+    (texts.bitexts, ("wikimatrix", "gold-alignments")),
     (texts.references, ("muse", "wals")),
     (texts.treebanks, ("universal-dependencies",)),
     (labelled.multinli, ("multinli",)),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.sources import Register, Sources, fetch, snapshot_path
-from mbert_atlas.sources.register import FileEntry, HubEntry
+from mbert_atlas.sources.register import HubEntry
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -238,12 +238,6 @@ def test_other_faults_of_a_register(tmp_path):
     (tmp_path / "bad.yaml").write_text("- a")
     with pytest.raises(DataError, match=r"bad\.yaml, top"):
         Register.read(tmp_path / "bad.yaml")
-
-
-def test_every_field_is_described():
-    for model in (FileEntry, HubEntry):
-        for name, field in model.model_fields.items():
-            assert field.description or name == "kind"
 
 
 # The files of the real mirror that are not upstream's bytes, by what their note says.
