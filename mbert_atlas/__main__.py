@@ -77,10 +77,7 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
 
 
 def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what Snakemake plans for the jobs of a run, by seed.
-
-    Raises AtlasError if Snakemake cannot plan them; has its message.
-    """
+    """Return what Snakemake plans for the jobs of a run, by seed; an AtlasError if it cannot."""
     kind = "counts" if run.kind == "adjustment" else "predictions"
     targets = [
         path(kind, run=run.id, seed=seed).replace("<results>", f"results/{config.run}")

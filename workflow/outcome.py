@@ -7,7 +7,8 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.scorecard.cells import write_reasons
-from mbert_atlas.sources import Register, Sources, require_available
+from mbert_atlas.sources.fetch import Sources, require_available
+from mbert_atlas.sources.register import Register
 from workflow.plan import WorkflowPlan
 
 

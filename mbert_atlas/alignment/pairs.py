@@ -236,9 +236,8 @@ def tokenise_words(
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
     """Tokenise a column of lists of words; ``side`` is for the progress line.
 
-    Returns:
-        Token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
-        specials), int32, flat; and words per sentence, int64.
+    Returns token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
+    specials), int32, flat; and words per sentence, int64.
     """
     ids, words = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     lengths: list[int] = []
@@ -270,12 +269,7 @@ def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:
 def _spans(
     tokens: Ragged, words: npt.NDArray[np.int32], lengths: IntArray, maximum_length: int
 ) -> tuple[Ragged, Ragged, Ragged, BoolArray]:
-    """Truncate sentences to ``maximum_length`` and locate the tokens of each word.
-
-    Returns:
-        Token ids; first token and one past the last token of each word, 0 and 0 for a word that is
-        incomplete; and whether a word had no tokens before truncation.
-    """
+    """Return truncated ids, each word's first token and end (0: cut off), which words vanished."""
     sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)
     position = np.arange(len(sentence)) - tokens.offsets[sentence]
     first_word = offsets_of(lengths)

@@ -11,7 +11,17 @@ from itertools import chain
 from typing import Literal
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NAMES, PEOPLE, VERBS, Sampler
+from mbert_atlas.miniature.concepts import (
+    HYPONYMS,
+    KIND,
+    LOCATIONS,
+    NAMES,
+    PEOPLE,
+    PERSONS,
+    PLACES,
+    VERBS,
+    Sampler,
+)
 
 Asked = Literal["subject", "object", "place"]
 
@@ -63,9 +73,7 @@ class Meaning:
     second: Clause | None = None
 
 
-_PERSONS = (*HYPONYMS["person"], *PEOPLE)
 _COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *PEOPLE)
-_PLACES = (*HYPONYMS["place"], *LOCATIONS)
 _VERBS_BY_SUBJECT, _VERBS_BY_OBJECT = (
     {
         noun: [verb for verb, entry in VERBS.items() if noun in entry[role]]
@@ -111,7 +119,7 @@ def draw_thing(rng: Sampler, nouns: Sequence[str], *company: str, counted: bool 
 
 def draw_owner(rng: Sampler) -> Thing:
     """Draw a person to whom something belongs."""
-    noun = rng.pick(_PERSONS)
+    noun = rng.pick(PERSONS)
     return Thing(noun) if noun in NAMES else Thing(noun, "definite", rng.random() < 0.15)
 
 
@@ -119,13 +127,13 @@ def draw_place(rng: Sampler, predicate: str) -> Circumstance:
     """Draw where ``predicate`` holds, or from or to where it goes."""
     moves = predicate in concepts.MOTION
     way = rng.choice(("in", "near", "to", "from") if moves else ("in", "in", "near"))
-    return Circumstance(way, draw_thing(rng, _PLACES, predicate))
+    return Circumstance(way, draw_thing(rng, PLACES, predicate))
 
 
 def draw_company(rng: Sampler, predicate: str) -> Circumstance:
     """Draw with whom, or for whom, ``predicate`` is done."""
     if predicate in concepts.BENEFICIAL and rng.random() < 0.5:
-        patrons = (*_PERSONS, *concepts.ORGANISATIONS)
+        patrons = (*PERSONS, *concepts.ORGANISATIONS)
         return Circumstance("for", draw_thing(rng, patrons, predicate))
     return Circumstance("with", draw_thing(rng, _COMPANIONS, predicate))
 
@@ -145,7 +153,7 @@ def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = 
     if topic is not None and subject is None:
         able = topic in _LIKE or topic in _VERBS_BY_SUBJECT
         around = rng.random() < (0.25 if able else 0.75)
-        if around and (topic in _VERBS_BY_OBJECT or topic in _PLACES):
+        if around and (topic in _VERBS_BY_OBJECT or topic in PLACES):
             return _draw_around(rng, topic)
         subject = draw_subject(rng, (topic,))
     if subject is None:
@@ -204,7 +212,7 @@ def _draw_action(
 def _draw_around(rng: Sampler, topic: str) -> Clause:
     """Draw what someone else does to ``topic`` or there."""
     verbs = _VERBS_BY_OBJECT.get(topic, ())
-    if topic in _PLACES and (not verbs or rng.random() < 0.6):
+    if topic in PLACES and (not verbs or rng.random() < 0.6):
         predicate = rng.pick(tuple(VERBS), topic)
         subject = draw_subject(rng, VERBS[predicate].subjects, predicate)
         place = replace(draw_place(rng, predicate), thing=draw_thing(rng, (topic,)))

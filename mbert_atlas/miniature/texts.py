@@ -14,20 +14,11 @@ from mbert_atlas.progress import track
 
 _NOISE = 0.1  # mined pairs that are no translations, as a fraction of those that are
 _TREEBANKS = ("en", "de", "zh")  # for training
-# WALS' number of a feature -> its name, and the column of languages.csv that holds it.
+# WALS' number of a feature -> the column of languages.csv that holds it.
 _FEATURES = {
-    "20A": ("Fusion of Selected Inflectional Formatives", "fusion"),
-    "30A": ("Number of Genders", "genders"),
-    "37A": ("Definite Articles", "article"),
-    "49A": ("Number of Cases", "cases"),
-    "55A": ("Numeral Classifiers", "classifiers"),
-    "81A": ("Order of Subject, Object and Verb", "order"),
-    "85A": ("Order of Adposition and Noun Phrase", "adposition"),
-    "86A": ("Order of Genitive and Noun", "genitive"),
-    "87A": ("Order of Adjective and Noun", "adjective"),
-    "88A": ("Order of Demonstrative and Noun", "demonstrative"),
-    "89A": ("Order of Numeral and Noun", "numeral"),
-    "120A": ("Zero Copula for Predicate Nominals", "copula"),
+    **{"20A": "fusion", "30A": "genders", "37A": "article", "49A": "cases", "55A": "classifiers"},
+    **{"81A": "order", "85A": "adposition", "86A": "genitive", "87A": "adjective"},
+    **{"88A": "demonstrative", "89A": "numeral", "120A": "copula"},
 }
 
 
@@ -72,7 +63,7 @@ def _wals(languages: Sequence[Language]) -> dict[str, str]:
     """Return the tables of WALS in CLDF by file name."""
     codes: list[Sequence[object]] = []
     values: list[Sequence[object]] = []
-    for feature, (_, column) in _FEATURES.items():
+    for feature, column in _FEATURES.items():
         distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
         for number, value in enumerate(distinct, 1):
             codes.append((f"{feature}-{number}", feature, value, value, number))
@@ -83,11 +74,9 @@ def _wals(languages: Sequence[Language]) -> dict[str, str]:
         (one.wals_code, one.name, *[""] * 4, one.iso639_3, one.family, "", one.genus, "")
         for one in languages
     ]
-    features = [(feature, name, "") for feature, (name, _) in _FEATURES.items()]
     names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
     return {
         "languages.csv": _table(f"{names} ISO_codes", described),
-        "parameters.csv": _table("ID Name Description", features),
         "codes.csv": _table("ID Parameter_ID Name Description Number", codes),
         "values.csv": _table("ID Language_ID Parameter_ID Value Code_ID", values),
     }

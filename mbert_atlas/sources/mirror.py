@@ -161,15 +161,12 @@ def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, 
 
 
 def write_manifest(folder: Path | str, register: Register) -> int:
-    """List every file of a folder in its MANIFEST.tsv, so that it can be used as a mirror.
+    """List every file of a folder in its MANIFEST.tsv, so that it is a mirror; return their number.
 
     A downloads folder or one filled by hand becomes a mirror this way. Hidden files and the
     README and manifest at its top are left out. The register states dataset, address and licence of
     a file. Of one that it does not know the manifest's older line is kept but for size and
     checksum; without one the dataset is ``own``, and the user adds licence and source.
-
-    Returns:
-        Number of files listed.
 
     Raises DataError if there is a manifest with a wrong line; AtlasError if there is no file.
     """

@@ -32,7 +32,9 @@ from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.languages import Languages
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.claims import read_claims
-from mbert_atlas.sources import Mirror, Register, Sources, fetch, origin_of
+from mbert_atlas.sources.fetch import Sources, fetch, origin_of
+from mbert_atlas.sources.mirror import Mirror
+from mbert_atlas.sources.register import Register
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = ROOT / "resources/languages.csv"

@@ -15,20 +15,18 @@ import pytest
 import yaml
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.sources import (
-    Mirror,
-    Register,
+from mbert_atlas.sources import download as download_module
+from mbert_atlas.sources.download import download
+from mbert_atlas.sources.fetch import (
     Sources,
     fetch,
     fetch_all,
     fetch_snapshot,
     origin_of,
     require_available,
-    snapshot_path,
-    write_manifest,
 )
-from mbert_atlas.sources import download as download_module
-from mbert_atlas.sources.download import download
+from mbert_atlas.sources.mirror import Mirror, write_manifest
+from mbert_atlas.sources.register import Register, snapshot_path
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 EMPTY = Register(Path("sources.yaml"), (), {})

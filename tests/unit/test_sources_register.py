@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.sources import Register, Sources, fetch, snapshot_path
-from mbert_atlas.sources.register import HubEntry
+from mbert_atlas.sources.fetch import Sources, fetch
+from mbert_atlas.sources.register import HubEntry, Register, snapshot_path
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 REVISION = "0123456789abcdef0123456789abcdef01234567"

@@ -59,7 +59,8 @@ def derive_dataset(snakemake: Snakemake) -> None:
 
 def _origin_in(config: Mapping[str, Any]) -> Callable[[Path], Mapping[str, str]]:
     """Return what cards state of an upstream file of a run; see :func:`origin_of`."""
-    from mbert_atlas.sources import Register, Sources, origin_of
+    from mbert_atlas.sources.fetch import Sources, origin_of
+    from mbert_atlas.sources.register import Register
 
     sources = Sources(Register.read(ROOT / "resources/sources.yaml"), config.get("mirror"))
 
