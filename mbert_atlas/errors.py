@@ -17,13 +17,10 @@ class StoppedError(TransientError):
 
 
 class DataError(AtlasError):
-    """Input that cannot be used.
+    """Input that cannot be used: a file, folder or config, or what is ``where`` in it.
 
-    Args:
-        path: file, folder or config with the problem.
-        where: the place inside it (``line 12``, ``key seeds``); empty for the whole file.
-        problem: what is wrong, as a clause without a full stop.
-        fix: what the user can do about it, as a clause without a full stop.
+    ``where`` is ``line 12`` or ``key seeds``, or empty. ``problem`` and ``fix``, what the user can
+    do about it, are clauses without a full stop.
     """
 
     def __init__(self, path: Path | str, where: str, problem: str, fix: str) -> None:

@@ -2,7 +2,7 @@
 
 import csv
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
 
@@ -39,9 +39,8 @@ class Language(BaseModel):
 class Languages:
     """Languages by code, in the order of the table."""
 
-    def __init__(self, path: Path | str, languages: Iterable[Language]) -> None:
-        self.path = Path(path)
-        self._by_code = {language.code: language for language in languages}
+    def __init__(self, path: Path | str, by_code: dict[str, Language]) -> None:
+        self.path, self._by_code = Path(path), by_code
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
@@ -68,7 +67,7 @@ class Languages:
             languages[language.code] = language
         if not languages:
             raise DataError(path, "", "the table has no rows", "restore it")
-        return cls(path, languages.values())
+        return cls(path, languages)
 
     def __getitem__(self, code: str) -> Language:
         """Return the language with that code.

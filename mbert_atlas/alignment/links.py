@@ -74,10 +74,9 @@ def symmetrise(forward: Links, reverse: Links, how: Symmetrisation) -> Links:
 def score(links: Links, gold: Sequence[GoldSentence]) -> dict[str, float]:
     """Score links A against sure links S and possible links P (Och and Ney 2003).
 
-    Returns:
-        From 0 to 1: ``aer``, 1 - (|A and S| + |A and P|) / (|A| + |S|); ``precision``,
-        |A and P| / |A|; ``recall``, |A and S| / |S|; ``f1``, their harmonic mean (each 0 where it
-        is undefined). Numbers of ``sentences``, ``links`` (|A|) and ``sure_links`` (|S|).
+    Returns, from 0 to 1, ``aer``, 1 - (|A and S| + |A and P|) / (|A| + |S|); ``precision``,
+    |A and P| / |A|; ``recall``, |A and S| / |S|; ``f1``, their harmonic mean (each 0 where it is
+    undefined); and numbers of ``sentences``, ``links`` (|A|) and ``sure_links`` (|S|).
 
     Raises ValueError if the numbers of sentences differ, or if neither side has a link.
     """

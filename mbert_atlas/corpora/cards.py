@@ -15,23 +15,15 @@ Origins = Sequence[Mapping[str, str]]
 
 @dataclass
 class Card:
-    """What a reader of a dataset must know before using its numbers; filled while it is read.
+    """What a reader of a dataset must know before using its numbers; filled while it is read."""
 
-    Attributes:
-        dataset: name of the dataset where its origins state none.
-        counts: items by kind.
-        dropped: items left out, by reason; reasons with nothing left out are not written.
-        bad: rows left out because they cannot be used; the first few are listed.
-        tool: a program that did the work besides this package, with its version.
-    """
-
-    dataset: str
+    dataset: str  # its name where its origins state none
     language: str
-    counts: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
-    bad: BadRows = field(default_factory=lambda: BadRows("rows"))
+    counts: Counter[str] = field(default_factory=Counter)  # items by kind
+    dropped: Counter[str] = field(default_factory=Counter)  # items left out, by reason
+    bad: BadRows = field(default_factory=lambda: BadRows("rows"))  # the first few are listed
     notes: list[str] = field(default_factory=list)
-    tool: str = ""
+    tool: str = ""  # a program that did the work besides this package, with its version
 
     def content(self, files: Iterable[Path | str], origins: Origins = ()) -> dict[str, Any]:
         """Return the card as JSON, with the checksums of the ``files`` that were read.

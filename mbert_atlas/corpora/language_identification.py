@@ -36,9 +36,6 @@ _COLUMNS = ("tokens", "language")
 _NAMES = {"validation": "val"}
 
 
-# The released set
-
-
 def read(job: ReadingJob) -> None:
     """Read the released set in its own splits, with the columns of ``schemas.LID_EXAMPLES``.
 
@@ -97,9 +94,6 @@ def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, st
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{name}, after line {reader.line_num}"
             raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
-
-
-# A sample
 
 
 def derive(job: DerivingJob) -> None:

@@ -169,9 +169,8 @@ def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = 
     ruled_out = (adjective, *concepts.OPPOSITES.get(adjective, ()))
     past, time, time_first = _draw_time(rng)
     negated = rng.random() < _DENIED
-    predicate = rng.pick(
-        [one for one in concepts.adjectives_of(noun) if one not in ruled_out], noun
-    )
+    fitting = [one for one in concepts.adjectives_of(noun) if one not in ruled_out]
+    predicate = rng.pick(fitting, noun)
     very = not negated and rng.random() < 0.2
     return Clause(subject, predicate, None, (), time, None, negated, past, very, time_first)
 
@@ -277,19 +276,11 @@ def _with_names(rng: Sampler, clause: Clause) -> Clause:
     if subject.noun not in concepts.PRONOUNS and clause.predicate not in KIND.values():
         subject = _named(rng, subject)
     if clause.predicate in ("buy", "sell") and rng.random() < 0.5:
-        subject = (
-            Thing(rng.choice(concepts.ORGANISATIONS))
-            if rng.random() < 0.6
-            else draw_institution(rng)
-        )
-    return replace(
-        clause,
-        subject=subject,
-        object=None if clause.object is None else _named(rng, clause.object),
-        circumstances=tuple(
-            replace(one, thing=_named(rng, one.thing)) for one in clause.circumstances
-        ),
-    )
+        is_named = rng.random() < 0.6
+        subject = Thing(rng.choice(concepts.ORGANISATIONS)) if is_named else draw_institution(rng)
+    thing = clause.object and _named(rng, clause.object)
+    around = tuple(replace(one, thing=_named(rng, one.thing)) for one in clause.circumstances)
+    return replace(clause, subject=subject, object=thing, circumstances=around)
 
 
 def draw_named_meaning(rng: Sampler) -> Meaning:

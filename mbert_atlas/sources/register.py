@@ -100,7 +100,6 @@ class SourceFile:
     ``url`` is None if it must be downloaded manually; ``sha256`` is None if none was published.
     """
 
-    path: str
     entry: FileEntry
     url: str | None
     sha256: str | None
@@ -215,7 +214,7 @@ class Register:
         entry, match = max(matches, key=lambda item: len(item[0].folder))
         rest = match[0]
         url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
-        return SourceFile(path, entry, url, entry.sha256.get(rest, self.checksums.get(path)))
+        return SourceFile(entry, url, entry.sha256.get(rest, self.checksums.get(path)))
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""
