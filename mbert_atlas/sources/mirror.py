@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.files import atomic_path, damage_in_one_sentence, open_bytes, read_text, sha256_of
+from mbert_atlas.files import atomic_path, damage_in_one_sentence, read_text, sha256_of
 from mbert_atlas.progress import track
 from mbert_atlas.sources.register import SNAPSHOT_FOLDER, HubEntry, Register, checked_path
 
@@ -90,7 +90,8 @@ class Mirror:
             return None
         row, held = self.rows[name], self.rows[name]["sha256"]
         if name != path:
-            with open_bytes(self.folder / name) as stream:
+            packed = self.folder / name
+            with damage_in_one_sentence(packed), lzma.open(packed) as stream:
                 held = hashlib.file_digest(stream, "sha256").hexdigest()
         if sha256_of(file) != held:
             return None
