@@ -27,8 +27,7 @@ from mbert_atlas.plan.runs import Run
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command of the command line.
 
-    Raises:
-        SystemExit: the config has mistakes, or there is no such run; the message names them.
+    Raises SystemExit if the config has mistakes, or there is no such run; the message names them.
     """
     options = _options(arguments)
     files = [Path(file) for file in options.configfile]
@@ -51,17 +50,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("check", help="name all mistakes of config files")
     check.add_argument("configfile", nargs="*", help="files, later ones override earlier ones")
-    runs = commands.add_parser("runs", help="list the training runs")
-    show = commands.add_parser("show", help="explain a training run")
+    files = argparse.ArgumentParser(add_help=False)
+    files.add_argument(
+        "--configfile", nargs="*", default=[], metavar="FILE", help="as for Snakemake"
+    )
+    commands.add_parser("runs", parents=[files], help="list the training runs")
+    show = commands.add_parser("show", parents=[files], help="explain a training run")
     show.add_argument("run", help="its id, see `runs`")
-    option: dict[str, Any] = {
-        "nargs": "*",
-        "default": [],
-        "metavar": "FILE",
-        "help": "as for Snakemake",
-    }
-    runs.add_argument("--configfile", **option)
-    show.add_argument("--configfile", **option)
     return parser.parse_args(arguments)
 
 
@@ -82,11 +77,7 @@ def _show(config: Config, run: Run, origins: Origins, presets: Sequence[str]) ->
 
 
 def _jobs(config: Config, run: Run, presets: Sequence[str]) -> list[dict[str, Any]]:
-    """Return what Snakemake plans for the jobs of a run, by seed.
-
-    Raises:
-        AtlasError: Snakemake cannot plan them; has its message.
-    """
+    """Return what Snakemake plans for the jobs of a run, by seed; an AtlasError if it cannot."""
     kind = "counts" if run.kind == "adjustment" else "predictions"
     targets = [
         path(kind, run=run.id, seed=seed).replace("<results>", f"results/{config.run}")

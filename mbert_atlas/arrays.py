@@ -4,13 +4,11 @@ A store is a folder with ``meta.json`` and one ``<name>.npy`` per dense array, o
 ``<name>.values.npy`` and ``<name>.offsets.npy`` per ragged array.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +33,7 @@ class Ragged:
     @classmethod
     def from_rows(
         cls, rows: Iterable[Sequence[Any] | npt.NDArray[Any]], dtype: npt.DTypeLike
-    ) -> Ragged:
+    ) -> Self:
         """Pack ``rows``, each a one-dimensional sequence, into one array of ``dtype``."""
         kept = [np.asarray(row, dtype=dtype) for row in rows]
         values = np.concatenate(kept) if kept else np.empty(0, dtype=dtype)
@@ -49,7 +47,7 @@ class Ragged:
         """Return one row as a view."""
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
-    def take(self, rows: npt.NDArray[np.integer[Any]]) -> Ragged:
+    def take(self, rows: npt.NDArray[np.integer[Any]]) -> "Ragged":
         """Copy ``rows`` (int, shape ``(m,)``, repeats allowed), in that order."""
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts  # not of all rows: this runs for every batch
@@ -123,8 +121,7 @@ def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np
 
     Writing to a hole of the file on a full disk would kill the process (SIGBUS) without a word.
 
-    Raises:
-        OSError: if the disk is full.
+    Raises OSError if the disk is full.
     """
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     if hasattr(os, "posix_fallocate"):  # macOS has none
@@ -136,8 +133,7 @@ def create_array(path: Path, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> np
 def load_arrays(path: Path | str) -> TokenStore:
     """Open a token store memory-mapped.
 
-    Raises:
-        DataError: if an array named in ``meta.json`` is missing or damaged.
+    Raises DataError if an array named in ``meta.json`` is missing or damaged.
     """
     path = Path(path)
     meta = read_json(path / "meta.json")
@@ -149,7 +145,6 @@ def load_arrays(path: Path | str) -> TokenStore:
             loaded = [np.load(path / part, mmap_mode="r", allow_pickle=False) for part in parts]
             arrays[name] = Ragged(*loaded) if ragged else loaded[0]
         except (OSError, ValueError, EOFError) as error:  # EOFError: an empty file
-            raise DataError(
-                path, f"array {name}", str(error), "delete the folder and remake it"
-            ) from error
+            fix = "delete the folder and remake it"
+            raise DataError(path, f"array {name}", str(error), fix) from error
     return TokenStore(arrays, meta)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 
 class AtlasError(Exception):
@@ -18,13 +17,10 @@ class StoppedError(TransientError):
 
 
 class DataError(AtlasError):
-    """Input that cannot be used.
+    """Input that cannot be used: a file, folder or config, or what is ``where`` in it.
 
-    Args:
-        path: file, folder or config with the problem.
-        where: the place inside it (``line 12``, ``key seeds``); empty for the whole file.
-        problem: what is wrong, as a clause without a full stop.
-        fix: what the user can do about it, as a clause without a full stop.
+    ``where`` is ``line 12`` or ``key seeds``, or empty. ``problem`` and ``fix``, what the user can
+    do about it, are clauses without a full stop.
     """
 
     def __init__(self, path: Path | str, where: str, problem: str, fix: str) -> None:
@@ -32,27 +28,15 @@ class DataError(AtlasError):
         place = f"{path}, {where}" if where else str(path)
         super().__init__(f"{place}: {problem}; {fix}{'' if fix.endswith('?') else '.'}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Survive the trip back from a worker process."""
-        return type(self), (self.path, self.where, self.problem, self.fix)
-
 
 class DataErrors(DataError):
-    """Several of them, one a line, those of a file together.
-
-    Args:
-        errors: two or more; those of a file stay in their order.
-    """
+    """Two or more of them, one a line, those of a file together and in their order."""
 
     def __init__(self, errors: Iterable[DataError]) -> None:
         self.errors = sorted(errors, key=lambda error: error.path)
         first = self.errors[0]
         super().__init__(first.path, first.where, first.problem, first.fix)
         self.args = ("\n".join([f"{len(self.errors)} mistakes:", *map(str, self.errors)]),)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Survive the trip back from a worker process."""
-        return type(self), (self.errors,)
 
 
 def joined(errors: Iterable[DataError]) -> DataError:

@@ -2,7 +2,7 @@
 
 import csv
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, Self
 
@@ -17,48 +17,30 @@ class Language(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    code: str = Field(
-        pattern=r"^[a-z]{2,3}(_[a-z]+)?$", description="code as the papers and Wikipedia use it"
-    )
-    name: str = Field(min_length=1, description="English name")
-    iso639_3: str = Field(pattern=r"^[a-z]{3}$", description="ISO 639-3 code")
-    script: str = Field(
-        pattern=r"^[A-Z][a-z]{3}( [A-Z][a-z]{3})*$",
-        description="scripts of its texts, ISO 15924, separated by blanks; main one first",
-    )
-    family: str = Field(min_length=1, description="family as in WALS")
-    genus: str = Field(min_length=1, description="genus as in WALS")
-    wals_code: str = Field(
-        pattern=r"^([a-z]{2,3})?$", description="language id in WALS, or empty if it has none"
-    )
-    wiki: str = Field(
-        pattern=r"^[a-z-]*$", description="subdomain of its Wikipedia, or empty if it has none"
-    )
-    word_order: Literal["SVO", "SOV", "VSO", "VOS", "OVS", "OSV", "none", ""] = Field(
-        description="WALS feature 81A; none: no order dominates; empty: not in WALS"
-    )
-    ud_name: str = Field(
-        pattern=r"^[A-Za-z_]*$", description="name in Universal Dependencies 2.7, or empty"
-    )
-    ud_code: str = Field(
-        pattern=r"^[a-z]{0,3}$", description="code in its treebanks' file names, or empty"
-    )
-    ntrex: str = Field(
-        pattern=r"^([a-z]{3}(-[A-Za-z]+)?)?$", description="suffix of its file in NTREX-128"
-    )
-    tatoeba: str = Field(
-        pattern=r"^([a-z]{3})?$", description="code in LASER's Tatoeba test sets, or empty"
-    )
-    in_mbert: bool = Field(description="one of multilingual BERT's 104 languages")
-    in_xlmr: bool = Field(description="one of XLM-R's 100 languages")
+    code: str = Field(pattern=r"^[a-z]{2,3}(_[a-z]+)?$")  # as the papers and Wikipedia use it
+    name: str = Field(min_length=1)  # in English
+    iso639_3: str = Field(pattern=r"^[a-z]{3}$")
+    script: str = Field(pattern=r"^[A-Z][a-z]{3}( [A-Z][a-z]{3})*$")  # ISO 15924; main one first
+    family: str = Field(min_length=1)  # as in WALS, like the genus
+    genus: str = Field(min_length=1)
+    # The others are empty where the resource lacks the language.
+    wals_code: str = Field(pattern=r"^([a-z]{2,3})?$")
+    wiki: str = Field(pattern=r"^[a-z-]*$")  # subdomain of its Wikipedia
+    # WALS feature 81A; none: no order dominates.
+    word_order: Literal["SVO", "SOV", "VSO", "VOS", "OVS", "OSV", "none", ""]
+    ud_name: str = Field(pattern=r"^[A-Za-z_]*$")  # in Universal Dependencies 2.7
+    ud_code: str = Field(pattern=r"^[a-z]{0,3}$")  # in the names of its treebanks' files
+    ntrex: str = Field(pattern=r"^([a-z]{3}(-[A-Za-z]+)?)?$")  # suffix of its file in NTREX-128
+    tatoeba: str = Field(pattern=r"^([a-z]{3})?$")  # in LASER's Tatoeba test sets
+    in_mbert: bool  # one of multilingual BERT's 104 languages
+    in_xlmr: bool  # one of XLM-R's 100 languages
 
 
 class Languages:
     """Languages by code, in the order of the table."""
 
-    def __init__(self, path: Path | str, languages: Iterable[Language]) -> None:
-        self.path = Path(path)
-        self._by_code = {language.code: language for language in languages}
+    def __init__(self, path: Path | str, by_code: dict[str, Language]) -> None:
+        self.path, self._by_code = Path(path), by_code
 
     @classmethod
     def read(cls, path: Path | str) -> Self:
@@ -85,7 +67,7 @@ class Languages:
             languages[language.code] = language
         if not languages:
             raise DataError(path, "", "the table has no rows", "restore it")
-        return cls(path, languages.values())
+        return cls(path, languages)
 
     def __getitem__(self, code: str) -> Language:
         """Return the language with that code.

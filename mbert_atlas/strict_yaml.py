@@ -30,9 +30,8 @@ _PLAIN = {
 def read(path: Path) -> Any:
     """Return the content of a YAML file as plain values.
 
-    Raises:
-        DataError: (several: DataErrors) names every place where the file is not UTF-8 or not YAML,
-            has a key twice, or a value that could be read differently.
+    Raises DataError (several: DataErrors), which names every place where the file is not UTF-8 or
+    not YAML, has a key twice, or a value that could be read differently.
     """
     text = read_text(path)
     try:
@@ -75,8 +74,7 @@ def lines(path: Path) -> dict[str, int]:
 def value_of(text: str) -> Any:
     """Return the value of a YAML scalar, as typed on a command line.
 
-    Raises:
-        ValueError: if it could be read differently, or is not a single plain value.
+    Raises ValueError if it could be read differently, or is not a single plain value.
     """
     resolver: Any = yaml.resolver.Resolver()
     node = yaml.ScalarNode(resolver.resolve(yaml.ScalarNode, text, (True, False)), text)

@@ -18,8 +18,7 @@ def open_tokenizer(folder: Path | str) -> Tokenizer:
     It splits as the file says that :func:`tokenizer_digest` stands for; transformers' tokenizers
     take some settings, such as lower-casing, from ``tokenizer_config.json`` instead.
 
-    Raises:
-        DataError: if ``tokenizer.json`` is missing or unreadable.
+    Raises DataError if ``tokenizer.json`` is missing or unreadable.
     """
     path = _file(folder)
     try:
@@ -35,8 +34,7 @@ def open_tokenizer(folder: Path | str) -> Tokenizer:
 def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
     """Return the id of a special token of BERT, or of its counterpart in XLM-R.
 
-    Raises:
-        DataError: if the tokenizer of ``folder`` has neither.
+    Raises DataError if the tokenizer of ``folder`` has neither.
     """
     for name in (token, _XLM_R[token]):
         number = tokenizer.token_to_id(name)
@@ -50,8 +48,7 @@ def special_id(tokenizer: Tokenizer, token: Special, folder: Path | str) -> int:
 def tokenizer_digest(folder: Path | str) -> str:
     """Return what tells one tokenizer from another: the SHA-256 of ``tokenizer.json``.
 
-    Raises:
-        DataError: if ``tokenizer.json`` is missing.
+    Raises DataError if ``tokenizer.json`` is missing.
     """
     return sha256_of(_file(folder))
 
@@ -59,8 +56,7 @@ def tokenizer_digest(folder: Path | str) -> str:
 def require_tokenizer(store: Path, digest: str | None, folder: Path) -> None:
     """Check that a token store, whose meta data have ``digest``, was made with a tokenizer.
 
-    Raises:
-        DataError: if the tokenizer of ``folder`` is another one.
+    Raises DataError if the tokenizer of ``folder`` is another one.
     """
     if digest != tokenizer_digest(folder):
         problem = f"this was not made with the tokenizer of {folder}"

@@ -7,7 +7,8 @@ from snakemake.exceptions import WorkflowError
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.scorecard.cells import write_reasons
-from mbert_atlas.sources import Register, require_available
+from mbert_atlas.sources.fetch import Sources, require_available
+from mbert_atlas.sources.register import Register
 from workflow.plan import WorkflowPlan
 
 
@@ -34,14 +35,10 @@ def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
         if job.rule.name in ("fetch_file", "fetch_encoder")
         for path in job.output
     )
+    register = Register.read(plan.home / "resources/sources.yaml")
+    sources = Sources(register, plan.config.mirror, plan.config.offline)
     try:
-        require_available(
-            needed,
-            register=Register.read(plan.home / "resources/sources.yaml"),
-            mirror=plan.config.mirror,
-            downloads=downloads,
-            offline=plan.config.offline,
-        )
+        require_available(needed, sources, downloads)
     except AtlasError as error:
         if not plan.config.without_missing:
             raise WorkflowError(str(error)) from None

@@ -32,13 +32,10 @@ def align(
 
     ``gold`` takes part in the estimation, as usual, but is not in ``output``. A sentence pair with
     an empty side has an empty line. Two ``threads`` are twice as fast; the links stay the same.
+    Returns ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs also their
+    :func:`score`, and under ``by_symmetrisation`` that of each way to merge the directions.
 
-    Returns:
-        ``symmetrisation``, ``bitext_sentences``, ``bitext_links``; with gold pairs also their
-        :func:`score`, and under ``by_symmetrisation`` that of each way to merge the directions.
-
-    Raises:
-        DataError: if the bitext is unreadable or has no sentence pair with words on both sides.
+    Raises DataError if the bitext is unreadable or has no sentence pair with words on both sides.
     """
     table = read_parquet(bitext, BITEXT)
     source, target = (

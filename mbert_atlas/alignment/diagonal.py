@@ -162,12 +162,9 @@ def _blocks(n: IntArray, m: IntArray) -> Iterator[Block]:
 def _number_pairs(
     source: IntArray, target: IntArray, target_types: int, blocks: list[Block]
 ) -> tuple[npt.NDArray[np.int32], IntArray]:
-    """Return the number of each cell's word pair and, per number, the pair's key.
-
-    The pair of source word 1 and target word 2 of 10 has the key 1 * 10 + 2; numbers follow first
-    occurrence: 12 31 12 become 0 1 0. Pairs are numbered in chunks, whose small tables stay in the
-    cache, and then the chunks' keys.
-    """
+    """Return the number of each cell's word pair, by first occurrence, and each number's key."""
+    # Source word 1 and target word 2 of 10 have the key 1 * 10 + 2; 12 31 12 become 0 1 0. Pairs
+    # are numbered in chunks, whose small tables stay in the cache, and then the chunks' keys.
     pair = np.empty(blocks[-1].cells.stop, dtype=np.int32)
 
     def keys_of(block: Block) -> IntArray:
@@ -197,10 +194,7 @@ def _walk(grid: Grid, reverse: bool) -> Iterator[tuple[Block, npt.NDArray[np.int
 
 
 def _distance(block: Block, reverse: bool, first: int = 1) -> FloatArray:
-    """Return how far each cell (target, source) is off the diagonal.
-
-    Generated words count from ``first``, conditioning words from 1.
-    """
+    """Return how far each cell is off the diagonal; ``first`` is the first generated word."""
     target = (np.arange(block.target_words) + (1 if reverse else first)) / block.target_words
     source = (np.arange(block.source_words) + (first if reverse else 1)) / block.source_words
     return np.asarray(np.abs(target[:, None] - source))

@@ -1,7 +1,5 @@
 """Word links: two directions merged, scores, and Pharaoh text (``i-j`` per link, from 0)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,16 +32,16 @@ class Links:
         """Return the number of links."""
         return len(self.row)
 
-    def take(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> Links:
+    def take(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> "Links":
         """Return some links of the same sentences."""
         return Links(self.row[which], self.source[which], self.target[which], self.rows)
 
-    def between(self, start: int, stop: int) -> Links:
+    def between(self, start: int, stop: int) -> "Links":
         """Return the links of the sentences ``start`` to ``stop - 1``, counted from ``start``."""
         kept = self.take((self.row >= start) & (self.row < stop))
         return Links(kept.row - start, kept.source, kept.target, stop - start)
 
-    def sorted(self) -> Links:
+    def sorted(self) -> "Links":
         """Return the links by sentence, then source word, then target word."""
         return self.take(np.lexsort((self.target, self.source, self.row)))
 
@@ -76,13 +74,11 @@ def symmetrise(forward: Links, reverse: Links, how: Symmetrisation) -> Links:
 def score(links: Links, gold: Sequence[GoldSentence]) -> dict[str, float]:
     """Score links A against sure links S and possible links P (Och and Ney 2003).
 
-    Returns:
-        From 0 to 1: ``aer``, 1 - (|A and S| + |A and P|) / (|A| + |S|); ``precision``,
-        |A and P| / |A|; ``recall``, |A and S| / |S|; ``f1``, their harmonic mean (each 0 where it
-        is undefined). Numbers of ``sentences``, ``links`` (|A|) and ``sure_links`` (|S|).
+    Returns, from 0 to 1, ``aer``, 1 - (|A and S| + |A and P|) / (|A| + |S|); ``precision``,
+    |A and P| / |A|; ``recall``, |A and S| / |S|; ``f1``, their harmonic mean (each 0 where it is
+    undefined); and numbers of ``sentences``, ``links`` (|A|) and ``sure_links`` (|S|).
 
-    Raises:
-        ValueError: if the numbers of sentences differ, or if neither side has a link.
+    Raises ValueError if the numbers of sentences differ, or if neither side has a link.
     """
     if links.rows != len(gold):
         raise ValueError(f"{links.rows} aligned sentences, {len(gold)} gold ones")
@@ -120,29 +116,22 @@ def write_pharaoh(links: Links, path: Path | str) -> None:
 def read_pharaoh(path: Path | str, rows: int) -> Links:
     """Read Pharaoh text, plain or compressed, of ``rows`` lines.
 
-    Raises:
-        DataError: if the file is missing, holds a malformed token (names the line), or has another
-            number of lines.
+    Raises DataError if the file is missing, holds a malformed token (names the line), or has
+    another number of lines.
     """
     with open_text(path) as stream:
         text = stream.read()
     lines = pa.array(text.removesuffix("\n").split("\n"), pa.large_string())
     if len(lines) != rows:
-        raise DataError(
-            path,
-            f"line {min(len(lines), rows) + 1}",
-            f"{len(lines)} lines where the bitext has {rows} sentences",
-            "align the bitext again; the two must be line-parallel",
-        )
+        place, fix = f"line {min(len(lines), rows) + 1}", "align the bitext again"
+        problem = f"{len(lines)} lines where the bitext has {rows} sentences"
+        raise DataError(path, place, problem, f"{fix}; the two must be line-parallel")
     good = pc.match_substring_regex(lines, _LINE).to_numpy(zero_copy_only=False)
     if not good.all():
         line = int(np.argmin(good))
-        raise DataError(
-            path,
-            f"line {line + 1}",
-            f"not links of the form 3-5, separated by spaces: {lines[line].as_py()[:60]!r}",
-            "correct the line, or align the bitext again",
-        )
+        problem = f"not links of the form 3-5, separated by spaces: {lines[line].as_py()[:60]!r}"
+        fix = "correct the line, or align the bitext again"
+        raise DataError(path, f"line {line + 1}", problem, fix)
     count = pc.count_substring(lines, "-").to_numpy(zero_copy_only=False)
     # On text without a number fromstring returns one number.
     digits = text.replace("-", " ") if count.any() else "0 0"

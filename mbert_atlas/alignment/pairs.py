@@ -50,8 +50,7 @@ def word_pairs(
     pair) is for adjustment, which never sees the ``held_out`` sentences with pairs that ``heldout``
     gets by ``seed``. The dataset card (JSON), for the target ``language``, describes both.
 
-    Raises:
-        DataError: if the files disagree or at most ``held_out`` sentences have a pair.
+    Raises DataError if the files disagree or at most ``held_out`` sentences have a pair.
     """
     table = read_parquet(bitext, BITEXT)
     links = read_pharaoh(pharaoh, len(table)).sorted()
@@ -84,12 +83,10 @@ def _selected(
     outside = (links.source >= lengths[0][links.row]) | (links.target >= lengths[1][links.row])
     if outside.any():
         row = int(links.row[outside][0])
-        raise DataError(
-            origin,
-            f"line {row + 1}",
-            f"a link beyond the {lengths[0][row]} and {lengths[1][row]} words of the sentence pair",
-            "align the bitext again; the two must be line-parallel",
-        )
+        words_of_both = f"{lengths[0][row]} and {lengths[1][row]} words"
+        problem = f"a link beyond the {words_of_both} of the sentence pair"
+        fix = "align the bitext again; the two must be line-parallel"
+        raise DataError(origin, f"line {row + 1}", problem, fix)
     long = np.maximum(*lengths) > maximum_words
     empty = (np.minimum(*lengths) == 0) & ~long
     inside = ~(long | empty)[links.row]
@@ -148,8 +145,7 @@ def encode_word_pairs(
     of each word (both are 0 for a word without tokens or not completely within the sentence);
     ``<side>_pairs``, the words of each pair.
 
-    Raises:
-        DataError: if the tokenizer cannot be used, no pair is left, or it lacks a subword.
+    Raises DataError if the tokenizer cannot be used, no pair is left, or it lacks a subword.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
     rows = read_parquet(table, WORD_PAIRS)
@@ -195,8 +191,7 @@ def derive_subwords(job: DerivingJob) -> None:
     For the subword alignment of Efimov et al. (2022, Table 6). The result, row by row parallel, is
     aligned like any bitext; :func:`encode_word_pairs` needs ``units="subwords"``.
 
-    Raises:
-        DataError: if the bitext or the tokenizer cannot be used.
+    Raises DataError if the bitext or the tokenizer cannot be used.
     """
     assert job.tokenizer is not None
     table = read_parquet(job.tables[0], BITEXT)
@@ -226,17 +221,13 @@ def _flat(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
 def load_word_tokenizer(folder: Path | str) -> Tokenizer:
     """Open a tokenizer for sentences split into words, without truncation or padding.
 
-    Raises:
-        DataError: if it is missing, unreadable or not one that frames a sentence by two tokens.
+    Raises DataError if it is missing, unreadable or not one that frames a sentence by two tokens.
     """
     tokenizer = open_tokenizer(folder)
     if len(tokenizer.encode([], is_pretokenized=True).ids) != 2:
-        raise DataError(
-            Path(folder) / "tokenizer.json",
-            "key post_processor",
-            "does not put one token before and one after a sentence",
-            "use the tokenizer of a BERT model",
-        )
+        path, fix = Path(folder) / "tokenizer.json", "use the tokenizer of a BERT model"
+        problem = "does not put one token before and one after a sentence"
+        raise DataError(path, "key post_processor", problem, fix)
     return tokenizer
 
 
@@ -245,9 +236,8 @@ def tokenise_words(
 ) -> tuple[Ragged, npt.NDArray[np.int32], IntArray]:
     """Tokenise a column of lists of words; ``side`` is for the progress line.
 
-    Returns:
-        Token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
-        specials), int32, flat; and words per sentence, int64.
+    Returns token ids with specials, int32, by sentence; each token's word in its sentence (-1 for
+    specials), int32, flat; and words per sentence, int64.
     """
     ids, words = [np.empty(0, np.int32)], [np.empty(0, np.int32)]
     lengths: list[int] = []
@@ -255,11 +245,8 @@ def tokenise_words(
         sentences: Sequence[Sequence[str]] = column.slice(begin, _BATCH).to_pylist()
         encodings = tokenizer.encode_batch(sentences, is_pretokenized=True)
         ids.append(np.fromiter(chain.from_iterable(e.ids for e in encodings), np.int32))
-        words.append(
-            np.fromiter(
-                (-1 if word is None else word for e in encodings for word in e.word_ids), np.int32
-            )
-        )
+        numbers = (-1 if word is None else word for e in encodings for word in e.word_ids)
+        words.append(np.fromiter(numbers, np.int32))
         lengths += [len(e) for e in encodings]
     tokens = Ragged(np.concatenate(ids), offsets_of(lengths))
     return tokens, np.concatenate(words), _flat(column)[1]
@@ -271,12 +258,9 @@ def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:
     for side in _SIDES:
         for token in pc.unique(_flat(rows[f"{side}_tokens"])[0]).to_pylist():
             if token not in numbers:
-                raise DataError(
-                    "word pairs",
-                    f"{side} subword {token!r}",
-                    "the tokenizer has no such subword",
-                    "split the bitext with the tokenizer of this encoder",
-                )
+                place, problem = f"{side} subword {token!r}", "the tokenizer has no such subword"
+                fix = "split the bitext with the tokenizer of this encoder"
+                raise DataError("word pairs", place, problem, fix)
     lookup = Tokenizer(WordLevel(numbers))
     lookup.post_processor = tokenizer.post_processor
     return lookup
@@ -285,12 +269,7 @@ def _lookup(tokenizer: Tokenizer, rows: pa.Table) -> Tokenizer:
 def _spans(
     tokens: Ragged, words: npt.NDArray[np.int32], lengths: IntArray, maximum_length: int
 ) -> tuple[Ragged, Ragged, Ragged, BoolArray]:
-    """Truncate sentences to ``maximum_length`` and locate the tokens of each word.
-
-    Returns:
-        Token ids; first token and one past the last token of each word, 0 and 0 for a word that is
-        incomplete; and whether a word had no tokens before truncation.
-    """
+    """Return truncated ids, each word's first token and end (0: cut off), which words vanished."""
     sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)
     position = np.arange(len(sentence)) - tokens.offsets[sentence]
     first_word = offsets_of(lengths)

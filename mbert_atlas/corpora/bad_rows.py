@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import Counter
-from types import TracebackType
+from typing import Any
 
 from mbert_atlas.errors import DataError
 
@@ -36,12 +36,7 @@ class BadRows:
     def __enter__(self) -> None:
         """Start to read a row."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> bool:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> bool:
         """Drop the row if reading it raised a DataError."""
         if not isinstance(error, DataError):
             return False

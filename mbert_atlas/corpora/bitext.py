@@ -127,7 +127,8 @@ def _in_script(
     fix = "are the sides exchanged? correct the source's path, format or language"
     require_script((pair.english for pair, *_ in first), "Latn", file.path, ENGLISH, fix)
     others = (pair.other for pair, *_ in first)
-    require_script(others, language.script, file.paths[-1], language.code, fix)
+    path = [file.path, *file.partners][-1]
+    require_script(others, language.script, path, language.code, fix)
     return chain(first, pairs)
 
 

@@ -1,7 +1,7 @@
 """The dataset card: what a Parquet file holds, where it came from and what was left out."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,45 +10,36 @@ from mbert_atlas import __version__
 from mbert_atlas.corpora.bad_rows import BadRows
 from mbert_atlas.files import read_json, sha256_of, write_json
 
+Origins = Sequence[Mapping[str, str]]
+
 
 @dataclass
 class Card:
-    """What a reader of a dataset must know before using its numbers; filled while it is read.
+    """What a reader of a dataset must know before using its numbers; filled while it is read."""
 
-    Attributes:
-        dataset: name of the dataset where its origins state none.
-        counts: items by kind.
-        dropped: items left out, by reason; reasons with nothing left out are not written.
-        bad: rows left out because they cannot be used; the first few are listed.
-        tool: a program that did the work besides this package, with its version.
-    """
-
-    dataset: str
+    dataset: str  # its name where its origins state none
     language: str
-    counts: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
-    bad: BadRows = field(default_factory=lambda: BadRows("rows"))
+    counts: Counter[str] = field(default_factory=Counter)  # items by kind
+    dropped: Counter[str] = field(default_factory=Counter)  # items left out, by reason
+    bad: BadRows = field(default_factory=lambda: BadRows("rows"))  # the first few are listed
     notes: list[str] = field(default_factory=list)
-    tool: str = ""
+    tool: str = ""  # a program that did the work besides this package, with its version
 
-    def content(
-        self, files: Iterable[Path | str], origins: Iterable[Mapping[str, str]] = ()
-    ) -> dict[str, Any]:
+    def content(self, files: Iterable[Path | str], origins: Origins = ()) -> dict[str, Any]:
         """Return the card as JSON, with the checksums of the ``files`` that were read.
 
         ``origins`` are of each upstream file what the register of sources states (``dataset``,
         ``licence``, ``citation``) and what was really read (``read_from``).
         """
-        stated = list(origins)
 
         def joined(key: str, default: str) -> str:
-            return "; ".join(dict.fromkeys(one[key] for one in stated if one.get(key))) or default
+            return "; ".join(dict.fromkeys(one[key] for one in origins if one.get(key))) or default
 
         left_out = self.dropped + self.bad.reasons
         return {
             "dataset": joined("dataset", self.dataset),
             "language": self.language,
-            "read_from": list(dict.fromkeys(o["read_from"] for o in stated if "read_from" in o)),
+            "read_from": list(dict.fromkeys(o["read_from"] for o in origins if "read_from" in o)),
             "source_files": [
                 {"path": path, "sha256": sha256_of(path)} for path in dict.fromkeys(map(str, files))
             ],
@@ -61,12 +52,7 @@ class Card:
             "created_by": f"mbert-atlas {__version__}" + (f", {self.tool}" if self.tool else ""),
         }
 
-    def write(
-        self,
-        path: Path | str,
-        files: Iterable[Path | str],
-        origins: Iterable[Mapping[str, str]] = (),
-    ) -> None:
+    def write(self, path: Path | str, files: Iterable[Path | str], origins: Origins = ()) -> None:
         """Write :meth:`content` to a JSON file."""
         write_json(self.content(files, origins), path)
 

@@ -21,9 +21,7 @@ from mbert_atlas.schemas import DICTIONARY
 def read_pairs(path: Path) -> tuple[list[tuple[str, str]], BadRows]:
     """Read a dictionary of MUSE (Conneau et al. 2018): two words a line, white space between.
 
-    Returns:
-        The pairs in their order, and the lines left out since they do not have two words or are
-        not UTF-8.
+    Returns the pairs in their order, and the lines left out, without two words or not UTF-8.
 
     Raises DataError if the file is missing or damaged, has no pair, or has too many bad lines, see
     :class:`BadRows`; names the first.

@@ -25,11 +25,6 @@ class CorpusFile:
     partners: Sequence[Path] = ()
     limit: int | None = None
 
-    @property
-    def paths(self) -> list[Path]:
-        """The file and its partners."""
-        return [self.path, *self.partners]
-
 
 @dataclass(frozen=True)
 class Upstream:
@@ -41,7 +36,7 @@ class Upstream:
     @property
     def paths(self) -> list[Path]:
         """All files and their partners."""
-        return [path for file in self.files for path in file.paths]
+        return [path for file in self.files for path in (file.path, *file.partners)]
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,6 @@ _COLUMNS = ("tokens", "language")
 _NAMES = {"validation": "val"}
 
 
-# The released set
-
-
 def read(job: ReadingJob) -> None:
     """Read the released set in its own splits, with the columns of ``schemas.LID_EXAMPLES``.
 
@@ -97,9 +94,6 @@ def _examples(archive: Path, split: str, bad: BadRows) -> Iterator[tuple[int, st
         except (csv.Error, UnicodeDecodeError) as error:
             place = f"{name}, after line {reader.line_num}"
             raise DataError(archive, place, f"it cannot be read ({error})", fix) from error
-
-
-# A sample
 
 
 def derive(job: DerivingJob) -> None:
@@ -181,20 +175,15 @@ def _passing(
         # A little more than is missing; at least twice as much as before, for few passes.
         look_at = max((wanted - len(chosen)) * 5 // 4 + 64, met.total())
         ids, texts = _rows(paragraphs, order[met.total() :][:look_at])
-        repeated = []
-        for text in texts:
-            repeated.append(text in seen)
-            seen.add(text)
-        new = [text for text, known in zip(texts, repeated, strict=True) if not known]
-        unknown = iter(has_unknown(new))
-        for paragraph, text, known in zip(ids, texts, repeated, strict=True):
-            if known:
+        for paragraph, text, is_unknown in zip(ids, texts, has_unknown(texts), strict=True):
+            if text in seen:
                 met["exact duplicate"] += 1
-            elif next(unknown):
+            elif is_unknown:
                 met["unknown piece"] += 1
             else:
                 met["examples"] += 1
                 chosen.append((paragraph, text))
+            seen.add(text)
             if len(chosen) == wanted:
                 break
     return chosen, met

@@ -65,10 +65,8 @@ def open_member(path: Path | str, pattern: str) -> Iterator[tuple[str, IO[bytes]
     """Open a file, or the member of a zip or gzipped tar whose path matches a regular expression.
 
     ``.zip``, ``.tar.gz`` and ``.tgz`` are archives; for other files see :func:`open_bytes`. The
-    ``pattern`` is matched with the end of the member's path, from a ``/`` or from the start.
-
-    Yields:
-        What to call it in errors, and a stream of its bytes.
+    ``pattern`` is matched with the end of the member's path, from a ``/`` or from the start. Yields
+    what to call it in errors, and a stream of its bytes.
 
     Raises DataError, see :func:`open_zip_member` and :func:`open_tar_member`.
     """
@@ -188,8 +186,8 @@ def _name(path: Path, member: str) -> str:
 def split_columns(line: str, width: int, path: Path | str, number: int) -> list[str]:
     """Split a tab-separated line (no quoting) that must have ``width`` columns.
 
-    Raises:
-        DataError: if the number of columns differs, or it is not UTF-8, see :func:`decoded_lines`.
+    Raises DataError if the number of columns differs, or it is not UTF-8, see
+    :func:`decoded_lines`.
     """
     require_text(line, path, number)
     columns = line.split("\t")

@@ -143,11 +143,7 @@ def _open(path: Path, format: str, language: str, member: str) -> Iterator[tuple
 
 
 def entity_tags(table: pa.Table) -> tuple[str, ...]:
-    """Return the tags that sentences are labelled with: WikiANN's, and more where there are some.
-
-    Args:
-        table: columns of ``schemas.TAGGED_SENTENCES``.
-    """
+    """Return the tags of a table of ``schemas.TAGGED_SENTENCES``: WikiANN's, or those and more."""
     present = set(pc.unique(pc.list_flatten(table.column("ner_tags"))).to_pylist())
     return (*TAGS, *MORE_TAGS) if present.intersection(MORE_TAGS) else TAGS
 

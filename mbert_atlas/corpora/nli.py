@@ -243,9 +243,8 @@ def _mixed(
             card.dropped["no English counterpart"] += 1
             continue
         if other["label"] != row["label"]:
-            problem = (
-                f"is labelled {row['label']} in {row['language']}, but {other['label']} in English"
-            )
+            problem = f"is labelled {row['label']} in {row['language']}"
+            problem += f", but {other['label']} in English"
             fix = "use a dataset whose ids tell which pairs are translations"
             raise DataError(path, f"pair {row['id']}", problem, fix)
         side = english_side(seed, row["id"])

@@ -53,14 +53,14 @@ GRAMMATICAL = (
     *INTERROGATIVES,
 )
 
-_PERSONS = (*HYPONYMS["person"], *PEOPLE)
+PERSONS = (*HYPONYMS["person"], *PEOPLE)
 _ANIMALS = HYPONYMS["animal"]
 _GOODS = tuple(
     noun for kind in ("fruit", "tool", "object", "vehicle", "text") for noun in HYPONYMS[kind]
 )
-_PLACES = (*HYPONYMS["place"], *LOCATIONS)
+PLACES = (*HYPONYMS["place"], *LOCATIONS)
 FEMININE = frozenset(("woman", "girl", *(name for name, gender in PEOPLE.items() if gender == "f")))
-HUMAN = frozenset(("person", *_PERSONS, *PRONOUNS))
+HUMAN = frozenset(("person", *PERSONS, *PRONOUNS))
 ANIMATE = HUMAN | {"animal", *_ANIMALS}
 
 
@@ -71,28 +71,28 @@ class Verb(NamedTuple):
     objects: tuple[str, ...] = ()
 
 
-_LIVING = (*_PERSONS, *_ANIMALS)
+_LIVING = (*PERSONS, *_ANIMALS)
 _OPENED = ("box", "book", "letter", "school", "hospital", "market")
 VERBS: dict[str, Verb] = {
     "see": Verb(_LIVING, (*_LIVING, *_GOODS, *HYPONYMS["plant"], *HYPONYMS["place"])),
     "find": Verb(_LIVING, (*_ANIMALS, *_GOODS, *HYPONYMS["plant"])),
-    **dict.fromkeys(("love", "hate"), Verb(_LIVING, (*_LIVING, *_PLACES))),
-    "visit": Verb(_PERSONS, (*_PLACES, *_PERSONS)),
+    **dict.fromkeys(("love", "hate"), Verb(_LIVING, (*_LIVING, *PLACES))),
+    "visit": Verb(PERSONS, (*PLACES, *PERSONS)),
     "follow": Verb(_LIVING, _LIVING),
-    "know": Verb(_PERSONS, (*_PERSONS, *_PLACES)),
-    **dict.fromkeys(("buy", "sell"), Verb((*_PERSONS, *ORGANISATIONS), _GOODS)),
-    **dict.fromkeys(("read", "write"), Verb(_PERSONS, HYPONYMS["text"])),
+    "know": Verb(PERSONS, (*PERSONS, *PLACES)),
+    **dict.fromkeys(("buy", "sell"), Verb((*PERSONS, *ORGANISATIONS), _GOODS)),
+    **dict.fromkeys(("read", "write"), Verb(PERSONS, HYPONYMS["text"])),
     "eat": Verb(_LIVING, HYPONYMS["fruit"]),
     "carry": Verb(_LIVING, (*HYPONYMS["tool"], *HYPONYMS["object"], *HYPONYMS["fruit"])),
-    **dict.fromkeys(("open", "close"), Verb(_PERSONS, _OPENED)),
-    "paint": Verb(_PERSONS, (*_ANIMALS, *HYPONYMS["plant"], *HYPONYMS["place"])),
+    **dict.fromkeys(("open", "close"), Verb(PERSONS, _OPENED)),
+    "paint": Verb(PERSONS, (*_ANIMALS, *HYPONYMS["plant"], *HYPONYMS["place"])),
     "sleep": Verb(_LIVING),
-    "work": Verb(_PERSONS),
+    "work": Verb(PERSONS),
     **dict.fromkeys(("run", "walk", "play"), Verb(_LIVING)),
-    **dict.fromkeys(("laugh", "cry"), Verb(_PERSONS)),
-    "sing": Verb((*_PERSONS, "bird")),
+    **dict.fromkeys(("laugh", "cry"), Verb(PERSONS)),
+    "sing": Verb((*PERSONS, "bird")),
     **dict.fromkeys(("wait", "swim", "arrive", "leave"), Verb(_LIVING)),
-    "dance": Verb(_PERSONS),
+    "dance": Verb(PERSONS),
 }
 MOTION = frozenset(("run", "walk", "swim"))  # to and from places
 BENEFICIAL = frozenset(("work", "write", "sing", "buy", "paint", "carry", "dance"))  # for someone
@@ -150,10 +150,7 @@ class Sampler(Random):
 
 @cache
 def _weights(options: tuple[str, ...], company: tuple[str, ...]) -> list[float]:
-    """Return cumulative weights: ``_LIKING`` to the power of how many of the company prefer a word.
-
-    ``("apple", "pear"), ("scene 1", "eat")``: both prefer apple, none pear -> ``[100, 101]``.
-    """
+    """Return cumulative weights, ``_LIKING`` to the power of how many of the company prefer one."""
     return list(accumulate(_LIKING ** sum(likes(one, to) for one in company) for to in options))
 
 

@@ -46,10 +46,7 @@ def _pairs(
     genres: Sequence[str],
     held_out: bool = True,
 ) -> Iterator[_Pair]:
-    """Yield pairs; a premise comes with one for each label, in random order.
-
-    Pairs held out have four more annotators, and a majority agrees with the author.
-    """
+    """Yield pairs, one of each label for a premise; a majority of five agrees on those held out."""
     drawn = prompt = 0
     while drawn < number:
         premise, hypotheses = draw_triple(rng)
@@ -96,10 +93,7 @@ def multinli(data: Generator) -> Files:
 
 
 def _multinli_row(language: Language, identifier: str, pair: _Pair) -> str:
-    """Return a line of MultiNLI's jsonl.
-
-    Its binary parses branch to the right, ``( The ( dog ( sleeps . ) ) )``, its others are flat.
-    """
+    """Return a line of MultiNLI's jsonl; binary parses branch to the right, others are flat."""
     row = {"annotator_labels": pair.labels, "genre": pair.genre, "gold_label": pair.gold}
     row |= {"pairID": identifier, "promptID": str(pair.prompt)}
     for name, sentence in zip(("sentence1", "sentence2"), pair.sentences(language), strict=True):

@@ -177,9 +177,8 @@ class Language:
                 marks = ("plural" if thing.plural and self.fusion == "fusional" else "",)
             return {"X": [self.word(concept, "DET", "det", source, head, *marks)]}
         articles = {"word": ("definite", "indefinite"), "prefix": ("definite",)}
-        if concept not in articles.get(self.article, ()) or (
-            concept == "indefinite" and thing.plural
-        ):
+        plural = concept == "indefinite" and thing.plural
+        if plural or concept not in articles.get(self.article, ()):
             return {}
         word = self.word(concept, "DET", "det", source, head, *marks)
         word.joined = "fused" if self.article == "prefix" else ""

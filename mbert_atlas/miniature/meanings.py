@@ -5,15 +5,23 @@ A named entity is a name, or a name and what belongs to it: ``Ivan of Moscow`` i
 of either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
 from mbert_atlas.miniature import concepts
-from mbert_atlas.miniature.concepts import HYPONYMS, KIND, LOCATIONS, NAMES, PEOPLE, VERBS, Sampler
+from mbert_atlas.miniature.concepts import (
+    HYPONYMS,
+    KIND,
+    LOCATIONS,
+    NAMES,
+    PEOPLE,
+    PERSONS,
+    PLACES,
+    VERBS,
+    Sampler,
+)
 
 Asked = Literal["subject", "object", "place"]
 
@@ -27,8 +35,8 @@ class Thing:
     plural: bool = False
     adjective: str | None = None
     intensified: bool = False  # whether its adjective holds very much so
-    owner: Thing | None = None
-    partner: Thing | None = None  # who or what else is meant (the man and the woman)
+    owner: "Thing | None" = None
+    partner: "Thing | None" = None  # who or what else is meant (the man and the woman)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +73,7 @@ class Meaning:
     second: Clause | None = None
 
 
-_PERSONS = (*HYPONYMS["person"], *PEOPLE)
 _COMPANIONS = (*HYPONYMS["person"], *HYPONYMS["animal"], *PEOPLE)
-_PLACES = (*HYPONYMS["place"], *LOCATIONS)
 _VERBS_BY_SUBJECT, _VERBS_BY_OBJECT = (
     {
         noun: [verb for verb, entry in VERBS.items() if noun in entry[role]]
@@ -113,7 +119,7 @@ def draw_thing(rng: Sampler, nouns: Sequence[str], *company: str, counted: bool 
 
 def draw_owner(rng: Sampler) -> Thing:
     """Draw a person to whom something belongs."""
-    noun = rng.pick(_PERSONS)
+    noun = rng.pick(PERSONS)
     return Thing(noun) if noun in NAMES else Thing(noun, "definite", rng.random() < 0.15)
 
 
@@ -121,13 +127,13 @@ def draw_place(rng: Sampler, predicate: str) -> Circumstance:
     """Draw where ``predicate`` holds, or from or to where it goes."""
     moves = predicate in concepts.MOTION
     way = rng.choice(("in", "near", "to", "from") if moves else ("in", "in", "near"))
-    return Circumstance(way, draw_thing(rng, _PLACES, predicate))
+    return Circumstance(way, draw_thing(rng, PLACES, predicate))
 
 
 def draw_company(rng: Sampler, predicate: str) -> Circumstance:
     """Draw with whom, or for whom, ``predicate`` is done."""
     if predicate in concepts.BENEFICIAL and rng.random() < 0.5:
-        patrons = (*_PERSONS, *concepts.ORGANISATIONS)
+        patrons = (*PERSONS, *concepts.ORGANISATIONS)
         return Circumstance("for", draw_thing(rng, patrons, predicate))
     return Circumstance("with", draw_thing(rng, _COMPANIONS, predicate))
 
@@ -147,7 +153,7 @@ def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = 
     if topic is not None and subject is None:
         able = topic in _LIKE or topic in _VERBS_BY_SUBJECT
         around = rng.random() < (0.25 if able else 0.75)
-        if around and (topic in _VERBS_BY_OBJECT or topic in _PLACES):
+        if around and (topic in _VERBS_BY_OBJECT or topic in PLACES):
             return _draw_around(rng, topic)
         subject = draw_subject(rng, (topic,))
     if subject is None:
@@ -163,9 +169,8 @@ def draw_clause(rng: Sampler, topic: str | None = None, subject: Thing | None = 
     ruled_out = (adjective, *concepts.OPPOSITES.get(adjective, ()))
     past, time, time_first = _draw_time(rng)
     negated = rng.random() < _DENIED
-    predicate = rng.pick(
-        [one for one in concepts.adjectives_of(noun) if one not in ruled_out], noun
-    )
+    fitting = [one for one in concepts.adjectives_of(noun) if one not in ruled_out]
+    predicate = rng.pick(fitting, noun)
     very = not negated and rng.random() < 0.2
     return Clause(subject, predicate, None, (), time, None, negated, past, very, time_first)
 
@@ -206,7 +211,7 @@ def _draw_action(
 def _draw_around(rng: Sampler, topic: str) -> Clause:
     """Draw what someone else does to ``topic`` or there."""
     verbs = _VERBS_BY_OBJECT.get(topic, ())
-    if topic in _PLACES and (not verbs or rng.random() < 0.6):
+    if topic in PLACES and (not verbs or rng.random() < 0.6):
         predicate = rng.pick(tuple(VERBS), topic)
         subject = draw_subject(rng, VERBS[predicate].subjects, predicate)
         place = replace(draw_place(rng, predicate), thing=draw_thing(rng, (topic,)))
@@ -271,19 +276,11 @@ def _with_names(rng: Sampler, clause: Clause) -> Clause:
     if subject.noun not in concepts.PRONOUNS and clause.predicate not in KIND.values():
         subject = _named(rng, subject)
     if clause.predicate in ("buy", "sell") and rng.random() < 0.5:
-        subject = (
-            Thing(rng.choice(concepts.ORGANISATIONS))
-            if rng.random() < 0.6
-            else draw_institution(rng)
-        )
-    return replace(
-        clause,
-        subject=subject,
-        object=None if clause.object is None else _named(rng, clause.object),
-        circumstances=tuple(
-            replace(one, thing=_named(rng, one.thing)) for one in clause.circumstances
-        ),
-    )
+        is_named = rng.random() < 0.6
+        subject = Thing(rng.choice(concepts.ORGANISATIONS)) if is_named else draw_institution(rng)
+    thing = clause.object and _named(rng, clause.object)
+    around = tuple(replace(one, thing=_named(rng, one.thing)) for one in clause.circumstances)
+    return replace(clause, subject=subject, object=thing, circumstances=around)
 
 
 def draw_named_meaning(rng: Sampler) -> Meaning:

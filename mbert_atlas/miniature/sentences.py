@@ -1,7 +1,5 @@
 """Sentences: words with their tree, and for every word the part of the meaning it came from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain, product
@@ -17,7 +15,7 @@ class Word:
     upos: str  # like the relation as in Universal Dependencies
     relation: str
     sources: tuple[str, ...] = ()
-    head: Word | None = None  # None for the root
+    head: "Word | None" = None  # None for the root
     # "glued" if the next word follows without a space, "fused" if both are written as one token.
     joined: str = ""
 

@@ -14,20 +14,11 @@ from mbert_atlas.progress import track
 
 _NOISE = 0.1  # mined pairs that are no translations, as a fraction of those that are
 _TREEBANKS = ("en", "de", "zh")  # for training
-# WALS' number of a feature -> its name, and the column of languages.csv that holds it.
+# WALS' number of a feature -> the column of languages.csv that holds it.
 _FEATURES = {
-    "20A": ("Fusion of Selected Inflectional Formatives", "fusion"),
-    "30A": ("Number of Genders", "genders"),
-    "37A": ("Definite Articles", "article"),
-    "49A": ("Number of Cases", "cases"),
-    "55A": ("Numeral Classifiers", "classifiers"),
-    "81A": ("Order of Subject, Object and Verb", "order"),
-    "85A": ("Order of Adposition and Noun Phrase", "adposition"),
-    "86A": ("Order of Genitive and Noun", "genitive"),
-    "87A": ("Order of Adjective and Noun", "adjective"),
-    "88A": ("Order of Demonstrative and Noun", "demonstrative"),
-    "89A": ("Order of Numeral and Noun", "numeral"),
-    "120A": ("Zero Copula for Predicate Nominals", "copula"),
+    **{"20A": "fusion", "30A": "genders", "37A": "article", "49A": "cases", "55A": "classifiers"},
+    **{"81A": "order", "85A": "adposition", "86A": "genitive", "87A": "adjective"},
+    **{"88A": "demonstrative", "89A": "numeral", "120A": "copula"},
 }
 
 
@@ -72,7 +63,7 @@ def _wals(languages: Sequence[Language]) -> dict[str, str]:
     """Return the tables of WALS in CLDF by file name."""
     codes: list[Sequence[object]] = []
     values: list[Sequence[object]] = []
-    for feature, (_, column) in _FEATURES.items():
+    for feature, column in _FEATURES.items():
         distinct = list(dict.fromkeys(getattr(one, column) for one in languages))
         for number, value in enumerate(distinct, 1):
             codes.append((f"{feature}-{number}", feature, value, value, number))
@@ -83,11 +74,9 @@ def _wals(languages: Sequence[Language]) -> dict[str, str]:
         (one.wals_code, one.name, *[""] * 4, one.iso639_3, one.family, "", one.genus, "")
         for one in languages
     ]
-    features = [(feature, name, "") for feature, (name, _) in _FEATURES.items()]
     names = "ID Name Macroarea Latitude Longitude Glottocode ISO639P3code Family Subfamily Genus"
     return {
         "languages.csv": _table(f"{names} ISO_codes", described),
-        "parameters.csv": _table("ID Name Description", features),
         "codes.csv": _table("ID Parameter_ID Name Description Number", codes),
         "values.csv": _table("ID Language_ID Parameter_ID Value Code_ID", values),
     }
@@ -100,19 +89,22 @@ def _table(header: str, rows: Iterable[Sequence[object]]) -> str:
 
 
 def bitexts(data: Generator) -> Files:
-    """Yield mined bitext, both releases of it, and gold alignments of other sentences."""
-    size, gold = data.sizes.bitext_sentences, data.sizes.gold_sentences
+    """Yield mined bitext, and gold alignments of other sentences."""
+    size = data.sizes.bitext_sentences
     pool = data.meanings(data.rng("bitext"), 2 * size, set(), held_out=False)
-    both = data.meanings(data.rng("gold"), gold + (gold + 1) // 2, set())
+    gold = data.meanings(data.rng("gold"), data.sizes.gold_sentences, set())
     for language in track(data.languages[1:], "miniature: bitexts"):
-        yield from _bitext(data, language, pool)
-        for split, meanings in (("dev", both[gold:]), ("test", both[:gold])):
-            rows = (gold_row(english, language.sentence(m)) for m, english in meanings)
-            yield f"gold-alignments/XL-WA/data/{language.code}/{split}.tsv", lines(rows)
+        first, second = sorted(("en", language.code))
+        mined = lines(_mined(data, language, pool))
+        yield f"wikimatrix/WikiMatrix.{first}-{second}.tsv.gz", mined
+        rows = (gold_row(english, language.sentence(m)) for m, english in gold)
+        yield f"gold-alignments/XL-WA/data/{language.code}/test.tsv", lines(rows)
 
 
-def _bitext(data: Generator, language: Language, pool: Sequence[tuple[Meaning, Sentence]]) -> Files:
-    """Yield a sample of ``pool`` in one language, with English."""
+def _mined(
+    data: Generator, language: Language, pool: Sequence[tuple[Meaning, Sentence]]
+) -> list[str]:
+    """Return rows of WikiMatrix, by falling margin, from a sample of ``pool``."""
     rng = data.rng("bitext", language.code)
     chosen = [
         (english.text, language.sentence(meaning).text)
@@ -124,20 +116,8 @@ def _bitext(data: Generator, language: Language, pool: Sequence[tuple[Meaning, S
         if one != two:
             mined.append((1.0 + 0.06 * rng.random(), chosen[one][0], chosen[two][1]))
     mined.sort(key=lambda row: (-row[0], row[1:]))
-    first, second = sorted(("en", language.code))
-    swapped = first != "en"
-    rows = ("\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in mined)
-    name = f"WikiMatrix.{first}-{second}"
-    yield f"wikimatrix/{name}.tsv.gz", lines(rows)
-
-    kept = [(english, other) for score, english, other in mined if score >= 1.04]
-    rng.shuffle(kept)
-    members = {
-        f"{name}.en": lines(english for english, _ in kept),
-        f"{name}.{language.code}": lines(other for _, other in kept),
-        "README": "Mined pairs of margin 1.04 and above, made by a grammar.\n",
-    }
-    yield f"opus-wikimatrix/{first}-{second}.txt.zip", members
+    swapped = language.code < "en"
+    return ["\t".join((f"{s:.7f}", *((o, e) if swapped else (e, o)))) for s, e, o in mined]
 
 
 def treebanks(data: Generator) -> Files:

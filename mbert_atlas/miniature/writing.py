@@ -19,7 +19,7 @@ from mbert_atlas.miniature.sentences import lines
 _SOURCES: tuple[tuple[Callable[[Generator], Files], tuple[str, ...]], ...] = (
     (texts.encyclopedias, ("wikipedia",)),
     (texts.plain_texts, ("cc100",)),
-    (texts.bitexts, ("wikimatrix", "opus-wikimatrix", "gold-alignments")),
+    (texts.bitexts, ("wikimatrix", "gold-alignments")),
     (texts.references, ("muse", "wals")),
     (texts.treebanks, ("universal-dependencies",)),
     (labelled.multinli, ("multinli",)),
@@ -67,9 +67,8 @@ def write_miniature(
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             name = path.relative_to(folder).as_posix()
             row = (name, str(path.stat().st_size), sha256_of(path), name.split("/")[0])
-            rows.append(
-                "\t".join((*row, f"mbert_atlas.miniature, seed {seed}", "", "Apache-2.0", ""))
-            )
+            stated = (f"mbert_atlas.miniature, seed {seed}", "", "Apache-2.0", "")
+            rows.append("\t".join((*row, *stated)))
         (folder / "MANIFEST.tsv").write_text(lines(rows), encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.languages import Language, Languages
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.runs import Run, RunTable
-from mbert_atlas.sources import snapshot_path
+from mbert_atlas.sources.register import snapshot_path
 
 
 class Files:

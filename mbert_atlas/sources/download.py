@@ -86,9 +86,7 @@ def _transfer(session: requests.Session, url: str, part: Path, version: Path, na
         with open(part, "ab" if status == 206 else "wb") as stream:
             if now:
                 version.write_text(now, encoding="utf-8")
-            for block in track(
-                response.iter_content(_MEBIBYTE),
-                f"downloading {name} (MiB)",
-                total=math.ceil(length / _MEBIBYTE) or None,
-            ):
+            total = math.ceil(length / _MEBIBYTE) or None
+            blocks = response.iter_content(_MEBIBYTE)
+            for block in track(blocks, f"downloading {name} (MiB)", total):
                 stream.write(block)

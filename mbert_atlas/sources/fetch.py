@@ -1,13 +1,11 @@
-"""Getting files: from a mirror folder first, else from upstream, checked in either case.
-
-Where functions take them, ``register`` has the addresses of files, ``mirror`` is a mirror folder,
-if there is one, and ``offline`` forbids the network.
-"""
+"""Getting files: from a mirror folder first, else from upstream, checked in either case."""
 
 import logging
 import shutil
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 
 from mbert_atlas.errors import AtlasError, DataError
@@ -25,14 +23,21 @@ from mbert_atlas.sources.register import SNAPSHOT_FOLDER, SNAPSHOT_PATTERNS, Reg
 _logger = logging.getLogger(__name__)
 
 
-def fetch(
-    path: str,
-    destination: Path | str,
-    *,
-    register: Register,
-    mirror: Path | str | None = None,
-    offline: bool = False,
-) -> Path:
+@dataclass(frozen=True)
+class Sources:
+    """Where files come from: the mirror folder, if there is one, and addresses of the register."""
+
+    register: Register
+    mirror: Path | str | None = None
+    offline: bool = False  # whether the network must not be used
+
+    @cached_property
+    def copies(self) -> Mirror | None:
+        """The content of the mirror; raises DataError, see :meth:`Mirror.read`."""
+        return Mirror.read(self.mirror) if self.mirror else None
+
+
+def fetch(path: str, destination: Path | str, sources: Sources) -> Path:
     """Put the file that a mirror or the register has as ``path`` at ``destination``; return that.
 
     The mirror comes first: its ``<path>``, or ``<path>.xz`` decompressed on the way, checked
@@ -42,10 +47,9 @@ def fetch(
 
     Raises DataError if neither has the path, a checksum is wrong, the mirror's manifest does not
     list the file, it must be downloaded manually, the download fails, or it would need the network
-    although ``offline``; TransientError if the disk is full.
+    although offline; TransientError if the disk is full.
     """
-    destination = Path(destination)
-    copies = Mirror.read(mirror) if mirror else None
+    destination, copies = Path(destination), sources.copies
     if copies and copies.holder(path):
         if destination.is_file() and copies.origin(path, destination):
             _logger.info("%s: exists", path)  # a new copy would be newer than results
@@ -53,7 +57,7 @@ def fetch(
         _logger.info("%s: from the mirror %s", path, copies.folder)
         copies.copy(path, destination)
         return destination
-    source = register.locate(path)
+    source = sources.register.locate(path)
     if destination.is_file():
         if source.sha256 in (None, sha256_of(destination)):
             _logger.info("%s: exists", path)
@@ -65,7 +69,7 @@ def fetch(
             where += f", or as {copies.folder / path} with a line in {copies.folder / MANIFEST}"
         problem = f"{entry.title} cannot be downloaded by a program (access: {entry.access})"
         raise DataError(path, "", problem, f"{entry.steps}, then save it as {where}")
-    if offline:
+    if sources.offline:
         raise _offline(path, copies, source.url)
     download(source.url, destination, sha256=source.sha256, name=path)
     return destination
@@ -75,10 +79,7 @@ def fetch_all(
     paths: Iterable[str],
     snapshots: Iterable[tuple[str, str]],
     downloads: Path | str,
-    *,
-    register: Register,
-    mirror: Path | str | None = None,
-    offline: bool = False,
+    sources: Sources,
 ) -> None:
     """Put files, each under its path, and hub snapshots into the downloads folder.
 
@@ -89,42 +90,39 @@ def fetch_all(
     """
     failures = []
     for path in track(list(paths), "files"):
-        target = Path(downloads) / path
         try:
-            fetch(path, target, register=register, mirror=mirror, offline=offline)
+            fetch(path, Path(downloads) / path, sources)
         except AtlasError as error:
             failures.append(str(error))
     for repository, revision in snapshots:
         target = Path(downloads) / snapshot_path(repository, revision)
         try:
             if not target.exists():
-                fetch_snapshot(repository, revision, target, mirror=mirror, offline=offline)
+                fetch_snapshot(repository, revision, target, sources)
         except AtlasError as error:
             failures.append(str(error))
     if failures:
         raise AtlasError(f"{len(failures)} could not be fetched:\n" + "\n".join(failures))
 
 
-def origin_of(
-    path: str, file: Path | str, *, register: Register, mirror: Path | str | None = None
-) -> dict[str, str]:
+def origin_of(path: str, file: Path | str, sources: Sources) -> dict[str, str]:
     """Return what a dataset card states of an upstream ``file`` with a ``path`` in the register.
 
-    The mirror's manifest may say more, and vouch for a copy that was cut short or for a user's own.
-
-    Returns:
-        ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read.
+    That is ``dataset``, ``licence``, ``citation`` and ``read_from``: what was really read. The
+    mirror's manifest may say more, and vouch for a copy that was cut short or for a user's own.
 
     Raises DataError if neither register nor mirror has a file of its checksum although the register
     states one, as of a file that was copied there manually; also see :class:`Mirror`.
     """
-    file, copies = Path(file), Mirror.read(mirror) if mirror else None
+    file, copies = Path(file), sources.copies
     held = copies.origin(path, file) if copies else None
-    if copies and held and register.find(path) is None:  # the user's: the manifest states all
+    if (
+        copies and held and sources.register.find(path) is None
+    ):  # the user's: the manifest states all
         line = copies.rows[copies.holder(path) or path]
         stated = {column: line.get(column, "") for column in ("dataset", "licence")}
         return stated | {"citation": held, "read_from": f"{path}: {held}"}
-    source = register.locate(path)
+    source = sources.register.locate(path)
     if held is None and source.sha256 and source.sha256 != (found := sha256_of(file)):
         problem = f"its sha256 is {found}, in the register it is {source.sha256} for {path}"
         raise DataError(file, "", problem, f"delete {file} and start again, so that it is fetched")
@@ -144,23 +142,17 @@ def _offline(name: str, copies: Mirror | None, address: str) -> DataError:
 
 
 def require_available(
-    paths: Iterable[str],
-    *,
-    register: Register,
-    mirror: Path | str | None = None,
-    downloads: Path | str | None = None,
-    offline: bool = False,
+    paths: Iterable[str], sources: Sources, downloads: Path | str | None = None
 ) -> None:
     """Raise an error that names all files that cannot be fetched and are not in ``downloads``.
 
-    With ``offline`` these are all missing files, else those that must be downloaded manually.
+    Offline these are all missing files, else those that must be downloaded manually.
     Paths may be those of hub snapshots (``hf/...``, see :func:`snapshot_path`).
 
     Raises DataError if there are any; names each and how to get it. Also if a path is unknown, or
     the mirror's manifest is missing, wrong or incomplete.
     """
-    copies = Mirror.read(mirror) if mirror else None
-    hints = []
+    copies, offline, hints = sources.copies, sources.offline, []
     for path in paths:
         if path.startswith(SNAPSHOT_FOLDER + "/"):
             if copies and copies.files_under(path):
@@ -171,12 +163,12 @@ def require_available(
         elif copies and copies.holder(path):  # it needs no entry
             continue
         else:
-            source = register.locate(path)
+            source = sources.register.locate(path)
             hint = source.entry.steps if source.url is None else source.url if offline else ""
         if hint and not (downloads is not None and (Path(downloads) / path).exists()):
             hints.append(f"{path} ({hint})")
     if hints:
-        places = [str(place) for place in (mirror, downloads) if place is not None]
+        places = [str(place) for place in (sources.mirror, downloads) if place is not None]
         what = "needed file is" if len(hints) == 1 else "needed files are"
         why = "offline is set" if offline else "must be downloaded manually"
         problem = f"{len(hints)} {what} missing and {why}: {'; '.join(hints)}"
@@ -187,12 +179,7 @@ def require_available(
 
 
 def fetch_snapshot(
-    repository: str,
-    revision: str,
-    destination: Path | str,
-    *,
-    mirror: Path | str | None = None,
-    offline: bool = False,
+    repository: str, revision: str, destination: Path | str, sources: Sources
 ) -> Path:
     """Put a model of the Hugging Face hub at one revision into ``destination``; return that folder.
 
@@ -201,15 +188,14 @@ def fetch_snapshot(
     ``SNAPSHOT_PATTERNS`` are taken: no code and no pickled weights.
 
     Raises DataError if the revision is no full commit hash, the snapshot is incomplete, a checksum
-    of the mirror is wrong, the hub returns an error, or it would need the network although
-    ``offline``; TransientError if the disk is full.
+    of the mirror is wrong, the hub returns an error, or it would need the network although offline;
+    TransientError if the disk is full.
     """
     path, destination = snapshot_path(repository, revision), Path(destination)
-    copies = Mirror.read(mirror) if mirror else None
-    if copies and (held := copies.files_under(path)):
+    if (copies := sources.copies) and (held := copies.files_under(path)):
         _logger.info("%s: from the mirror %s", repository, copies.folder)
         _copy_snapshot(copies, path, held, destination)
-    elif offline:
+    elif sources.offline:
         raise _offline(path, copies, f"https://huggingface.co/{repository}")
     else:
         _download_snapshot(repository, revision, destination)

@@ -90,10 +90,8 @@ class Mirror:
             return None
         row, held = self.rows[name], self.rows[name]["sha256"]
         if name != path:
-            with (
-                damage_in_one_sentence(self.folder / name),
-                lzma.open(self.folder / name) as stream,
-            ):
+            packed = self.folder / name
+            with damage_in_one_sentence(packed), lzma.open(packed) as stream:
                 held = hashlib.file_digest(stream, "sha256").hexdigest()
         if sha256_of(file) != held:
             return None
@@ -161,15 +159,12 @@ def _origin(name: str, register: Register, before: Mirror | None) -> tuple[str, 
 
 
 def write_manifest(folder: Path | str, register: Register) -> int:
-    """List every file of a folder in its MANIFEST.tsv, so that it can be used as a mirror.
+    """List every file of a folder in its MANIFEST.tsv, so that it is a mirror; return their number.
 
     A downloads folder or one filled by hand becomes a mirror this way. Hidden files and the
     README and manifest at its top are left out. The register states dataset, address and licence of
     a file. Of one that it does not know the manifest's older line is kept but for size and
     checksum; without one the dataset is ``own``, and the user adds licence and source.
-
-    Returns:
-        Number of files listed.
 
     Raises DataError if there is a manifest with a wrong line; AtlasError if there is no file.
     """

@@ -30,39 +30,27 @@ class _Entry(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    id: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$", description="name of the entry")
-    title: str = Field(min_length=1, description="what it is, in a few words")
-    licence: str = Field(min_length=1, description="licence of the data as far as it is stated")
-    citation: str = Field(min_length=1, description="what to cite")
-    notes: str = Field("", description="pitfalls, and what nobody has confirmed yet (UNVERIFIED)")
+    id: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
+    title: str = Field(min_length=1)  # what it is, in a few words
+    licence: str = Field(min_length=1)  # of the data, as far as it is stated
+    citation: str = Field(min_length=1)
+    notes: str = ""  # pitfalls, and what nobody has confirmed yet (UNVERIFIED)
 
 
 class FileEntry(_Entry):
     """One or more upstream files that share an address pattern."""
 
     kind: Literal["file"]
-    folder: str = Field(
-        pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$",
-        description="first parts of the paths that belong to it",
-    )
-    pattern: str = Field(
-        description="regular expression that the whole rest of a path has to match; "
-        "its named groups can be used in url"
-    )
-    url: str | None = Field(
-        None,
-        pattern=r"^https?://",
-        description="address, with {path} for the rest of the path and {name} for a named group; "
-        "left out if the file must be downloaded manually",
-    )
-    examples: list[str] = Field(min_length=1, description="rests of paths that match the pattern")
-    sha256: dict[str, _Sha256] = Field(
-        default_factory=dict, description="published checksums by rest of path"
-    )
-    access: Literal["open", "registration", "manual"] = Field(
-        "open", description="whether a program can fetch it"
-    )
-    steps: str = Field("", description="how to get it manually; needed unless access is open")
+    # First parts of the paths that belong to it; the whole rest of a path matches the pattern.
+    folder: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")
+    pattern: str
+    # With {path} for the rest of the path and {name} for a named group of the pattern; left out if
+    # the file must be downloaded manually.
+    url: str | None = Field(None, pattern=r"^https?://")
+    examples: list[str] = Field(min_length=1)  # rests of paths
+    sha256: dict[str, _Sha256] = {}  # published checksums by rest of path
+    access: Literal["open", "registration", "manual"] = "open"
+    steps: str = ""  # how to get it manually; needed unless access is open
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -87,10 +75,8 @@ class HubEntry(_Entry):
     """A model on the Hugging Face hub at one revision."""
 
     kind: Literal["hub"]
-    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$", description="organisation/name")
-    revision: str = Field(
-        pattern=r"^[0-9a-f]{40}$", description="full commit hash, since branch names move"
-    )
+    repository: str = Field(pattern=r"^[\w.-]+/[\w.-]+$")  # organisation/name
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$")  # a full hash, since branch names move
 
     @property
     def path(self) -> str:
@@ -101,11 +87,9 @@ class HubEntry(_Entry):
 class _RegisterFile(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    checksums: str | None = Field(
-        None,
-        description="file next to this one with more checksums, as `sha256sum` writes them; "
-        "computed from the bytes at the pinned commit or taken from a published list",
-    )
+    # A file next to this one with more checksums, as `sha256sum` writes them: computed from the
+    # bytes at the pinned commit or taken from a published list.
+    checksums: str | None = None
     sources: list[Annotated[FileEntry | HubEntry, Field(discriminator="kind")]]
 
 
@@ -116,7 +100,6 @@ class SourceFile:
     ``url`` is None if it must be downloaded manually; ``sha256`` is None if none was published.
     """
 
-    path: str
     entry: FileEntry
     url: str | None
     sha256: str | None
@@ -231,7 +214,7 @@ class Register:
         entry, match = max(matches, key=lambda item: len(item[0].folder))
         rest = match[0]
         url = entry.url and entry.url.format_map({**match.groupdict(), "path": rest})
-        return SourceFile(path, entry, url, entry.sha256.get(rest, self.checksums.get(path)))
+        return SourceFile(entry, url, entry.sha256.get(rest, self.checksums.get(path)))
 
     def files(self) -> list[FileEntry]:
         """Return the entries that are files, in the order of the register."""

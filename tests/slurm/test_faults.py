@@ -440,8 +440,7 @@ def test_download_is_corrupt(run: _Site, tmp_path: Path) -> None:
     mirror = tmp_path / "mirror"
     shutil.copytree(made, mirror)
     write = (
-        "import sys; from pathlib import Path; from mbert_atlas.sources import Register;"
-        "from mbert_atlas.sources.mirror import write_manifest;"
+        "import sys; from pathlib import Path; from mbert_atlas.sources.mirror import *;"
         "write_manifest(Path(sys.argv[1]), Register.read('resources/sources.yaml'))"
     )
     subprocess.run([sys.executable, "-c", write, mirror], cwd=run.folder, check=True)

@@ -1,7 +1,5 @@
 """Reading and deriving datasets in tests: jobs of one language, whose table and card come back."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -15,7 +15,7 @@ from mbert_atlas.config.reading import read_yaml
 from mbert_atlas.encoders.folders import check_folder
 from mbert_atlas.errors import DataError
 from mbert_atlas.plan.runs import RunTable
-from mbert_atlas.sources import Register
+from mbert_atlas.sources.register import Register
 
 TEXTS = {
     # key twice, values that YAML 1.1 reads differently

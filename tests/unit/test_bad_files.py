@@ -32,7 +32,9 @@ from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.languages import Languages
 from mbert_atlas.registry import resolve
 from mbert_atlas.scorecard.claims import read_claims
-from mbert_atlas.sources import Mirror, Register, fetch, origin_of
+from mbert_atlas.sources.fetch import Sources, fetch, origin_of
+from mbert_atlas.sources.mirror import Mirror
+from mbert_atlas.sources.register import Register
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = ROOT / "resources/languages.csv"
@@ -151,14 +153,14 @@ def mirror(manifest: str | bytes | None, **files: str) -> Run:
         if manifest is not None:
             put(folder, "mirror/MANIFEST.tsv", manifest)
         out = folder / "out" / "a.txt"
-        fetch("data/a.txt", out, register=register(folder), mirror=folder / "mirror", offline=True)
+        fetch("data/a.txt", out, Sources(register(folder), folder / "mirror", offline=True))
 
     return run
 
 
 def by_hand(folder: Path) -> None:
     file = put(folder, "downloads/data/a.txt", "not what it should be")
-    origin_of("data/a.txt", file, register=register(folder))
+    origin_of("data/a.txt", file, Sources(register(folder)))
 
 
 def encoder(change: Callable[[Path], Any], load: Callable[..., Any] = load_encoder) -> Run:
@@ -521,9 +523,9 @@ def test_a_card_says_what_was_really_read(tmp_path: Path) -> None:
     held = put(tmp_path, "mirror/data/a.txt.xz", lzma.compress(content))
     line = f"data/a.txt.xz\t9\t{sha256_of(held)}\td\tgithub.com/x : a\tabc1\tCC0\ttruncated\n"
     put(tmp_path, "mirror/MANIFEST.tsv", HEADER + line)
-    file, known = tmp_path / "a.txt", register(tmp_path)
-    fetch("data/a.txt", file, register=known, mirror=tmp_path / "mirror")
-    found = origin_of("data/a.txt", file, register=known, mirror=tmp_path / "mirror")
+    file, sources = tmp_path / "a.txt", Sources(register(tmp_path), tmp_path / "mirror")
+    fetch("data/a.txt", file, sources)
+    found = origin_of("data/a.txt", file, sources)
     said = "data/a.txt: github.com/x : a, commit abc1, truncated"
     assert found["read_from"] == said
     upstream, origin = Upstream(language("en"), [CorpusFile(file, "lines")]), {file: found}
@@ -532,8 +534,8 @@ def test_a_card_says_what_was_really_read(tmp_path: Path) -> None:
     assert card_of(tmp_path)["read_from"] == [said]
     assert corpora_read(tmp_path / "out") == {"table": f"data (CC0); {said}"}
     own = put(tmp_path, "own.txt", "another")
-    of_register = register(tmp_path, sha256_of(own))
-    found = origin_of("data/a.txt", own, register=of_register, mirror=tmp_path / "mirror")
+    sources = Sources(register(tmp_path, sha256_of(own)), tmp_path / "mirror")
+    found = origin_of("data/a.txt", own, sources)
     assert found["read_from"] == "data/a.txt: https://example.org/a.txt"
 
 

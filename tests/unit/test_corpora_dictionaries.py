@@ -1,7 +1,5 @@
 """Dictionaries of MUSE: pairs unchanged, blanks or tabs, malformed lines counted or an error."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

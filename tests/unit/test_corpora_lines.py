@@ -111,13 +111,6 @@ def test_parallel_files_must_have_equal_length(
         list(pairs)
 
 
-def test_parallel_lines(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("one\ntwo\n")
-    (tmp_path / "b").write_text("uno\ndos\n")
-    pairs = parallel_lines((tmp_path / "a", ""), (tmp_path / "b", ""))
-    assert list(pairs) == [(1, "one", "uno"), (2, "two", "dos")]
-
-
 @given(st.text(st.sampled_from("ab\t"), max_size=12), st.integers(1, 4))
 def test_columns_are_all_or_nothing(line: str, width: int) -> None:
     if line.count("\t") + 1 == width:

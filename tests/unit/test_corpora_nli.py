@@ -165,11 +165,6 @@ def test_labels_that_disagree(stripped: Path) -> None:
         read(stripped, "xtreme", "es", "test", partners=[german])
 
 
-def test_unknown_format(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="format snli: unknown"):
-        read(tmp_path / "x.tsv", "snli")
-
-
 def parallel(ids: list[str], languages: tuple[str, ...] = ("en", "es", "hi")) -> list[Any]:
     return [
         {
@@ -276,20 +271,3 @@ def test_real_xnli_has_equal_labels_in_all_languages(tmp_path: Path, language: s
 def test_real_files(tmp_path: Path, path: str, format: Any, language: str, pairs: int) -> None:
     rows, card = read(mirrored(path), format, language, "dev", folder=tmp_path)
     assert card["counts"]["pairs"] == len(rows) == pairs
-
-
-@needs_mirror
-def test_real_xnli_mixed(tmp_path: Path) -> None:
-    rows = []
-    for language in ("en", "ru"):
-        path = mirrored(f"xnli/xtreme/dev-{language}.tsv*")
-        rows += read(path, "xtreme", language, "dev", folder=tmp_path)[0]
-    made, card = mixed(tmp_path, rows)
-    assert len(made) == 2490
-    counts = card["counts"]
-    # binomial: four standard deviations of 25 about 1,245
-    assert 1145 < counts["ru: premise in English"] < 1345
-    assert counts["ru: premise in English"] + counts["ru: hypothesis in English"] == 2490
-    cyrillic = [any("а" <= letter <= "я" for letter in row["premise"].lower()) for row in made]
-    russian = [english_side(1, row["id"]) == "hypothesis" for row in made]
-    assert sum(one == two for one, two in zip(cyrillic, russian, strict=True)) > 2480

@@ -1,7 +1,5 @@
 """Features of WALS: read by id, the language checked, mistakes named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

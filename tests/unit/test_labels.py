@@ -66,7 +66,7 @@ def test_places_follow_the_name_and_not_what_else_is_drawn() -> None:
 @pytest.mark.parametrize("paper", papers.names())
 def test_titles_of_figures_take_languages_from_the_config(paper: str) -> None:
     languages = Languages.read(ROOT / "resources/languages.csv")
-    unnamed = [item.model_copy(update={"name": "this language"}) for item in languages]
+    unnamed = {item.code: item.model_copy(update={"name": "this language"}) for item in languages}
     plan = Plan(config(papers=[paper]), Languages(languages.path, unnamed))
     titles = [str(item.options().get("title")) for item in plan.figures.values()]
     assert titles

@@ -4,10 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.languages import Language, Languages
+from mbert_atlas.languages import Languages
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 MINIATURE = "en es de fr ru bg hi vi ar zh tr id fi"
@@ -100,12 +99,6 @@ def test_a_wrong_table_names_line_and_column(tmp_path, change, message):
 def test_a_missing_table_is_named(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         Languages.read(tmp_path / "languages.csv")
-
-
-def test_languages_are_immutable_and_described(table):
-    with pytest.raises(ValidationError):
-        table["en"].name = "British"
-    assert all(field.description for field in Language.model_fields.values())
 
 
 def test_families_genera_and_word_orders_are_those_of_wals(table):

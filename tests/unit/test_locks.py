@@ -1,7 +1,5 @@
 """A lock goes with its holder, however it ends."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

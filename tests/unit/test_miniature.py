@@ -167,34 +167,23 @@ def test_mined_bitext(world: Path, code: str) -> None:
     assert [row[0] for row in rows] == sorted((row[0] for row in rows), reverse=True)
     english = Counter(row[1] for row in rows if row[0] >= 1.06)
     assert max(english.values()) == 1
-    kept = [pair for score, *pair in rows if score >= 1.04]
-    assert len(kept) < len(rows)
-    first, second = sorted(("en", code))
-    with zipfile.ZipFile(world / f"opus-wikimatrix/{first}-{second}.txt.zip") as archive:
-        names = [f"WikiMatrix.{first}-{second}.{part}" for part in ("en", code)]
-        texts = [archive.read(name).decode().splitlines() for name in names]
-    moses = [list(pair) for pair in zip(*texts, strict=True)]
-    assert sorted(moses) == sorted(kept)
-    assert moses != kept
 
 
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code != "en"])
 def test_gold_alignments(world: Path, code: str) -> None:
     known = {english for _, english, _ in mined(world, code)}
-    seen: set[str] = set()
-    for split, size in (("dev", SIZES.gold_sentences // 2), ("test", SIZES.gold_sentences)):
-        path = world / f"gold-alignments/XL-WA/data/{code}/{split}.tsv"
-        rows = path.read_text(encoding="utf-8").splitlines()
-        assert len(rows) == size
-        for row in rows:
-            english, other, links = (column.split(" ") for column in row.split("\t"))
-            pairs = [tuple(map(int, link.split("-"))) for link in links]
-            assert pairs
-            assert all(0 <= i < len(english) and 0 <= j < len(other) for i, j in pairs)
-            assert (len(english) - 1, len(other) - 1) in pairs  # the full stops
-            text = " ".join(english).replace(" .", ".").replace(" ,", ",")
-            assert text not in known | seen
-            seen.add(text)
+    path = world / f"gold-alignments/XL-WA/data/{code}/test.tsv"
+    rows = path.read_text(encoding="utf-8").splitlines()
+    assert len(rows) == SIZES.gold_sentences
+    for row in rows:
+        english, other, links = (column.split(" ") for column in row.split("\t"))
+        pairs = [tuple(map(int, link.split("-"))) for link in links]
+        assert pairs
+        assert all(0 <= i < len(english) and 0 <= j < len(other) for i, j in pairs)
+        assert (len(english) - 1, len(other) - 1) in pairs  # the full stops
+        text = " ".join(english).replace(" .", ".").replace(" ,", ",")
+        assert text not in known
+        known.add(text)
 
 
 def test_treebanks(world: Path) -> None:
@@ -378,14 +367,14 @@ def test_dictionaries_hold_every_content_word(world: Path) -> None:
 
 def test_wals_can_be_joined(world: Path) -> None:
     tables = {}
-    for name in ("languages", "parameters", "codes", "values"):
+    for name in ("languages", "codes", "values"):
         with (world / f"wals/cldf/{name}.csv").open(encoding="utf-8", newline="") as stream:
             tables[name] = {row["ID"]: row for row in csv.DictReader(stream)}
     assert set(tables["languages"]) == {"eng", "spa", "bul", "hin", "ams", "mnd"}
     for row in tables["values"].values():
         code = tables["codes"][row["Code_ID"]]
         assert row["Language_ID"] in tables["languages"]
-        assert code["Parameter_ID"] == row["Parameter_ID"] in tables["parameters"]
+        assert code["Parameter_ID"] == row["Parameter_ID"]
         assert code["Number"] == row["Value"]
     order = tables["codes"][tables["values"]["81A-ams"]["Code_ID"]]
     assert order["Name"] == "VSO"

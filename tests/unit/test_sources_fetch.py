@@ -7,6 +7,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from unittest.mock import Mock
 
 import huggingface_hub
@@ -14,21 +15,21 @@ import pytest
 import yaml
 
 from mbert_atlas.errors import AtlasError, DataError
-from mbert_atlas.sources import (
-    Mirror,
-    Register,
+from mbert_atlas.sources import download as download_module
+from mbert_atlas.sources.download import download
+from mbert_atlas.sources.fetch import (
+    Sources,
     fetch,
     fetch_all,
     fetch_snapshot,
     origin_of,
     require_available,
-    snapshot_path,
-    write_manifest,
 )
-from mbert_atlas.sources import download as download_module
-from mbert_atlas.sources.download import download
+from mbert_atlas.sources.mirror import Mirror, write_manifest
+from mbert_atlas.sources.register import Register, snapshot_path
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
+EMPTY = Register(Path("sources.yaml"), (), {})
 CONTENT = bytes(range(256)) * 20_000  # 5 MB, so that it comes in several blocks
 
 
@@ -167,7 +168,7 @@ def downloaded(upstream, folder, sha256=None):
 def test_a_download_is_complete_checked_and_leaves_no_other_file(tmp_path, upstream, register):
     upstream.files["/known.bin"] = CONTENT
     target = tmp_path / "out" / "known.bin"
-    assert fetch("data/known.bin", target, register=register) == target
+    assert fetch("data/known.bin", target, Sources(register)) == target
     assert target.read_bytes() == CONTENT
     assert left_in(target.parent) == ["known.bin"]
     assert target.stat().st_mode & 0o444 == 0o444  # not the private mode of temporary files
@@ -177,11 +178,11 @@ def test_an_existing_file_is_not_requested_again(tmp_path, upstream, register):
     upstream.files |= {"/known.bin": CONTENT, "/other.bin": b"new"}
     (tmp_path / "known.bin").write_bytes(CONTENT)
     (tmp_path / "other.bin").write_bytes(b"old")  # no checksum is known
-    fetch("data/known.bin", tmp_path / "known.bin", register=register)
-    fetch("data/other.bin", tmp_path / "other.bin", register=register)
+    fetch("data/known.bin", tmp_path / "known.bin", Sources(register))
+    fetch("data/other.bin", tmp_path / "other.bin", Sources(register))
     assert upstream.asked == []
     (tmp_path / "known.bin").write_bytes(b"damaged")
-    fetch("data/known.bin", tmp_path / "known.bin", register=register)
+    fetch("data/known.bin", tmp_path / "known.bin", Sources(register))
     assert (tmp_path / "known.bin").read_bytes() == CONTENT
 
 
@@ -241,7 +242,7 @@ def test_a_failure_does_not_keep_other_files_from_being_fetched(tmp_path, upstre
     upstream.files["/known.bin"] = CONTENT
     paths = ["data/gone.zip", "private/corpus.zip", "data/known.bin"]
     with pytest.raises(AtlasError, match="2 could not be fetched:") as caught:
-        fetch_all(paths, [], tmp_path, register=register)
+        fetch_all(paths, [], tmp_path, Sources(register))
     assert "the server answered 404 Not Found for data/gone.zip" in str(caught.value)
     assert "private/corpus.zip" in str(caught.value)
     assert (tmp_path / "data/known.bin").read_bytes() == CONTENT
@@ -294,16 +295,15 @@ def test_the_mirror_comes_first_and_unpacks_xz(tmp_path, upstream, register):
     mirror = make_mirror(
         tmp_path / "mirror", {"data/known.bin": b"the mirror's own", "data/text.txt.xz": packed}
     )
-    where = {"register": register, "mirror": mirror}
     for name, content in {
         "known.bin": b"the mirror's own",
         "text.txt": b"two streams",
         "text.txt.xz": packed,
     }.items():
-        fetch(f"data/{name}", tmp_path / name, **where, offline=True)
+        fetch(f"data/{name}", tmp_path / name, Sources(register, mirror, True))
         assert (tmp_path / name).read_bytes() == content
     assert upstream.asked == []
-    fetch("data/absent.bin", tmp_path / "absent.bin", **where)
+    fetch("data/absent.bin", tmp_path / "absent.bin", Sources(register, mirror))
     assert (tmp_path / "absent.bin").read_bytes() == b"absent"
 
 
@@ -311,11 +311,11 @@ def test_what_was_taken_from_the_mirror_is_not_copied_again(tmp_path, register):
     """A new copy would be newer than what has been made of it."""
     content = {"data/known.bin": b"the mirror's own", "data/text.txt.xz": lzma.compress(CONTENT)}
     mirror, paths = make_mirror(tmp_path / "mirror", content), ["data/known.bin", "data/text.txt"]
-    fetch_all(paths, [], tmp_path, register=register, mirror=mirror)
+    fetch_all(paths, [], tmp_path, Sources(register, mirror))
     for path in paths:
         os.utime(tmp_path / path, (1, 1))
     (tmp_path / paths[1]).write_bytes(b"another file")
-    fetch_all(paths, [], tmp_path, register=register, mirror=mirror)
+    fetch_all(paths, [], tmp_path, Sources(register, mirror))
     assert (tmp_path / paths[0]).stat().st_mtime == 1
     assert (tmp_path / paths[1]).read_bytes() == CONTENT
 
@@ -323,7 +323,7 @@ def test_what_was_taken_from_the_mirror_is_not_copied_again(tmp_path, register):
 def test_a_file_that_the_manifest_does_not_list_is_not_available(tmp_path, register):
     mirror = make_mirror(tmp_path / "mirror", {"data/a.bin": b"a"}, listed={})
     with pytest.raises(DataError, match=r"MANIFEST\.tsv, data/a\.bin: .*not in the manifest"):
-        require_available(["data/a.bin"], register=register, mirror=mirror)
+        require_available(["data/a.bin"], Sources(register, mirror))
 
 
 def test_a_damaged_file_in_the_mirror_is_named(tmp_path, register):
@@ -336,7 +336,7 @@ def test_a_damaged_file_in_the_mirror_is_named(tmp_path, register):
         held = bad if listed == whole else cut
         mirror = make_mirror(tmp_path / "mirror", {name: held}, listed={name: listed})
         with pytest.raises(DataError, match=rf"a\.bin\.xz: .*{message}"):
-            fetch("data/a.bin", tmp_path / "a.bin", register=register, mirror=mirror)
+            fetch("data/a.bin", tmp_path / "a.bin", Sources(register, mirror))
         assert left_in(tmp_path) == ["mirror", "sources.yaml"]
 
 
@@ -351,15 +351,15 @@ def test_a_downloads_folder_becomes_a_mirror_by_write_manifest(tmp_path, registe
         (folder / name).write_bytes(content)
     assert write_manifest(folder, register) == len(files)
     assert set(Mirror.read(folder).rows) == set(files)
-    fetch("private/corpus.zip", tmp_path / "c.zip", register=register, mirror=folder)
+    fetch("private/corpus.zip", tmp_path / "c.zip", Sources(register, folder))
     assert (tmp_path / "c.zip").read_bytes() == b"corpus"
-    made = fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=folder, offline=True)
+    made = fetch_snapshot("org/name", REVISION, tmp_path / "m", Sources(EMPTY, folder, True))
     assert {file.name: file.read_bytes() for file in made.iterdir()} == SNAPSHOT
     for name in SNAPSHOT:
         (folder / path / name).unlink()
     write_manifest(folder, register)
     with pytest.raises(DataError, match=r"the mirror .* lacks it"):
-        fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=folder, offline=True)
+        fetch_snapshot("org/name", REVISION, tmp_path / "n", Sources(EMPTY, folder, True))
     with pytest.raises(AtlasError, match="no files to list"):
         write_manifest(folder / path, register)
 
@@ -369,11 +369,10 @@ def test_a_users_file_needs_only_a_line_in_the_manifest(tmp_path, register):
     (folder / "mine").mkdir(parents=True)
     (folder / path).write_bytes(b"one\n")
     assert write_manifest(folder, register) == 1
-    require_available([path], register=register, mirror=folder, offline=True)
-    fetch(path, tmp_path / "lines.txt", register=register, mirror=folder, offline=True)
+    require_available([path], Sources(register, folder, True))
+    fetch(path, tmp_path / "lines.txt", Sources(register, folder, True))
     assert (tmp_path / "lines.txt").read_bytes() == b"one\n"
-    stated = {"register": register, "mirror": folder}
-    assert origin_of(path, folder / path, **stated)["dataset"] == "own"
+    assert origin_of(path, folder / path, Sources(register, folder))["dataset"] == "own"
     # What a person writes into the line stays when the folder is listed again.
     manifest = folder / "MANIFEST.tsv"
     written = "own\tmy desk\t\tCC0\tfirst draft"
@@ -381,7 +380,7 @@ def test_a_users_file_needs_only_a_line_in_the_manifest(tmp_path, register):
     (folder / path).write_bytes(b"one\ntwo\n")
     assert write_manifest(folder, register) == 1
     assert Mirror.read(folder).rows[path]["sha256"] == sha256(b"one\ntwo\n")
-    found = origin_of(path, folder / path, **stated)
+    found = origin_of(path, folder / path, Sources(register, folder))
     assert found == {
         "dataset": "own",
         "licence": "CC0",
@@ -389,12 +388,12 @@ def test_a_users_file_needs_only_a_line_in_the_manifest(tmp_path, register):
         "read_from": f"{path}: my desk, first draft",
     }
     for elsewhere in (None, make_mirror(tmp_path / "other", {})):
-        options = {"register": register, "mirror": elsewhere}
+        sources = Sources(register, elsewhere)
         message = r"mine/lines\.txt.*no mirror holds.*into a mirror"
         with pytest.raises(DataError, match=message):
-            require_available([path], **options)
+            require_available([path], sources)
         with pytest.raises(DataError, match=message):
-            fetch(path, tmp_path / "x", **options)
+            fetch(path, tmp_path / "x", sources)
 
 
 # ------------------------------------------------------------------ offline and by hand
@@ -403,25 +402,25 @@ def test_a_users_file_needs_only_a_line_in_the_manifest(tmp_path, register):
 def test_offline_says_which_file_and_where_it_is(tmp_path, upstream, register):
     upstream.files["/known.bin"] = CONTENT
     with pytest.raises(DataError, match=r"offline is set and no mirror is set; .*/known\.bin"):
-        fetch("data/known.bin", tmp_path / "k", register=register, offline=True)
+        fetch("data/known.bin", tmp_path / "k", Sources(register, None, True))
     mirror = make_mirror(tmp_path / "mirror", {})
     with pytest.raises(DataError, match=r"offline is set and the mirror .*mirror lacks it"):
-        fetch("data/known.bin", tmp_path / "k", register=register, offline=True, mirror=mirror)
+        fetch("data/known.bin", tmp_path / "k", Sources(register, mirror, True))
     assert upstream.asked == []
     (tmp_path / "k").write_bytes(CONTENT)
-    fetch("data/known.bin", tmp_path / "k", register=register, offline=True)
+    fetch("data/known.bin", tmp_path / "k", Sources(register, None, True))
 
 
 def test_a_file_that_a_person_has_to_get_names_the_steps(tmp_path, register):
     with pytest.raises(
         DataError, match=r"Private corpus cannot be .*registration\); register at https://example"
     ):
-        fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
+        fetch("private/corpus.zip", tmp_path / "corpus.zip", Sources(register))
     (tmp_path / "corpus.zip").write_bytes(b"not it")
     with pytest.raises(DataError, match="cannot be downloaded by a program"):
-        fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
+        fetch("private/corpus.zip", tmp_path / "corpus.zip", Sources(register))
     (tmp_path / "corpus.zip").write_bytes(b"corpus")
-    fetch("private/corpus.zip", tmp_path / "corpus.zip", register=register)
+    fetch("private/corpus.zip", tmp_path / "corpus.zip", Sources(register))
 
 
 def test_all_missing_files_are_named_at_once(tmp_path, register):
@@ -431,22 +430,22 @@ def test_all_missing_files_are_named_at_once(tmp_path, register):
     (downloads / "data/c").write_bytes(b"c")
     snapshot = snapshot_path("org/name", REVISION)
     paths = ["data/a", "data/b", "data/c", "data/d", "private/corpus.zip", snapshot]
-    places = {"register": register, "mirror": mirror, "downloads": downloads}
+    online, offline = (Sources(register, mirror, offline) for offline in (False, True))
     with pytest.raises(DataError) as caught:
-        require_available(paths, **places, offline=True)
+        require_available(paths, offline, downloads)
     message = str(caught.value)
     assert "3 needed files are missing and offline is set" in message
     assert all(f"{path} (" in message for path in ("data/d", "private/corpus.zip", snapshot))
     assert f"https://huggingface.co/org/name/tree/{REVISION}" in message
     with pytest.raises(DataError) as caught:
-        require_available(paths, **places)
+        require_available(paths, online, downloads)
     message = str(caught.value)
     assert "1 needed file is missing and must be downloaded manually: private/corpus.zip" in message
     assert "data/d" not in message
-    require_available(["data/a", "data/c", "data/d"], **places)
-    require_available(["data/a"], **places, offline=True)
+    require_available(["data/a", "data/c", "data/d"], online, downloads)
+    require_available(["data/a"], offline, downloads)
     with pytest.raises(DataError, match="no source is registered"):
-        require_available(["dota/a"], **places)
+        require_available(["dota/a"], online, downloads)
 
 
 # ------------------------------------------------------------------ hub snapshots
@@ -476,15 +475,15 @@ def hub(monkeypatch):
 
 
 def test_a_snapshot_is_fetched_without_pickles_and_code(tmp_path, hub):
-    folder = fetch_snapshot("org/name", REVISION, tmp_path / "model")
+    folder = fetch_snapshot("org/name", REVISION, tmp_path / "model", Sources(EMPTY))
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == SNAPSHOT
     assert left_in(tmp_path) == ["model"]
     del hub["model.safetensors"]
     with pytest.raises(DataError, match=r"not a complete encoder, without model\.safetensors"):
-        fetch_snapshot("org/name", REVISION, tmp_path / "other")
+        fetch_snapshot("org/name", REVISION, tmp_path / "other", Sources(EMPTY))
     assert not (tmp_path / "other").exists()
     with pytest.raises(DataError, match=r"revision .*: the hub did not return it \(401 Client Er"):
-        fetch_snapshot("org/other", REVISION, tmp_path / "model")
+        fetch_snapshot("org/other", REVISION, tmp_path / "model", Sources(EMPTY))
 
 
 def test_a_snapshot_comes_from_the_mirror(tmp_path):
@@ -495,22 +494,22 @@ def test_a_snapshot_comes_from_the_mirror(tmp_path):
     mirror = make_mirror(
         tmp_path / "mirror", {**files, f"{path}/vocab.txt.xz": lzma.compress(packed)}
     )
-    folder = fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=mirror, offline=True)
+    folder = fetch_snapshot("org/name", REVISION, tmp_path / "m", Sources(EMPTY, mirror, True))
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == SNAPSHOT
     (mirror / path / "model.safetensors").write_bytes(b"tampered")
     with pytest.raises(DataError, match=r"model\.safetensors: its sha256 is"):
-        fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=mirror)
+        fetch_snapshot("org/name", REVISION, tmp_path / "n", Sources(EMPTY, mirror))
     (mirror / path / "extra.json").write_bytes(b"{}")
     with pytest.raises(DataError, match=r"MANIFEST\.tsv, .*extra\.json"):
-        fetch_snapshot("org/name", REVISION, tmp_path / "n", mirror=mirror)
+        fetch_snapshot("org/name", REVISION, tmp_path / "n", Sources(EMPTY, mirror))
     assert not (tmp_path / "n").exists()
 
 
 def test_a_snapshot_needs_a_pinned_revision_and_a_network(tmp_path):
     with pytest.raises(DataError, match="'main': not a full commit hash"):
-        fetch_snapshot("org/name", "main", tmp_path / "m")
+        fetch_snapshot("org/name", "main", tmp_path / "m", Sources(EMPTY))
     with pytest.raises(DataError, match="offline is set and no mirror is set"):
-        fetch_snapshot("org/name", REVISION, tmp_path / "m", offline=True)
+        fetch_snapshot("org/name", REVISION, tmp_path / "m", Sources(EMPTY, None, True))
 
 
 @pytest.mark.parametrize(
@@ -525,4 +524,4 @@ def test_snapshots_are_checked(tmp_path, missing, message):
     files = {f"{path}/{name}": text for name, text in SNAPSHOT.items() if name not in missing}
     mirror = make_mirror(tmp_path / "mirror", files)
     with pytest.raises(DataError, match=message):
-        fetch_snapshot("org/name", REVISION, tmp_path / "m", mirror=mirror)
+        fetch_snapshot("org/name", REVISION, tmp_path / "m", Sources(EMPTY, mirror))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
-from mbert_atlas.sources import Register, fetch, snapshot_path
-from mbert_atlas.sources.register import FileEntry, HubEntry
+from mbert_atlas.sources.fetch import Sources, fetch
+from mbert_atlas.sources.register import HubEntry, Register, snapshot_path
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -240,12 +240,6 @@ def test_other_faults_of_a_register(tmp_path):
         Register.read(tmp_path / "bad.yaml")
 
 
-def test_every_field_is_described():
-    for model in (FileEntry, HubEntry):
-        for name, field in model.model_fields.items():
-            assert field.description or name == "kind"
-
-
 # The files of the real mirror that are not upstream's bytes, by what their note says.
 DIFFERS = re.compile("truncated|inverse of the column swap|assembled")
 
@@ -273,12 +267,12 @@ def test_every_file_of_the_real_mirror_is_registered_with_the_address_it_came_fr
 
 
 def test_files_of_the_real_mirror_have_the_registered_checksums(register, tmp_path):
-    where = {"register": register, "mirror": os.environ.get("MBERT_ATLAS_MIRROR"), "offline": True}
+    sources = Sources(register, os.environ.get("MBERT_ATLAS_MIRROR"), offline=True)
     checked = {"ud-2.7-treebank"}  # newer than 2.7, see the test above
     for row in manifest_rows():
         path = row["path"].removesuffix(".xz")
         source = register.locate(path)
         if source.sha256 and source.entry.id not in checked:
             checked.add(source.entry.id)
-            assert sha256_of(fetch(path, tmp_path / path, **where)) == source.sha256
+            assert sha256_of(fetch(path, tmp_path / path, sources)) == source.sha256
     assert {"xquad", "xl-wa", "ntrex-128", "wals", "wikiann-panx"} <= checked

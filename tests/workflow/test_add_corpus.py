@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from clone import copy_repository, jobs, snakemake
-from mbert_atlas.sources import Register, write_manifest
+from mbert_atlas.sources.mirror import write_manifest
+from mbert_atlas.sources.register import Register
 from snippets import ROOT, files_in
 
 pytestmark = pytest.mark.workflow

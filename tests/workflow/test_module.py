@@ -6,7 +6,8 @@ import pytest
 
 from clone import DEMO, ROOT, jobs, snakemake
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.sources import Register, write_manifest
+from mbert_atlas.sources.mirror import write_manifest
+from mbert_atlas.sources.register import Register
 
 pytestmark = pytest.mark.workflow
 

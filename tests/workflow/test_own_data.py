@@ -9,7 +9,8 @@ import pytest
 
 from clone import ROOT, copy_repository, snakemake
 from mbert_atlas.files import read_json
-from mbert_atlas.sources import Mirror, Register, write_manifest
+from mbert_atlas.sources.mirror import Mirror, write_manifest
+from mbert_atlas.sources.register import Register
 
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 pytestmark = [

@@ -8,7 +8,8 @@ from clone import ROOT, copy_repository, snakemake
 from mbert_atlas import papers
 from mbert_atlas.files import read_parquet
 from mbert_atlas.plan.runs import RunTable
-from mbert_atlas.sources import Register, write_manifest
+from mbert_atlas.sources.mirror import write_manifest
+from mbert_atlas.sources.register import Register
 from snippets import commands_in, files_in
 from test_reruns import OPTIONS, TRAINING, changed, edit, planned, results
 

@@ -59,9 +59,10 @@ def derive_dataset(snakemake: Snakemake) -> None:
 
 def _origin_in(config: Mapping[str, Any]) -> Callable[[Path], Mapping[str, str]]:
     """Return what cards state of an upstream file of a run; see :func:`origin_of`."""
-    from mbert_atlas.sources import Register, origin_of
+    from mbert_atlas.sources.fetch import Sources, origin_of
+    from mbert_atlas.sources.register import Register
 
-    register = Register.read(ROOT / "resources/sources.yaml")
+    sources = Sources(Register.read(ROOT / "resources/sources.yaml"), config.get("mirror"))
 
     @cache  # an archive of many languages is hashed once
     def origin(path: Path) -> Mapping[str, str]:
@@ -73,6 +74,6 @@ def _origin_in(config: Mapping[str, Any]) -> Callable[[Path], Mapping[str, str]]
                 "read_from": f"{path.name}: generated",
             }
         name = str(path).removeprefix(config["downloads"] + "/")
-        return origin_of(name, path, register=register, mirror=config.get("mirror"))
+        return origin_of(name, path, sources)
 
     return origin

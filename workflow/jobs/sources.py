@@ -1,6 +1,8 @@
 """Jobs of the rules in `workflow/rules/sources.smk`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from workflow.job import ROOT, Snakemake
 
@@ -21,37 +23,28 @@ def miniature(snakemake: Snakemake) -> None:
 
 
 def fetch_file(snakemake: Snakemake) -> None:
-    from mbert_atlas.sources import Register, fetch
+    from mbert_atlas.sources.fetch import fetch
 
-    fetch(
-        snakemake.wildcards.path,
-        snakemake.output[0],
-        register=Register.read(ROOT / "resources/sources.yaml"),
-        mirror=snakemake.config.get("mirror"),
-        offline=snakemake.config["offline"],
-    )
+    fetch(snakemake.wildcards.path, snakemake.output[0], _sources(snakemake.config))
 
 
 def fetch_encoder(snakemake: Snakemake) -> None:
-    from mbert_atlas.sources import fetch_snapshot
+    from mbert_atlas.sources.fetch import fetch_snapshot
 
-    fetch_snapshot(
-        snakemake.params.hub["repository"],
-        snakemake.params.hub["revision"],
-        snakemake.output[0],
-        mirror=snakemake.config.get("mirror"),
-        offline=snakemake.config["offline"],
-    )
+    hub, sources = snakemake.params.hub, _sources(snakemake.config)
+    fetch_snapshot(hub["repository"], hub["revision"], snakemake.output[0], sources)
 
 
 def fetch_all(snakemake: Snakemake) -> None:
-    from mbert_atlas.sources import Register, fetch_all
+    from mbert_atlas.sources.fetch import fetch_all
 
-    fetch_all(
-        snakemake.params.paths,
-        snakemake.params.snapshots,
-        snakemake.config["downloads"],
-        register=Register.read(ROOT / "resources/sources.yaml"),
-        mirror=snakemake.config.get("mirror"),
-        offline=snakemake.config["offline"],
-    )
+    paths, snapshots = snakemake.params.paths, snakemake.params.snapshots
+    fetch_all(paths, snapshots, snakemake.config["downloads"], _sources(snakemake.config))
+
+
+def _sources(config: Mapping[str, Any]) -> Any:
+    from mbert_atlas.sources.fetch import Sources
+    from mbert_atlas.sources.register import Register
+
+    register = Register.read(ROOT / "resources/sources.yaml")
+    return Sources(register, config.get("mirror"), config["offline"])
