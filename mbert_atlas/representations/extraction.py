@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from accelerate import PartialState
 
 from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
 from mbert_atlas.encoders.hidden_states import IntArray, number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL, NO_WORD
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_directory, write_json
@@ -85,7 +85,7 @@ def open_both(encoder: Path, store: Path) -> tuple[Any, TokenStore]:
     """Open an encoder in fp32, on the device, and a token store made with its tokenizer."""
     stored = load_arrays(store)
     require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
-    return load_encoder(encoder).to(PartialState().device), stored
+    return load_encoder(encoder).to(default_device()), stored
 
 
 @contextmanager

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import PartialState
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import create_array
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
@@ -195,7 +195,7 @@ def _open_reference(
         if not is_whole:
             _logger.warning("%s is damaged and computed again", path)
     if not is_whole:
-        model.to(PartialState().device)
+        model.to(default_device())
         with atomic_path(path) as temporary:
             shape = (len(examples.start.values), examples.hidden_size)
             out = create_array(temporary, specification.reference_dtype, shape)

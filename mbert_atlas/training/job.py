@@ -19,7 +19,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
-from mbert_atlas.tokenizer import tokenizer_digest
+from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.interfaces import Objective
 
 TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
@@ -154,9 +154,7 @@ def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
         DataError: if they are of another task or tokenizer, or too long.
     """
     store = open_store(path, task)
-    if store.meta["tokenizer"] != tokenizer_digest(encoder):
-        problem = f"the examples were not encoded by the tokenizer of {encoder}"
-        raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
+    require_tokenizer(path, store.meta["tokenizer"], encoder)
     longest = int(store.ragged("input_ids").lengths.max())
     positions = read_json(encoder / "config.json")["max_position_embeddings"]
     if longest > positions:

@@ -26,7 +26,7 @@ from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHea
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.gradients import accumulate_gradients
-from mbert_atlas.training.interfaces import Backward, Batch, Objective
+from mbert_atlas.training.interfaces import Batch, Objective
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.method import Inputs, Method, Values
 
@@ -97,10 +97,10 @@ class LanguageUnlearning(Method):
             self._pass = (number, batches)
         return self._pass[1][place]
 
-    def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor:
+    def add_gradients(self, model: Any, step: int) -> torch.Tensor:
         """Back-propagate the loss of a step's paragraphs."""
         return accumulate_gradients(
-            model, self.examples, self.objective, self._job.optimisation, self.batch(step), backward
+            model, self.examples, self.objective, self._job.optimisation, self.batch(step)
         )
 
     def start_epoch(self, epoch: int, model: EncoderWithHead) -> None:
