@@ -41,10 +41,7 @@ def encode_texts(
     Texts by language are read once, up to so many texts or sentences (:func:`split_sentences`) of
     each. A row has at most ``max_length`` tokens, special ones included. If ``packed``, texts
     follow each other, so that all rows of a language but the last have the maximal length; else
-    each text begins a row.
-
-    Raises:
-        DataError: if a language has no text.
+    each text begins a row. Raises a DataError if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
     first, last = (

@@ -41,21 +41,16 @@ def extract_features(
 ) -> None:
     """Write the vectors of texts, words or tokens, by default the input of a classifier.
 
-    Args:
-        encoder: encoder folder; runs in fp32, as distances and probes are sensitive to rounding.
-        store: token store, see :func:`mbert_atlas.encoding.encode`.
-        output: folder to write; :func:`mbert_atlas.representations.reading.read_features` opens it.
-        pooling: first, last or mean of the subwords of a word, or of those of a text between [CLS]
-            and [SEP]; of a text also the state of [CLS] or the pooler's output.
-        unit: whole texts; words; or tokens: the labelled ones where tokens have labels, else all
-            but [CLS] and the last. None: the unit that has labels.
-        layers: hidden states, 0 for the embeddings.
-        splits: keep only examples of these, where the store has splits; none for all.
-        languages: keep only examples in these; none for all.
+    The encoder runs in fp32, as distances and probes are sensitive to rounding, over a store of
+    :func:`mbert_atlas.encoding.encode`; :func:`mbert_atlas.representations.reading.read_features`
+    opens the output. ``pooling`` is the first, last or mean of the subwords of a word, or of those
+    of a text between [CLS] and [SEP]; of a text also the state of [CLS] or the pooler's output.
+    Units are whole texts; words; or tokens: the labelled ones where tokens have labels, else all
+    but [CLS] and the last; none: the unit that has labels. Layer 0 is the embeddings. Only examples
+    of the ``splits``, where the store has some, and ``languages`` are kept; none for all.
 
-    Raises:
-        DataError: if nothing is left, a text has no token, or the encoder lacks what is requested.
-        AtlasError: if words are pooled in a way that suits texts only.
+    Raises a DataError if nothing is left, a text has no token, or the encoder lacks what is
+    requested; an AtlasError if words are pooled in a way that suits texts only.
     """
     model, stored = open_both(encoder, store)
     unit = unit or ("token" if isinstance(stored.arrays.get("labels"), Ragged) else "text")

@@ -45,10 +45,8 @@ def classify_with_static_vectors(
 
     The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
     to learn from and sets to ``evaluate``, by name, are token stores; the ``languages`` of each set
-    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
-
-    Raises:
-        DataError: if pairs were encoded by another tokenizer.
+    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``. Raises a DataError if pairs were
+    encoded by another tokenizer.
     """
     stored = load_arrays(vectors)
     table = stored.dense("vectors")

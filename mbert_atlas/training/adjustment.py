@@ -157,10 +157,8 @@ def open_sample(
     """Open the sentences that a run of adjustment with this seed samples.
 
     ``encoder`` is the original; ``folder`` holds its vectors as long as the run may be resumed.
-
-    Raises:
-        DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
-            holds no pair.
+    Raises a DataError if the store is not usable or not of this encoder's tokenizer, or the sample
+    holds no pair.
     """
     model = load_encoder(encoder)
     bitext, pairs = open_pairs(store)

@@ -53,12 +53,9 @@ def train(
 
     The state is saved in ``state_dir``, at the end, too; the caller removes it once the result is
     accepted. It is only resumed with the same weights, data lengths, settings, methods and
-    ``fingerprint``. The methods' gradients are added in their order.
-
-    Raises:
-        AtlasError: if there are no examples or the loss is not finite.
-        TransientError: if the disk is full.
-        StoppedError: at SIGTERM or SIGINT; the state has been saved.
+    ``fingerprint``. The methods' gradients are added in their order. Raises an AtlasError if there
+    are no examples or the loss is not finite; a TransientError if the disk is full; a StoppedError
+    at SIGTERM or SIGINT, once the state is saved.
     """
     if len(examples.lengths) == 0:
         raise AtlasError(f"{description}: no training examples; check the data's filters.")

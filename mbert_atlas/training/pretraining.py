@@ -42,12 +42,9 @@ def pretrain(
     ``state_dir``, the resumable state, once the result is accepted. ``store`` is what
     :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the tokenizer, and ``start``
     what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote: initial word embeddings
-    of a new encoder; subwords that are not in it keep theirs.
-
-    Raises:
-        DataError: if the encoder cannot be trained further, the store or the start was made with
-            another tokenizer, its rows are too long, or the start's vectors have another length
-            than the encoder's.
+    of a new encoder; subwords that are not in it keep theirs. Raises a DataError if the encoder
+    cannot be trained further, the store or the start was made with another tokenizer, its rows are
+    too long, or the start's vectors have another length than the encoder's.
     """
     tokenizer, optimisation = load_tokenizer(origin), spec.optimisation
     model, positions = _first_model(spec, origin, tokenizer, derive_seed(seed, "initial weights"))

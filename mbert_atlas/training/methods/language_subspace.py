@@ -49,8 +49,7 @@ class LanguagePreservation(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Compute the original's projections and add the penalty to the run's loss.
 
-        Raises:
-            DataError: if the directions are not of such an encoder.
+        Raises a DataError if the directions are not of such an encoder.
         """
         if not self._subspace.dropout:
             switch_off_dropout(run.model)

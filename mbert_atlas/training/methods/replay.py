@@ -62,9 +62,8 @@ class AlignmentReplay(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Open the sample; the original's vectors are computed unless a killed run left them.
 
-        Raises:
-            DataError: if the store is not usable or not of the encoder's tokenizer, or the sample
-                holds no pair.
+        Raises a DataError if the store is not usable or not of the encoder's tokenizer, or the
+        sample holds no pair.
         """
         if tokenizer_digest(self._encoder) != tokenizer_digest(run.job.encoder):
             problem = f"not the tokenizer of {self._encoder}, whose alignment is replayed"
