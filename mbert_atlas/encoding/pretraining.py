@@ -50,17 +50,17 @@ def encode_texts(
     )
     width = max_length - 2
     rows, sizes = list[npt.NDArray[np.int32]](), list[int]()
-    pieces, sentences = dict[str, int](), dict[str, int]()
+    subwords, sentences = dict[str, int](), dict[str, int]()
     for language, some in texts.items():
         chosen: Iterable[str] = islice(some, texts_per_language)
         if sentences_per_language is not None:
             chosen = _first_sentences(chosen, sentences_per_language, sentences, language)
-        subwords = track(_subwords(chosen, tokenizer), f"encoding {language}")
-        parts = [np.array(ids, dtype=np.int32) for ids in subwords if ids]
+        encoded = track(_subwords(chosen, tokenizer), f"encoding {language}")
+        parts = [np.array(ids, dtype=np.int32) for ids in encoded if ids]
         if not parts:
             problem, fix = "there is no text", "check its sources or drop it"
             raise DataError(output, f"language {language}", problem, fix)
-        pieces[language], before = sum(map(len, parts)), len(rows)
+        subwords[language], before = sum(map(len, parts)), len(rows)
         for part in [np.concatenate(parts)] if packed else parts:
             for start in range(0, len(part), width):
                 rows.append(np.concatenate([first, part[start : start + width], last]))
@@ -74,7 +74,7 @@ def encode_texts(
     meta = {
         "languages": list(texts),
         "max_length": max_length,
-        "pieces": pieces,
+        "pieces": subwords,
         "sentences": sentences,
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }

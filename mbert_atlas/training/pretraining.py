@@ -59,8 +59,8 @@ def pretrain(
         if spec.output_bias == "log_frequency":
             _begin_with_frequencies(head_of(model).bias, encoded)
         if spec.pieces is not None:
-            pieces = int((encoded.ragged("input_ids").lengths - 2).sum())
-            passes = max(1, round(spec.pieces / pieces))
+            subwords = int((encoded.ragged("input_ids").lengths - 2).sum())
+            passes = max(1, round(spec.pieces / subwords))
             optimisation = optimisation.model_copy(update={"epochs": passes})
     log = train(
         model,

@@ -191,6 +191,8 @@ def test_odd_pretraining_texts_equal_transformers(tmp_path, tokenizer_dir):
 # that need it are listed, so that a new script is light or says that it is not.
 NEED_TORCH = {
     "adjust",
+    "classify_in_subspaces",
+    "classify_shifted",
     "classify_with_static_vectors",
     "collect_vectors",
     "extend_encoder",
@@ -199,7 +201,9 @@ NEED_TORCH = {
     "identify_languages",
     "language_means",
     "pretrain",
+    "probe_languages",
     "train_static_vectors",
+    "translate_tokens",
     "word_pair_distances",
     "word_vectors",
 }

@@ -68,15 +68,15 @@ def pretrain(snakemake: Snakemake) -> None:
     from mbert_atlas.training.pretraining import pretrain
 
     inputs, encoder = snakemake.input, snakemake.params.encoder
-    made = encoder["scratch"] or encoder["changed"]
+    section = encoder["scratch"] or encoder["changed"]
     pretrain(
-        Pretraining(**made["pretraining"])
+        Pretraining(**section["pretraining"])
         if encoder["scratch"]
-        else MaskedTraining(**made["training"]),
+        else MaskedTraining(**section["training"]),
         Path(inputs.tokenizer),
         Path(inputs.tokens),
         Path(snakemake.output[0]),
-        seed=made["seed"],
+        seed=section["seed"],
         state_dir=Path(snakemake.params.state),
         start=Path(inputs.start) if inputs.start else None,
     )
