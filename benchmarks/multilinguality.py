@@ -28,7 +28,6 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 import torch
-from accelerate import PartialState
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -41,6 +40,7 @@ from mbert_atlas.corpora.dictionaries import read_pairs
 from mbert_atlas.corpora.gold_alignment import GoldSentence, Link, read_gold
 from mbert_atlas.encoders.hidden_states import number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.files import write_parquet
 from mbert_atlas.miniature.writing import write_miniature
 from mbert_atlas.schemas import WORD_PAIRS
@@ -142,7 +142,7 @@ def measure_multilinguality(
     Raises:
         DataError: if encoder or tokenizer cannot be used, or no word is left.
     """
-    model = load_encoder(encoder).to(PartialState().device)
+    model = load_encoder(encoder).to(default_device())
     scores: list[Score] = []
     sentences: dict[str, Vectors] = {}
     for language, some in gold.items():

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from accelerate import PartialState
 
 from mbert_atlas.analysis.separation import separation
 from mbert_atlas.arrays import TokenStore
 from mbert_atlas.encoders.hidden_states import span_vectors
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_json, write_parquet
 from mbert_atlas.randomness import generator
@@ -74,7 +74,7 @@ def _squared_differences(
 ) -> tuple[Vectors, Vectors]:
     """Return them for related pairs, and for source words with the targets of pairs ``other``."""
     model = load_encoder(panel.folder)
-    model.to(PartialState().device)
+    model.to(default_device())
     source, target = (
         span_vectors(
             model,

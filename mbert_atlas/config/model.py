@@ -40,7 +40,7 @@ class Resources(ConfigModel):
     runtime: int = Field(30, ge=1, description="Time limit in minutes.")
     formula: str | None = None
     """A note: what memory and time depend on, as measured."""
-    gpu: int = Field(0, ge=0, description="GPUs; the same code runs on the CPU without one.")
+    gpu: Literal[0, 1] = Field(0, description="GPUs; the same code runs on the CPU without one.")
 
 
 class Config(ConfigModel):

@@ -110,9 +110,6 @@ class MaskedTraining(ConfigModel):
     packed: bool = False
     """Texts of a language follow each other in rows of `max_length`, so that the window is as long
     as it says; else each text begins a row."""
-    seeded_by: Literal["step", "micro_batch"] = "step"
-    """How often masks and dropout get a new seed. Several GPUs always seed each micro-batch; one
-    GPU that does so, too, gives the same result."""
     optimisation: Optimisation = Optimisation.model_validate({"learning_rate": 2e-5, "epochs": 1})
     """Optimiser, schedule, batches."""
 

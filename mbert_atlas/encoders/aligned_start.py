@@ -50,10 +50,8 @@ def start_embeddings(
 
     Bitexts, of which the first ``pairs`` pairs are read, have schema ``BITEXT`` and English as the
     source. ``deviation`` is the standard deviation of the values; all vectors have the same norm.
-
-    Raises:
-        DataError: if a bitext or the tokenizer cannot be used, or there are too few units or
-            subwords for so many dimensions.
+    Raises a DataError if a bitext or the tokenizer cannot be used, or there are too few units or
+    subwords for so many dimensions.
     """
     counts, subwords = count_subwords_by_unit(bitexts, tokenizer_dir, pairs)
     if dims >= min(counts.shape):
@@ -88,8 +86,7 @@ def count_subwords_by_unit(
         Counts, shape ``(subwords that occur, distinct English sentences)``, and the ids of these
         subwords, ascending, int64, without [UNK].
 
-    Raises:
-        DataError: if a bitext or the tokenizer cannot be used.
+    Raises a DataError if a bitext or the tokenizer cannot be used.
     """
     tokenizer = load_word_tokenizer(tokenizer_dir)
     table = pa.concat_tables([read_parquet(path, BITEXT).slice(0, pairs) for path in bitexts])

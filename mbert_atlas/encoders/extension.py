@@ -44,9 +44,8 @@ def extend_vocabulary(
         Counts: ``learnt`` wordpieces (without special tokens), ``known`` of them, ``added``;
         ``words`` of the texts, and their wordpieces ``pieces_before`` and ``pieces_after``.
 
-    Raises:
-        DataError: if the encoder cannot be extended or the texts have no new wordpiece.
-        AtlasError: if there is no text or its alphabet does not fit ``vocabulary_size``.
+    Raises a DataError if the encoder cannot be extended or the texts have no new wordpiece; an
+    AtlasError if there is no text or its alphabet does not fit ``vocabulary_size``.
     """
     require_encoder(encoder)
     tokenizer = _read_tokenizer(encoder)

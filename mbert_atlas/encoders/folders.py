@@ -35,9 +35,8 @@ def require_file(folder: Path, name: str) -> None:
 def check_folder(folder: Path) -> int:
     """Check that a folder holds a usable encoder with its tokenizer; return its layers.
 
-    Raises:
-        DataError: if a file is missing or unreadable, the architecture is neither BERT nor XLM-R,
-            or the weights have other sizes than those of ``config.json``.
+    Raises a DataError if a file is missing or unreadable, the architecture is neither BERT nor
+    XLM-R, or the weights have other sizes than those of ``config.json``.
     """
     if not folder.is_dir():
         raise DataError(folder, "", "there is no such folder", "correct the path")

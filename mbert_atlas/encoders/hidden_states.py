@@ -17,13 +17,10 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 
 class EncodedBatch(NamedTuple):
-    """Hidden states of some rows.
+    """Hidden states of some rows, the requested ``layers``, each of shape ``(b, tokens, dims)``.
 
-    Attributes:
-        rows: their indices, int64, shape ``(b,)``.
-        lengths: tokens of each row without padding, int64, shape ``(b,)``.
-        layers: the requested states, each of shape ``(b, tokens, dims)``.
-        pooler: output of the pooler, shape ``(b, dims)``; none for an encoder without one.
+    ``rows`` are the rows' indices, ``lengths`` their tokens without padding, both int64, ``(b,)``;
+    ``pooler`` is the pooler's output, ``(b, dims)``; none for an encoder without one.
     """
 
     rows: npt.NDArray[np.int64]
@@ -54,15 +51,9 @@ def iterate_hidden_states(
 ) -> Iterator[EncodedBatch]:
     """Run the encoder, which stays on its device and in evaluation mode, over rows of token ids.
 
-    Args:
-        model: an encoder of :func:`mbert_atlas.encoders.loading.load_encoder`.
-        ids: token ids with the special tokens.
-        layers: states to return, 0 for the embeddings; negative numbers count from the last.
-        rows: rows to encode, each once; none for all.
-        segment_start: position of the first token of type 1 in each row of ``ids``; none if all
-            are of type 0.
-        precision: see :func:`mbert_atlas.encoders.precision.autocast`.
-        description: text of the progress line.
+    ``ids`` have special tokens; ``rows`` are encoded once each, none for all. ``layers`` are states
+    to return, 0 for the embeddings; negative numbers count from the last. ``segment_start`` is the
+    place of the first token of type 1 in each row of ``ids``; none if all are of type 0.
     """
     device = next(model.parameters()).device
     chosen = np.arange(len(ids)) if rows is None else rows

@@ -38,10 +38,8 @@ def hooked(model: nn.Module, hooks: Sequence[Hook]) -> Iterator[None]:
     """Apply hooks to all forward passes in the block, those of one layer in their order.
 
     The model is an encoder of transformers: BERT, RoBERTa, XLM-R, DistilBERT or one built like
-    them. Later layers, the pooler and the returned hidden states get the changed state.
-
-    Raises:
-        AtlasError: if the encoder has no such layer.
+    them. Later layers, the pooler and the returned hidden states get the changed state. Raises an
+    AtlasError if the encoder has no such layer.
     """
     with ExitStack() as stack:
         for layer, change in reversed(hooks):  # each is put in front of the others
@@ -72,8 +70,7 @@ def _after(change: Change) -> Callable[..., Any]:
 def layers_of(model: Any) -> nn.ModuleList:
     """Return the Transformer layers of an encoder.
 
-    Raises:
-        AtlasError: if it is not built like BERT.
+    Raises an AtlasError if it is not built like BERT.
     """
     for part in model.modules():
         if isinstance(part, nn.ModuleList) and len(part) == model.config.num_hidden_layers:
@@ -95,10 +92,8 @@ def _require_states(layers: nn.ModuleList, numbers: Sequence[int]) -> None:
 def project_out(directions: npt.NDArray[np.float32]) -> Change:
     """Return the change that projects orthonormal directions, ``(k, dims)``, out of hidden states.
 
-    It computes in float32 at least, without autocast, which would use bf16.
-
-    Raises:
-        AtlasError: if they are not orthonormal.
+    It computes in float32 at least, without autocast, which would use bf16. Raises an AtlasError if
+    they are not orthonormal.
     """
     # h' = h - (h D^T) D, D = [[0, 1, 0],    h = [[1, 2, 3],    h' = [[1, 0, 0],
     #                           [0, 0, 1]]         [4, 0, 0],          [4, 0, 0],
@@ -130,8 +125,7 @@ class Remembered(NamedTuple):
 def remember(model: Any, inputs: Mapping[str, torch.Tensor], numbers: Sequence[int]) -> Remembered:
     """Run an encoder built like BERT on inputs with ``attention_mask``; cache some hidden states.
 
-    Raises:
-        AtlasError: if it has no such state.
+    Raises an AtlasError if it has no such state.
     """
     layers = layers_of(model)
     _require_states(layers, numbers)

@@ -48,12 +48,9 @@ missing, and the prefix of the head's."""
 def load_encoder(folder: Path | str) -> PreTrainedModel:
     """Open the encoder of a folder in fp32, without its language-modelling heads.
 
-    A pooler that the folder lacks is initialised from a fixed seed.
-
-    Raises:
-        DataError: if a file is missing or damaged, the weights are pickled, not finite, or of
-            another architecture or size than the configuration, or the tokenizer has more subwords
-            than the encoder.
+    A pooler that the folder lacks is initialised from a fixed seed. Raises a DataError if a file is
+    missing or damaged, the weights are pickled, not finite, or of another architecture or size than
+    the configuration, or the tokenizer has more subwords than the encoder.
     """
     model, absent = _load(AutoModel, Path(folder), 0, ("pooler.",))
     if absent:
@@ -64,10 +61,8 @@ def load_encoder(folder: Path | str) -> PreTrainedModel:
 def load_masked_model(folder: Path | str, seed: int) -> PreTrainedModel:
     """Open a BERT or XLM-R in fp32 with its language-model head, to pretrain it further.
 
-    A head (and a pooler) that the folder lacks is initialised from the seed.
-
-    Raises:
-        DataError: as :func:`load_encoder`, or for other kinds of encoders.
+    A head (and a pooler) that the folder lacks is initialised from the seed. Raises a DataError as
+    :func:`load_encoder`, or for other kinds of encoders.
     """
     require_encoder(Path(folder))
     model_type = AutoConfig.from_pretrained(folder, local_files_only=True).model_type

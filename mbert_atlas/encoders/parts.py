@@ -16,10 +16,8 @@ def parts_of(encoder: Any, names: Sequence[str], key: str) -> Iterator[nn.Module
     """Yield the named parts of an encoder of BERT's kind.
 
     Names are ``embeddings`` and ranges such as ``7-12``: Transformer layers, counted from 1, both
-    ends included. ``key`` is their key in the config, for messages.
-
-    Raises:
-        AtlasError: if the encoder lacks a layer.
+    ends included. ``key`` is their key in the config, for messages. Raises an AtlasError if the
+    encoder lacks a layer.
     """
     stack = layers_of(encoder)
     for name in names:
@@ -40,10 +38,8 @@ def reinitialise(encoder: Any, names: Sequence[str], seed: int) -> None:
 
     RANDOM-INIT of Muller et al. (2021), section 2: weights, biases and both layer normalisations of
     a layer. All other weights, the pooler's too, keep their bits. The new weights of a layer depend
-    only on the seed, not on the other names, for which see :func:`parts_of`.
-
-    Raises:
-        AtlasError: if the encoder lacks a layer.
+    only on the seed, not on the other names, for which see :func:`parts_of`. Raises an AtlasError
+    if the encoder lacks a layer.
     """
     if not names:
         return

@@ -1,13 +1,18 @@
-"""Precision, batch size and determinism of forward passes."""
+"""Device, precision, batch size and determinism of forward passes."""
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
 os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # required by deterministic cuBLAS
 
 Precision = Literal["auto", "fp32", "bf16"]
+
+
+def default_device() -> Any:  # transformers annotates PreTrainedModel.to wrongly
+    """Return the GPU, if there is one, else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def autocast(precision: Precision, device: torch.device) -> torch.autocast:

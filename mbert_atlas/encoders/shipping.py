@@ -60,8 +60,7 @@ def specification(config: Config, name: str) -> dict[str, Any]:
 def why_train(folder: Path, wanted: Mapping[str, Any]) -> str:
     """Return why a shipped encoder differs from the specification of the config; empty if not.
 
-    Raises:
-        DataError: if ``made.json`` is damaged.
+    Raises a DataError if ``made.json`` is damaged.
     """
     if not (folder / MADE).is_file():
         return f"{folder} has none"

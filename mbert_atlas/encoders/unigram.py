@@ -20,10 +20,8 @@ def train_unigram(texts: Iterable[str], output_dir: Path | str, vocabulary_size:
     """Train a unigram vocabulary (Kudo 2018) and write the folder of an XLM-R tokenizer.
 
     The texts are read once; the same texts give the same bytes. ``vocabulary_size`` is the maximum
-    number of subwords, special tokens included.
-
-    Raises:
-        AtlasError: if the texts cannot fill such a vocabulary.
+    number of subwords, special tokens included. Raises an AtlasError if the texts cannot fill such
+    a vocabulary.
     """
     model = io.BytesIO()
     try:

@@ -29,10 +29,8 @@ def train_wordpiece(
     same bytes.
 
     Texts are read once. There are at most ``vocabulary_size`` wordpieces, special tokens included,
-    and the ``limit_alphabet`` most frequent characters; words with others become [UNK].
-
-    Raises:
-        AtlasError: if there is no text or the alphabet does not fit the vocabulary.
+    and the ``limit_alphabet`` most frequent characters; words with others become [UNK]. Raises an
+    AtlasError if there is no text or the alphabet does not fit the vocabulary.
     """
     write_tokenizer(
         learn_wordpieces(count_words(texts), vocabulary_size, limit_alphabet), output_dir
@@ -53,8 +51,7 @@ def count_words(texts: Iterable[str], *, lowercase: bool = False) -> Counter[str
 def learn_wordpieces(words: Counter[str], vocabulary_size: int, limit_alphabet: int) -> list[str]:
     """Train WordPiece on counted words; return the wordpieces, special tokens first.
 
-    Raises:
-        AtlasError: if there is no word or the alphabet does not fit the vocabulary.
+    Raises an AtlasError if there is no word or the alphabet does not fit the vocabulary.
     """
     if not words:
         raise AtlasError("WordPiece training has no text; check its input.")

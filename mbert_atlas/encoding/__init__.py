@@ -40,19 +40,13 @@ def encode(
 ) -> None:
     """Write a table as the token store of a task.
 
-    Args:
-        task: name of the task.
-        table: examples with ``id``, ``language`` and the task's columns.
-        tokenizer_dir: folder with ``tokenizer.json``.
-        output: the store's folder.
-        labels: the classes in the order of the model's outputs; none: those of the task.
-        max_length: most tokens of an example, special ones included; the rest is cut.
-        drop_unknown: leave out examples with [UNK].
-        origin: source of the table, for messages.
-        options: of the task's entry in :data:`ENCODINGS`.
+    The examples have ``id``, ``language`` and the task's columns; those of more than ``max_length``
+    tokens, special ones included, are cut, with ``drop_unknown`` those with [UNK] left out.
+    ``labels`` are the classes in the order of the model's outputs; none: those of the task.
+    ``origin`` is the source of the table, for messages; ``options`` are those of the task's entry
+    in :data:`ENCODINGS`.
 
-    Raises:
-        DataError: if a column is missing, a label is not in ``labels`` or nothing is left.
+    Raises a DataError if a column is missing, a label is not in ``labels`` or nothing is left.
     """
     encoding: TaskEncoding = ENCODINGS.load(task)
     labels = encoding.labels(table, ()) if labels is None else labels

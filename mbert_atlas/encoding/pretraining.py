@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from tokenizers import Tokenizer
 
-from mbert_atlas.arrays import Ragged, offsets_of, save_arrays
+from mbert_atlas.arrays import Ragged, save_arrays
 from mbert_atlas.errors import DataError
 from mbert_atlas.progress import track
 from mbert_atlas.tokenizer import open_tokenizer, special_id, tokenizer_digest
@@ -41,38 +41,40 @@ def encode_texts(
     Texts by language are read once, up to so many texts or sentences (:func:`split_sentences`) of
     each. A row has at most ``max_length`` tokens, special ones included. If ``packed``, texts
     follow each other, so that all rows of a language but the last have the maximal length; else
-    each text begins a row.
-
-    Raises:
-        DataError: if a language has no text.
+    each text begins a row. Raises a DataError if a language has no text.
     """
     tokenizer = open_tokenizer(tokenizer_dir)
-    ends = [special_id(tokenizer, token, tokenizer_dir) for token in ("[CLS]", "[SEP]")]
-    encoded: list[Ragged] = []
-    sentences: dict[str, int] = {}
+    first, last = (
+        np.array([special_id(tokenizer, token, tokenizer_dir)], dtype=np.int32)
+        for token in ("[CLS]", "[SEP]")
+    )
+    width = max_length - 2
+    rows, sizes = list[npt.NDArray[np.int32]](), list[int]()
+    subwords, sentences = dict[str, int](), dict[str, int]()
     for language, some in texts.items():
         chosen: Iterable[str] = islice(some, texts_per_language)
         if sentences_per_language is not None:
             chosen = _first_sentences(chosen, sentences_per_language, sentences, language)
-        subwords = track(_subwords(chosen, tokenizer), f"encoding {language}")
-        rows = [np.array(ids, dtype=np.int32) for ids in subwords if ids]
-        if not rows:
+        encoded = track(_subwords(chosen, tokenizer), f"encoding {language}")
+        parts = [np.array(ids, dtype=np.int32) for ids in encoded if ids]
+        if not parts:
             problem, fix = "there is no text", "check its sources or drop it"
             raise DataError(output, f"language {language}", problem, fix)
-        encoded.append(_rows([np.concatenate(rows)] if packed else rows, max_length - 2, ends))
+        subwords[language], before = sum(map(len, parts)), len(rows)
+        for part in [np.concatenate(parts)] if packed else parts:
+            for start in range(0, len(part), width):
+                rows.append(np.concatenate([first, part[start : start + width], last]))
+        sizes.append(len(rows) - before)
     if few := {code: n for code, n in sentences.items() if n < (sentences_per_language or 0)}:
         _logger.warning("fewer sentences than %d: %s", sentences_per_language, few)
-    parts = [(rows.values, rows.lengths) for rows in encoded]
-    values, lengths = map(np.concatenate, zip(*parts, strict=True))
-    sizes = [len(rows) for rows in encoded]
     arrays: dict[str, Any] = {
-        "input_ids": Ragged(values, offsets_of(lengths)),
+        "input_ids": Ragged.from_rows(rows, np.int32),
         "language": np.repeat(np.arange(len(sizes), dtype=np.uint16), sizes),
     }
     meta = {
         "languages": list(texts),
         "max_length": max_length,
-        "pieces": dict(zip(texts, (len(r.values) - 2 * len(r) for r in encoded), strict=True)),
+        "pieces": subwords,
         "sentences": sentences,
         "tokenizer": tokenizer_digest(tokenizer_dir),
     }
@@ -100,22 +102,6 @@ def _first_sentences(
         yield text if len(kept) == len(sentences) else " ".join(kept)
         if counts[language] == wanted:
             return
-
-
-def _rows(texts: Sequence[npt.NDArray[np.int32]], width: int, ends: Sequence[int]) -> Ragged:
-    """Cut texts into rows of at most ``width`` subwords, with a special token at both ends."""
-    # Texts of 3 and 2 subwords in rows of 2 begin at 0 2 3: [c a b s], [c c s], [c d e s].
-    lengths = np.array([len(text) for text in texts])
-    rows = -(-lengths // width)
-    sizes = np.full(rows.sum(), width)
-    sizes[np.cumsum(rows) - 1] = lengths - (rows - 1) * width
-    offsets = offsets_of(sizes + 2)
-    values = np.empty(offsets[-1], dtype=np.int32)
-    inside = np.ones(len(values), dtype=bool)
-    for places, token_id in ((offsets[:-1], ends[0]), (offsets[1:] - 1, ends[1])):
-        values[places], inside[places] = token_id, False
-    values[inside] = np.concatenate(texts)
-    return Ragged(values, offsets)
 
 
 def _subwords(texts: Iterable[str], tokenizer: Tokenizer) -> Iterator[list[int]]:

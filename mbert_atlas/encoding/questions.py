@@ -46,10 +46,8 @@ def encode_questions(
 
     ``doc_stride`` counts context tokens that windows share (``overlap``, as in run_qa.py and the
     code of Efimov et al. 2022) or that lie between their beginnings (``step``, as in run_squad.py).
-
-    Raises:
-        DataError: if a column is missing.
-        AtlasError: if ``max_length`` is too small for ``doc_stride``.
+    Raises a DataError if a column is missing; an AtlasError if ``max_length`` is too small for
+    ``doc_stride``.
     """
     examples.require_columns(*_COLUMNS, *_ANSWER_COLUMNS)
     table, folder = examples.table, examples.tokenizer_dir

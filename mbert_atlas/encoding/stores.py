@@ -26,14 +26,10 @@ error of up to five points."""
 
 
 class Encoded(NamedTuple):
-    """Encoded examples.
+    """Examples encoded with ``options``; ``dropped`` counts what was left out, by reason.
 
-    Attributes:
-        rows: rows of the table that were encoded, in the order of the arrays; one may come several
-            times (the windows of a long text).
-        arrays: ``input_ids`` (ragged int32, special tokens included) and those of the task.
-        dropped: what was left out, by reason.
-        options: how examples were encoded.
+    ``rows`` of the table are in the order of the ``arrays``, one perhaps several times (the windows
+    of a long text): ``input_ids`` (ragged int32, special tokens included) and those of the task.
     """
 
     rows: Sequence[int]
@@ -43,11 +39,9 @@ class Encoded(NamedTuple):
 
 
 class TaskEncoding(NamedTuple):
-    """How the examples of a task are encoded.
+    """How the examples of a task are encoded: turned, with its options, into :class:`Encoded`.
 
-    Attributes:
-        encode: turns :class:`Examples`, with options of the task, into :class:`Encoded`.
-        labels: returns the classes, given the table and the languages of its dataset.
+    ``labels`` returns the classes, given the table and the languages of its dataset.
     """
 
     encode: Callable[..., Encoded]
@@ -94,8 +88,7 @@ class Examples:
     ) -> npt.NDArray[np.int32]:
         """Return the number of each label; ``row_of`` returns the row of an item of ``names``.
 
-        Raises:
-            DataError: at the first name that is not among the labels.
+        Raises a DataError at the first name that is not among the labels.
         """
         labels = pa.array(self.labels, pa.string())
         places = pc.fill_null(pc.index_in(names, value_set=labels), -1)
@@ -127,8 +120,7 @@ def open_store(path: Path | str, task: str) -> TokenStore:
 def write_store(task: str, examples: Examples, encoded: Encoded, output: Path | str) -> None:
     """Write the token store of a task's examples, with ``example_id`` and ``language`` of each.
 
-    Raises:
-        DataError: if no example is left, of all languages or of one.
+    Raises a DataError if no example is left, of all languages or of one.
     """
     table, rows, folder = examples.table, encoded.rows, examples.tokenizer_dir
     dropped = {reason: count for reason, count in encoded.dropped.items() if count}

@@ -40,10 +40,8 @@ def encode_tags(
 
     In training the first subword of a word carries its tag, as in the code of Efimov et al. (2022),
     or (``labelled_pieces``) all that do not begin with ``##``, several where the tokenizer splits a
-    word at punctuation or between Chinese characters (Tanti et al. 2021).
-
-    Raises:
-        DataError: if a column is missing, forms and tags differ in number or a tag is unknown.
+    word at punctuation or between Chinese characters (Tanti et al. 2021). Raises a DataError if a
+    column is missing, forms and tags differ in number or a tag is unknown.
     """
     examples.require_columns("id", "language", "forms", tag_column)
     tags = _tag_numbers(examples, tag_column)
@@ -86,9 +84,8 @@ def encode_trees(examples: Examples) -> Encoded:
     they are scored as wrong. The head of ``a`` was cut off: that arc is not trained on, but it
     counts in the scores.
 
-    Raises:
-        DataError: if a column is missing, forms, heads and relations differ in number, or a
-            relation is unknown.
+    Raises a DataError if a column is missing, forms, heads and relations differ in number, or a
+    relation is unknown.
     """
     examples.require_columns("id", "language", "forms", "heads", "deprels")
     place = examples.table.column_names.index("deprels")
@@ -176,10 +173,8 @@ def _column_of_words(examples: Examples, name: str, what: str) -> pa.ListArray:
 def continuation_ids(tokenizer: Tokenizer, tokenizer_dir: Path | str) -> npt.NDArray[np.bool_]:
     """Return which subwords continue a word, shape ``(vocabulary,)``.
 
-    WordPiece marks them by ``##``; SentencePiece marks the others by U+2581.
-
-    Raises:
-        DataError: if there is neither mark, as the tokenizer marks continuation in another way.
+    WordPiece marks them by ``##``; SentencePiece marks the others by U+2581. Raises a DataError if
+    there is neither mark, as the tokenizer marks continuation in another way.
     """
     subwords = [tokenizer.id_to_token(n) or "" for n in range(tokenizer.get_vocab_size())]
     continuation = np.array([subword.startswith("##") for subword in subwords])

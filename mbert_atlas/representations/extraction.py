@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from accelerate import PartialState
 
 from mbert_atlas.arrays import Ragged, TokenStore, create_array, load_arrays
 from mbert_atlas.encoders.hidden_states import IntArray, number_of_layers, span_vectors
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL, NO_WORD
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import atomic_directory, write_json
@@ -41,21 +41,16 @@ def extract_features(
 ) -> None:
     """Write the vectors of texts, words or tokens, by default the input of a classifier.
 
-    Args:
-        encoder: encoder folder; runs in fp32, as distances and probes are sensitive to rounding.
-        store: token store, see :func:`mbert_atlas.encoding.encode`.
-        output: folder to write; :func:`mbert_atlas.representations.reading.read_features` opens it.
-        pooling: first, last or mean of the subwords of a word, or of those of a text between [CLS]
-            and [SEP]; of a text also the state of [CLS] or the pooler's output.
-        unit: whole texts; words; or tokens: the labelled ones where tokens have labels, else all
-            but [CLS] and the last. None: the unit that has labels.
-        layers: hidden states, 0 for the embeddings.
-        splits: keep only examples of these, where the store has splits; none for all.
-        languages: keep only examples in these; none for all.
+    The encoder runs in fp32, as distances and probes are sensitive to rounding, over a store of
+    :func:`mbert_atlas.encoding.encode`; :func:`mbert_atlas.representations.reading.read_features`
+    opens the output. ``pooling`` is the first, last or mean of the subwords of a word, or of those
+    of a text between [CLS] and [SEP]; of a text also the state of [CLS] or the pooler's output.
+    Units are whole texts; words; or tokens: the labelled ones where tokens have labels, else all
+    but [CLS] and the last; none: the unit that has labels. Layer 0 is the embeddings. Only examples
+    of the ``splits``, where the store has some, and ``languages`` are kept; none for all.
 
-    Raises:
-        DataError: if nothing is left, a text has no token, or the encoder lacks what is requested.
-        AtlasError: if words are pooled in a way that suits texts only.
+    Raises a DataError if nothing is left, a text has no token, or the encoder lacks what is
+    requested; an AtlasError if words are pooled in a way that suits texts only.
     """
     model, stored = open_both(encoder, store)
     unit = unit or ("token" if isinstance(stored.arrays.get("labels"), Ragged) else "text")
@@ -85,7 +80,7 @@ def open_both(encoder: Path, store: Path) -> tuple[Any, TokenStore]:
     """Open an encoder in fp32, on the device, and a token store made with its tokenizer."""
     stored = load_arrays(store)
     require_tokenizer(store, stored.meta.get("tokenizer"), encoder)
-    return load_encoder(encoder).to(PartialState().device), stored
+    return load_encoder(encoder).to(default_device()), stored
 
 
 @contextmanager

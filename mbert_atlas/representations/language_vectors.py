@@ -48,10 +48,8 @@ def collect_vectors(
     dims)``), ``scatter`` (float64, ``(layers, dims, dims)``, about each language's mean, summed
     over languages) and ``counts`` (int64, ``(n,)``). Its sample has ``probed`` tokens: ``vectors``
     (float16, ``(layers, m, dims)``), and ``language`` of each (int32, ``(m,)``, a place in
-    ``languages`` of the meta data). The encoder runs in fp32.
-
-    Raises:
-        DataError: if a language has no text, or the store is of another tokenizer.
+    ``languages`` of the meta data). The encoder runs in fp32. Raises a DataError if a language has
+    no text, or the store is of another tokenizer.
     """
     model, stored = open_both(encoder, store)
     layers, ids = list(range(number_of_layers(model))), stored.ragged("input_ids")
@@ -153,10 +151,8 @@ def language_means(
     The means of Liu et al. (2020), section 4.1.1. The token store has ``means_of_texts``, the mean
     over texts of their means over all positions, special tokens included (as in the authors' later
     code), and ``means_of_tokens``, the mean over all tokens but these; both float64, ``(n, layers,
-    dims)``; ``texts``, their number, int64, ``(n,)``; and ``languages`` in the meta data.
-
-    Raises:
-        DataError: if a language has no text, or the store is of another tokenizer.
+    dims)``; ``texts``, their number, int64, ``(n,)``; and ``languages`` in the meta data. Raises a
+    DataError if a language has no text, or the store is of another tokenizer.
     """
     model, stored = open_both(encoder, store)
     layers, ids = list(range(number_of_layers(model))), stored.ragged("input_ids")

@@ -18,18 +18,11 @@ Column = Literal["language", "label"]
 
 @dataclass(frozen=True)
 class FeatureArrays:
-    """Vectors of examples, of one layer, memory-mapped.
+    """Vectors of examples, of one layer, memory-mapped, shape ``(m, dims)``.
 
-    Attributes:
-        path: the folder.
-        vectors: shape ``(m, dims)``; those of one example are contiguous.
-        example: int32, shape ``(m,)``, ascending: the example that each vector belongs to.
-        labels: int32, shape ``(m,)``: the label of each, a place in ``label_names``; -100 for none.
-        label_names: names of the labels.
-        example_id: strings, shape ``(n,)``.
-        language: strings, shape ``(n,)``.
-        split: strings, shape ``(n,)``; none where the examples have no splits.
-        unit: unit of a vector.
+    ``example`` (int32, ``(m,)``, ascending) is the example that each vector belongs to, ``labels``
+    (int32, ``(m,)``) its label, a place in ``label_names``, -100 for none. ``example_id``,
+    ``language`` and, if the examples have any, ``split`` are strings of shape ``(n,)``.
     """
 
     path: Path
@@ -84,10 +77,8 @@ class FeatureArrays:
 def read_features(path: Path, layer: int = -1) -> FeatureArrays:
     """Open the output of :func:`mbert_atlas.representations.extraction.extract_features`.
 
-    ``layer`` is the hidden state, 0 for the embeddings, -1 for the last stored one.
-
-    Raises:
-        DataError: if that layer is not stored, or an array is missing or damaged.
+    ``layer`` is the hidden state, 0 for the embeddings, -1 for the last stored one. Raises a
+    DataError if that layer is not stored, or an array is missing or damaged.
     """
     stored = load_arrays(path)
     layers = list(stored.meta["layers"])

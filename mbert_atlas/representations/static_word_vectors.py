@@ -24,10 +24,8 @@ def static_word_vectors(
 
     ``static`` has ``vectors`` of subwords (float32, ``(vocabulary, dims)``). Words are those on a
     side of all the dictionaries (``schemas.DICTIONARY``). For the output see
-    :mod:`mbert_atlas.representations.word_vectors`.
-
-    Raises:
-        DataError: if the vectors were trained with another tokenizer.
+    :mod:`mbert_atlas.representations.word_vectors`. Raises a DataError if the vectors were trained
+    with another tokenizer.
     """
     stored = load_arrays(static)
     require_tokenizer(static, stored.meta.get("tokenizer"), tokenizer_dir)

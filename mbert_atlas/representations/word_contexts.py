@@ -60,10 +60,8 @@ def find_word_contexts(
     Words are those on a side of all the dictionaries (``schemas.DICTIONARY``). At most ``searched``
     texts (Parquet with a column ``text``) are searched for at most so many contexts of each. A row
     has at most ``max_length`` tokens, special ones included: longer texts are cut into windows that
-    overlap by half; a word belongs to the window whose middle is nearest.
-
-    Raises:
-        DataError: if there is no text.
+    overlap by half; a word belongs to the window whose middle is nearest. Raises a DataError if
+    there is no text.
     """
     words = words_of(dictionaries, side)
     rows = _Contexts(words, language, tokenizer_dir, contexts, max_length - 2)

@@ -19,10 +19,8 @@ def word_vectors(*, encoder: Path, store: Path, output: Path) -> None:
 
     ``store`` comes from :func:`mbert_atlas.representations.word_contexts.find_word_contexts`. The
     vector of an occurrence is the mean over its subwords, that of a word the mean over its
-    occurrences (Liu et al. 2020, section 3.1.1). Only sums stay in memory, as float32.
-
-    Raises:
-        DataError: if the store is of another tokenizer.
+    occurrences (Liu et al. 2020, section 3.1.1). Only sums stay in memory, as float32. Raises a
+    DataError if the store is of another tokenizer.
     """
     model, stored = open_both(encoder, store)
     words, word, device = stored.dense("words"), stored.dense("word"), model.device

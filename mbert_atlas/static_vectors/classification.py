@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import torch
-from accelerate import PartialState
 from scipy.sparse import csr_array
 from torch import nn
 from torch.nn import functional
@@ -18,6 +17,7 @@ from torch.nn import functional
 from mbert_atlas import tasks
 from mbert_atlas.arrays import Ragged, TokenStore, load_arrays
 from mbert_atlas.config.static_vectors import PairClassifier
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.stores import open_store
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
@@ -45,10 +45,8 @@ def classify_with_static_vectors(
 
     The vectors are those of :func:`mbert_atlas.static_vectors.training.train_static_vectors`. Pairs
     to learn from and sets to ``evaluate``, by name, are token stores; the ``languages`` of each set
-    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``.
-
-    Raises:
-        DataError: if pairs were encoded by another tokenizer.
+    are predicted, with columns of ``schemas.CLASS_PREDICTIONS``. Raises a DataError if pairs were
+    encoded by another tokenizer.
     """
     stored = load_arrays(vectors)
     table = stored.dense("vectors")
@@ -63,7 +61,7 @@ def classify_with_static_vectors(
             nn.ReLU(),
             nn.Dropout(spec.dropout),
             nn.Linear(spec.hidden_size, len(training.meta["labels"])),
-        ).to(PartialState().device)
+        ).to(default_device())
         labels = training.dense("labels").astype(np.int64)
         _train(network, mean_vectors(training, table), labels, spec, seed)
     network.eval()
@@ -89,7 +87,7 @@ def _open(path: Path, vectors: TokenStore, origin: Path) -> TokenStore:
 def _probabilities(
     network: nn.Module, sides: tuple[np.ndarray, np.ndarray], rows: npt.NDArray[np.int64]
 ) -> Ragged:
-    device = PartialState().device
+    device = default_device()
     parts = [
         network(features(*(side[part] for side in sides)).to(device)).softmax(-1).cpu()
         for part in np.array_split(rows, max(1, len(rows) // _ROWS))
@@ -132,7 +130,7 @@ def _train(
     spec: PairClassifier,
     seed: int,
 ) -> None:
-    device = PartialState().device
+    device = default_device()
     optimiser = torch.optim.Adam(network.parameters(), lr=spec.learning_rate)
     order = generator(seed, "order")
     network.train()

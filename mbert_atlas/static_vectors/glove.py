@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import PartialState
 from torch import nn
 
 from mbert_atlas.arrays import Ragged
 from mbert_atlas.config.static_vectors import StaticVectors
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.texts import inner
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
@@ -91,7 +91,7 @@ def glove(
     keys, values = count_neighbours(rows, size, spec.window)
     common = token_counts >= spec.minimum_count
     kept = common[keys // size] & common[keys % size]
-    device = PartialState().device
+    device = default_device()
     pairs, counts = (
         torch.from_numpy(array).to(device)
         for array in both_directions(keys[kept], values[kept], size)

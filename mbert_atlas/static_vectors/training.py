@@ -25,10 +25,8 @@ def train_static_vectors(
 
     The input is what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the
     tokenizer. With one thread of word2vec, a seed determines every byte; with more, threads
-    overwrite each other's steps, and vectors differ slightly between runs.
-
-    Raises:
-        DataError: if the texts were encoded by another tokenizer.
+    overwrite each other's steps, and vectors differ slightly between runs. Raises a DataError if
+    the texts were encoded by another tokenizer.
     """
     encoded = load_arrays(store)
     require_tokenizer(store, encoded.meta["tokenizer"], tokenizer_dir)

@@ -27,8 +27,7 @@ TASKS = Registry(
 def get(name: str) -> Task:
     """Return a task by name.
 
-    Raises:
-        AtlasError: if there is none; names the tasks.
+    Raises an AtlasError if there is none; names the tasks.
     """
     task: Task = TASKS.load(name)()
     return task
@@ -37,8 +36,7 @@ def get(name: str) -> Task:
 def load_model(folder: Path | str) -> tuple[EncoderWithHead, list[str]]:
     """Open what :func:`tasks.base.save_model` wrote; return the model and its labels.
 
-    Raises:
-        DataError: if a file is missing.
+    Raises a DataError if a file is missing.
     """
     folder = Path(folder)
     facts = read_json(folder / "head.json")

@@ -91,14 +91,9 @@ def new_head(config: Any, classes: int, options: HeadOptions) -> nn.Linear:
 class Task(ABC):
     """One task: how its encoded examples become batches, and how outputs become predictions.
 
-    :mod:`mbert_atlas.encoding` writes the examples, under the name of the task.
-
-    Attributes:
-        unit: what is classified: whole texts, through the pooler, or tokens, by their last state.
-        prediction_schema: columns of its predictions.
-        examples: opens encoded examples for training or prediction.
-        head_options: options of its head.
-        objective: the loss that training minimises.
+    :mod:`mbert_atlas.encoding` writes the examples, under the name of the task; ``examples`` opens
+    them. The ``unit`` is what is classified: whole texts, through the pooler, or tokens, by their
+    last state. Training minimises the ``objective``.
     """
 
     unit: ClassVar[Unit]
@@ -139,10 +134,8 @@ class EncoderWithHead(nn.Module):
     The unit ``text`` classifies the pooler's output, ``token`` the last hidden states at the
     batch's ``positions``. ``make_head`` gets the encoder's configuration, the number of classes and
     ``options``. A training method may add ``head_language``, a second layer on the same vectors; it
-    is trained and resumed with the rest, but :func:`save_model` leaves it out.
-
-    Raises:
-        AtlasError: if the encoder has no pooler and texts are to be classified.
+    is trained and resumed with the rest, but :func:`save_model` leaves it out. Raises an AtlasError
+    if the encoder has no pooler and texts are to be classified.
     """
 
     def __init__(

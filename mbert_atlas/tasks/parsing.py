@@ -166,8 +166,7 @@ class DependencyParsing(Task):
     def new_head(self, config: Any, classes: int, options: HeadOptions) -> BiaffineHead:
         """Return the head; see :class:`BiaffineHead`.
 
-        Raises:
-            AtlasError: if the options set other initial weights.
+        Raises an AtlasError if the options set other initial weights.
         """
         assert isinstance(options, BiaffineOptions)
         if options.initial_stddev is not None:

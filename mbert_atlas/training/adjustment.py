@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import PartialState
 from transformers import PreTrainedModel
 
 from mbert_atlas.arrays import create_array
 from mbert_atlas.config.training import Adjustment
 from mbert_atlas.encoders.hidden_states import Aggregation, padding_id, pool_words
 from mbert_atlas.encoders.loading import load_encoder, save_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import atomic_path, read_json, sha256_of, write_json
 from mbert_atlas.randomness import generator
@@ -157,10 +157,8 @@ def open_sample(
     """Open the sentences that a run of adjustment with this seed samples.
 
     ``encoder`` is the original; ``folder`` holds its vectors as long as the run may be resumed.
-
-    Raises:
-        DataError: if the store is not usable or not of this encoder's tokenizer, or the sample
-            holds no pair.
+    Raises a DataError if the store is not usable or not of this encoder's tokenizer, or the sample
+    holds no pair.
     """
     model = load_encoder(encoder)
     bitext, pairs = open_pairs(store)
@@ -195,7 +193,7 @@ def _open_reference(
         if not is_whole:
             _logger.warning("%s is damaged and computed again", path)
     if not is_whole:
-        model.to(PartialState().device)
+        model.to(default_device())
         with atomic_path(path) as temporary:
             shape = (len(examples.start.values), examples.hidden_size)
             out = create_array(temporary, specification.reference_dtype, shape)

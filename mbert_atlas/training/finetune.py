@@ -16,10 +16,8 @@ from mbert_atlas.training.prediction import predict
 def finetune(job: FinetuningJob, methods: Sequence[Method] = ()) -> TrainingLog:
     """Fine-tune, predict, write; an interrupted run resumes from its state, which is kept.
 
-    Raises:
-        DataError: if the data do not fit the encoder, the task or each other.
-        AtlasError: if training is stopped or fails, see :func:`training.loop.train`; if a method
-            does not fit the task.
+    Raises a DataError if the data do not fit the encoder, the task or each other; an AtlasError if
+    training is stopped or fails (:func:`training.loop.train`), or a method does not fit the task.
     """
     run = FinetuningRun(job)
     for method in methods:

@@ -1,6 +1,5 @@
 """What the training loop requires of data and losses, and its log."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -9,8 +8,6 @@ import torch
 from mbert_atlas.batching import Indices
 
 Batch = dict[str, torch.Tensor]
-Backward = Callable[[torch.Tensor], Any]
-"""Adds the gradients of a loss to those of the parameters."""
 
 
 class Examples(Protocol):
@@ -41,7 +38,7 @@ class Objective(Protocol):
 
 @dataclass
 class TrainingLog:
-    """What happened in a training run, over all processes and resumptions.
+    """What happened in a training run, over all resumptions.
 
     ``epoch_losses`` are means over steps, ``seconds`` time in the loop; ``examples`` and ``tokens``
     (without padding) are the task's. If an epoch is selected, ``scores`` has the score by epoch,

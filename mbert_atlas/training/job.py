@@ -19,7 +19,7 @@ from mbert_atlas.errors import DataError
 from mbert_atlas.files import read_json, sha256_of
 from mbert_atlas.randomness import derive_seed
 from mbert_atlas.tasks.base import EncodedExamples, EncoderWithHead, Task
-from mbert_atlas.tokenizer import tokenizer_digest
+from mbert_atlas.tokenizer import require_tokenizer
 from mbert_atlas.training.interfaces import Objective
 
 TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
@@ -29,18 +29,13 @@ TrainedLayers = Literal["all", "all_but_words", "none"] | Sequence[str]
 class FinetuningJob:
     """What is trained, on what, and where the results are written.
 
-    Attributes:
-        encoder: encoder folder; its tokenizer must be the one of the stores.
-        train: encoded training examples; their labels are the model's.
-        evaluate: encoded examples to predict, by the name that goes into ``dataset``.
-        output_model: folder for encoder and head; none: they are not stored.
-        output_predictions: Parquet file with the predictions of all evaluation sets.
-        state_dir: folder of the resumable state; the caller removes it once the result is accepted.
-        head: options of the classifier; none: the task's defaults.
-        trained_layers: see :func:`train_only`.
-        reinitialised_layers: see :func:`mbert_atlas.encoders.parts.reinitialise`.
-        train_languages: languages to train on; none: all of ``train``.
-        languages: languages to predict, by evaluation set; all of a set that is not named.
+    The tokenizer of the ``encoder`` must be the one of the stores: training examples, whose labels
+    are the model's, and those to predict, by the name that goes into ``dataset``. Without
+    ``output_model`` encoder and head are not stored. The caller removes ``state_dir``, the
+    resumable state, once the result is accepted. ``head`` are the classifier's options, by default
+    the task's; for layers see :func:`train_only` and
+    :func:`mbert_atlas.encoders.parts.reinitialise`. ``train_languages`` are those to train on, by
+    default all; ``languages`` those to predict, by evaluation set, all of a set that is not named.
     """
 
     task: str
@@ -64,11 +59,8 @@ class FinetuningRun:
     """A job whose data and model are open; methods may change them before training begins.
 
     ``tests`` are the examples to predict, by evaluation set; ``rows`` (int64, ``(n,)``) those of
-    the training data ``store`` that are trained on.
-
-    Raises:
-        DataError: if the stores do not fit the encoder or each other.
-        AtlasError: if there is no such task or the encoder has no such layers.
+    the training data ``store`` that are trained on. Raises a DataError if the stores do not fit the
+    encoder or each other; an AtlasError if there is no such task or the encoder has no such layers.
     """
 
     def __init__(self, job: FinetuningJob) -> None:
@@ -95,8 +87,8 @@ class FinetuningRun:
     def open_test(self, path: Path, languages: Collection[str] | None) -> EncodedExamples:
         """Open encoded examples to predict, in some languages or in all.
 
-        Raises:
-            DataError: if they do not fit the encoder or the training data, or a language has none.
+        Raises a DataError if they do not fit the encoder or the training data, or a language has
+        none.
         """
         store = open_examples(path, self.job.task, self.job.encoder)
         # More labels at the end are tags that the model never predicts, such as CoNLL-2003's MISC.
@@ -133,10 +125,8 @@ def train_only(encoder: Any, layers: TrainedLayers) -> None:
     """Freeze an encoder of BERT's kind except for some layers; its dropout stays on in training.
 
     ``all_but_words`` are all but the word embeddings; for a list see
-    :func:`mbert_atlas.encoders.parts.parts_of`. The pooler is trained unless nothing is.
-
-    Raises:
-        AtlasError: if the encoder lacks a layer.
+    :func:`mbert_atlas.encoders.parts.parts_of`. The pooler is trained unless nothing is. Raises an
+    AtlasError if the encoder lacks a layer.
     """
     if layers == "all_but_words":
         encoder.get_input_embeddings().requires_grad_(False)
@@ -150,13 +140,10 @@ def train_only(encoder: Any, layers: TrainedLayers) -> None:
 def open_examples(path: Path, task: str, encoder: Path) -> TokenStore:
     """Open encoded examples that an encoder can read.
 
-    Raises:
-        DataError: if they are of another task or tokenizer, or too long.
+    Raises a DataError if they are of another task or tokenizer, or too long.
     """
     store = open_store(path, task)
-    if store.meta["tokenizer"] != tokenizer_digest(encoder):
-        problem = f"the examples were not encoded by the tokenizer of {encoder}"
-        raise DataError(path, "meta.json, key tokenizer", problem, "encode them again")
+    require_tokenizer(path, store.meta["tokenizer"], encoder)
     longest = int(store.ragged("input_ids").lengths.max())
     positions = read_json(encoder / "config.json")["max_position_embeddings"]
     if longest > positions:

@@ -8,7 +8,6 @@ import json
 import logging
 import math
 import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,24 +17,21 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
-from accelerate.utils import DataLoaderConfiguration
 from torch import nn
 from transformers import get_scheduler
 
 from mbert_atlas.batching import Indices, epoch_batches
 from mbert_atlas.config.training import Optimisation
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.errors import AtlasError, StoppedError
 from mbert_atlas.progress import track
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.training.gradients import accumulate_gradients, add_up_gradients, total_of
+from mbert_atlas.training.gradients import accumulate_gradients
 from mbert_atlas.training.interfaces import Examples, Objective, TrainingLog
 from mbert_atlas.training.method import Method
 from mbert_atlas.training.states import States
 
 _logger = logging.getLogger(__name__)
-# Each save would warn that tied weights are stored once; they are restored as tied.
-logging.getLogger("accelerate.utils.other").setLevel(logging.ERROR)
 
 
 def train(
@@ -49,37 +45,27 @@ def train(
     description: str,
     methods: Sequence[Method] = (),
     fingerprint: str = "",
-    seed_micro_batches: bool = False,
 ) -> TrainingLog:
     """Train ``model`` in place and leave it on the device, in evaluation mode.
 
     All randomness comes from ``seed`` and the number of the step: torch's generator is seeded
-    before each step, so a resumed run takes the steps of an uninterrupted one. With
-    ``seed_micro_batches`` and with several processes it is seeded before each micro-batch, whose
-    randomness then depends neither on the others nor on the process that computes it.
+    before each step, so a resumed run takes the steps of an uninterrupted one.
 
     The state is saved in ``state_dir``, at the end, too; the caller removes it once the result is
     accepted. It is only resumed with the same weights, data lengths, settings, methods and
-    ``fingerprint``. The methods' gradients are added in their order.
-
-    Raises:
-        AtlasError: if there are no examples or the loss is not finite.
-        TransientError: if the disk is full.
-        StoppedError: at SIGTERM or SIGINT; the state has been saved.
+    ``fingerprint``. The methods' gradients are added in their order. Raises an AtlasError if there
+    are no examples or the loss is not finite; a TransientError if the disk is full; a StoppedError
+    at SIGTERM or SIGINT, once the state is saved.
     """
     if len(examples.lengths) == 0:
         raise AtlasError(f"{description}: no training examples; check the data's filters.")
-    run = _Run(
-        model, examples, objective, optimisation, seed, description, methods, seed_micro_batches
-    )
+    run = _Run(model, examples, objective, optimisation, seed, description, methods)
     if state_dir is not None:
         run.restore(state_dir, fingerprint)
     with termination_signals() as signals, _deterministic(run.device):
         run.take_steps(signals)
     if state_dir is not None and run.log.steps > run.saved_steps:
         run.save()  # what follows may fail or be rejected
-    if run.device.type == "cuda":
-        run.accelerator.free_memory()  # for predictions; on a CPU it only costs time
     model.eval()
     for method in methods:
         method.finish(model, run.log)
@@ -119,21 +105,13 @@ class _Run:
     seed: int
     description: str
     methods: Sequence[Method]
-    seeds_micro_batches: bool
 
     def __post_init__(self) -> None:
         self.steps_per_epoch = math.ceil(len(self.examples.lengths) / self.optimisation.batch_size)
         self.total_steps = self.steps_per_epoch * self.optimisation.epochs
-        # Precision: see autocast. The schedule counts steps, however many processes take one.
-        by_step = DataLoaderConfiguration(split_batches=True)
-        self.accelerator = Accelerator(mixed_precision="no", dataloader_config=by_step)
-        self.seeds_micro_batches |= self.accelerator.num_processes > 1
-        self.device = self.accelerator.device
+        self.device = default_device()
         self.model.to(self.device)
-        optimiser, scheduler = _optimiser(self.model, self.optimisation, self.total_steps)
-        # In evaluation mode it is not wrapped: gradients are added up here.
-        self.model = self.accelerator.prepare_model(self.model, evaluation_mode=True)
-        self.optimiser, self.scheduler = self.accelerator.prepare(optimiser, scheduler)
+        self.optimiser, self.scheduler = _optimiser(self.model, self.optimisation, self.total_steps)
         self.states: States | None = None
         self.log, self.saved_steps = TrainingLog(), 0
         # Of the epoch's steps so far; on the device, so that no step waits for the number.
@@ -144,12 +122,10 @@ class _Run:
         """Take the remaining steps; save from time to time and once there is a signal."""
         last_save = time.monotonic()
         for _ in self.steps():
-            if total_of(len(signals)):  # all processes stop after the same step
-                outcome, name = self.save(), (signals or ["SIGTERM"])[0]
-                self.accelerator.wait_for_everyone()  # the first to end would end the others
+            if signals:
                 raise StoppedError(
-                    f"{self.description}: stopped by {name} after step {self.log.steps} of "
-                    f"{self.total_steps}; {outcome}."
+                    f"{self.description}: stopped by {signals[0]} after step {self.log.steps} of "
+                    f"{self.total_steps}; {self.save()}."
                 )
             if time.monotonic() - last_save >= self.optimisation.checkpoint_seconds:
                 self.save()
@@ -178,18 +154,15 @@ class _Run:
 
     def step(self, batch: Indices) -> None:
         """Take one step: the gradients of the task and then of each method, clipped together."""
-        step, backward = self.log.steps, self.accelerator.backward
-        seed = derive_seed(self.seed, "step", step)
-        torch.manual_seed(seed)
-        task = self.model, self.examples, self.objective, self.optimisation, batch, backward
-        self.loss_sum += accumulate_gradients(*task, seed if self.seeds_micro_batches else None)
+        torch.manual_seed(derive_seed(self.seed, "step", self.log.steps))
+        task = self.model, self.examples, self.objective, self.optimisation
+        self.loss_sum += accumulate_gradients(*task, batch)
         for method in self.methods:
-            loss = method.add_gradients(self.model, step, backward)
+            loss = method.add_gradients(self.model, self.log.steps)
             if loss is not None:
                 self.loss_sum += loss
-        add_up_gradients(self.model)
         if self.optimisation.clip_norm is not None:
-            self.accelerator.clip_grad_norm_(self.model.parameters(), self.optimisation.clip_norm)
+            nn.utils.clip_grad_norm_(self.model.parameters(), self.optimisation.clip_norm)
         self.optimiser.step()
         self.scheduler.step()
         self.optimiser.zero_grad()
@@ -224,7 +197,8 @@ class _Run:
     def restore(self, folder: Path, fingerprint: str) -> None:
         """Save states to a folder; resume from the newest of this run, if there is one."""
         digest = self._digest(fingerprint)
-        self.states = States(folder, digest, self.accelerator, self.description)
+        parts = {"model": self.model, "optimiser": self.optimiser, "scheduler": self.scheduler}
+        self.states = States(folder, digest, parts, self.description)
         meta = self.states.load_newest()
         if meta is None:
             return
@@ -246,8 +220,6 @@ class _Run:
         }
         if self.states is None:
             return "nothing was saved because no state folder was given"
-        if not self.accelerator.is_main_process:
-            return "the first process saves the state"
         files = (file for method in self.methods for file in method.files())
         self.states.save(self.log.steps, meta, files)
         self.saved_steps = self.log.steps
@@ -287,9 +259,6 @@ def _optimiser(
 def termination_signals() -> Iterator[list[str]]:
     """Collect the names of SIGTERM (scancel, a time limit) and SIGINT, read after each step."""
     names: list[str] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield names
-        return
 
     def note(number: int, _: Any) -> None:
         names.append(signal.Signals(number).name)

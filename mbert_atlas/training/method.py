@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import torch
 
-from mbert_atlas.training.interfaces import Backward, TrainingLog
+from mbert_atlas.training.interfaces import TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 
 Values = Mapping[str, Any]
@@ -54,7 +54,7 @@ class Method:
         interruption it is repeated.
         """
 
-    def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor | None:
+    def add_gradients(self, model: Any, step: int) -> torch.Tensor | None:
         """Back-propagate a loss once per step (from 0), after the task's; return it, detached.
 
         Samples must depend on nothing but the number of the step. Torch's generator is the step's,

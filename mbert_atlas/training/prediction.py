@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import PartialState
 from torch import nn
 
 from mbert_atlas.arrays import Ragged, offsets_of
 from mbert_atlas.batching import Indices, micro_batches
-from mbert_atlas.encoders.precision import Precision, autocast, fitting_tokens
+from mbert_atlas.encoders.precision import Precision, autocast, default_device, fitting_tokens
 from mbert_atlas.progress import track
 from mbert_atlas.training.gradients import to_device
 from mbert_atlas.training.interfaces import Batch, Examples
@@ -37,7 +36,7 @@ def predict(
     counts = np.ones(len(lengths), dtype=np.int64) if rows is None else rows
     offsets = offsets_of(counts)
     values = np.empty(0, dtype=np.float32)
-    device = PartialState().device
+    device = default_device()
     model.to(device).eval()
     budget = token_budget or fitting_tokens(device)
     groups = micro_batches(np.arange(len(lengths), dtype=np.int64), lengths, budget)

@@ -1,13 +1,11 @@
 """Masked-language-model pretraining of BERT and XLM-R, from scratch or continued."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import PartialState
 from torch.nn import functional
 from transformers import BertConfig, BertForPreTraining, XLMRobertaConfig, XLMRobertaForMaskedLM
 
@@ -18,75 +16,78 @@ from mbert_atlas.encoding.texts import inner
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.randomness import derive_seed
-from mbert_atlas.tokenizer import tokenizer_digest
+from mbert_atlas.tokenizer import require_tokenizer, tokenizer_digest
 from mbert_atlas.training.interfaces import Batch, TrainingLog
 from mbert_atlas.training.loop import train
 
 
 def pretrain(
-    spec: Pretraining,
-    tokenizer_dir: Path | str,
-    store: Path | str,
-    output_dir: Path | str,
+    spec: MaskedTraining,
+    origin: Path,
+    store: Path,
+    output_dir: Path,
     *,
     seed: int,
     state_dir: Path | None = None,
-    start: Path | str | None = None,
+    start: Path | None = None,
 ) -> TrainingLog:
     """Train a BERT or XLM-R as a masked language model and write it as an encoder folder.
 
-    The folder has the layout of a published checkpoint: encoder, BERT's pooler and language-model
-    head. The pooler is not trained (there is no next-sentence task) and keeps its initial weights.
-    The caller removes ``state_dir``, the resumable state, once the result is accepted. ``store`` is
-    what :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the tokenizer, and
-    ``start`` what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote: initial word
-    embeddings; subwords that are not in it keep theirs.
+    Under :class:`Pretraining` a new encoder with the tokenizer of ``origin``; else the encoder
+    ``origin`` (Wang et al. 2020), whose size, dropout, pooler and language-model head stay; a head
+    that it lacks is initialised by the seed (its output embeddings are the input's).
 
-    Raises:
-        DataError: if the store or the start was made with another tokenizer, its rows are too long,
-            or the start's vectors have another length than the encoder's.
+    The output has the layout of a published checkpoint: encoder, BERT's pooler and language-model
+    head. The pooler is not trained (there is no next-sentence task). The caller removes
+    ``state_dir``, the resumable state, once the result is accepted. ``store`` is what
+    :func:`mbert_atlas.encoding.pretraining.encode_texts` wrote with the tokenizer, and ``start``
+    what :func:`mbert_atlas.encoders.aligned_start.start_embeddings` wrote: initial word embeddings
+    of a new encoder; subwords that are not in it keep theirs. Raises a DataError if the encoder
+    cannot be trained further, the store or the start was made with another tokenizer, its rows are
+    too long, or the start's vectors have another length than the encoder's.
     """
-    tokenizer = load_tokenizer(tokenizer_dir)
-    encoded = _open_store(store, tokenizer_dir, spec.positions)
-    with torch.random.fork_rng():
-        torch.manual_seed(derive_seed(seed, "initial weights"))
-        model = _new_model(spec, tokenizer)
+    tokenizer, optimisation = load_tokenizer(origin), spec.optimisation
+    model, positions = _first_model(spec, origin, tokenizer, derive_seed(seed, "initial weights"))
+    encoded = load_arrays(store)
+    require_tokenizer(store, encoded.meta["tokenizer"], origin)
+    if encoded.meta["max_length"] > positions:
+        problem = f"rows of {encoded.meta['max_length']} tokens exceed the {positions} positions"
+        raise DataError(store, "max_length", problem, "encode the texts again or raise positions")
     if start is not None:
-        _begin_with(model.get_input_embeddings().weight, start, tokenizer_dir)
-    if spec.output_bias == "log_frequency":
-        # log((count + 1) / (all counts + subwords)), as none is impossible; special tokens, at both
-        # ends of a row, are never predicted.
-        subwords = inner(encoded.ragged("input_ids")).values
-        counts = np.bincount(subwords, minlength=len(tokenizer)) + 1
-        bias = np.log(counts / counts.sum()).astype(np.float32)
-        with torch.no_grad():
-            head_of(model).bias.copy_(torch.from_numpy(bias))
-    log = _train(model, spec, tokenizer_dir, encoded, store, seed, state_dir)
-    _save(model, tokenizer_dir, output_dir)
+        _begin_with(model.get_input_embeddings().weight, start, origin)
+    if isinstance(spec, Pretraining):
+        if spec.output_bias == "log_frequency":
+            _begin_with_frequencies(head_of(model).bias, encoded)
+        if spec.pieces is not None:
+            subwords = int((encoded.ragged("input_ids").lengths - 2).sum())
+            passes = max(1, round(spec.pieces / subwords))
+            optimisation = optimisation.model_copy(update={"epochs": passes})
+    log = train(
+        model,
+        MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id),
+        MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
+        optimisation,
+        seed=seed,
+        state_dir=state_dir,
+        description="pretraining",
+        fingerprint=sha256_of(store / "input_ids.values.npy")
+        + spec.model_dump_json(exclude={"optimisation"}),
+    )
+    save_encoder(model.cpu(), origin, output_dir)
     return log
 
 
-def make_encoder(
-    *,
-    scratch: Mapping[str, Any] | None,
-    changed: Mapping[str, Any] | None,
-    tokenizer: str,
-    tokens: str,
-    output: str,
-    state: str,
-    start: str | None,
-) -> None:
-    """Pretrain an encoder of the config, ``scratch`` or ``changed`` of ``encoders.<name>``.
-
-    For ``changed``, ``tokenizer`` is the encoder to start from.
-    """
-    where: Any = (tokenizer, tokens, output)
-    if scratch:
-        spec = Pretraining(**scratch["pretraining"])
-        pretrain(spec, *where, seed=scratch["seed"], state_dir=Path(state), start=start)
-    elif changed:
-        training = MaskedTraining(**changed["training"])
-        continue_pretraining(training, *where, seed=changed["seed"], state_dir=Path(state))
+def _first_model(spec: MaskedTraining, origin: Path, tokenizer: Any, seed: int) -> tuple[Any, int]:
+    """Return the model that training begins with, and the longest row that it takes."""
+    if isinstance(spec, Pretraining):
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            return _new_model(spec, tokenizer), spec.positions
+    model = load_masked_model(origin, seed)
+    config = model.config
+    # RoBERTa counts positions from after the id of the padding.
+    offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
+    return model, config.max_position_embeddings - offset
 
 
 def _new_model(spec: Pretraining, tokenizer: Any) -> Any:
@@ -121,37 +122,7 @@ def head_of(model: Any) -> Any:
     return model.cls.predictions if hasattr(model, "cls") else model.lm_head
 
 
-def continue_pretraining(
-    spec: MaskedTraining,
-    encoder: Path | str,
-    store: Path | str,
-    output_dir: Path | str,
-    *,
-    seed: int,
-    state_dir: Path | None = None,
-) -> TrainingLog:
-    """Continue to train an encoder as a masked language model (Wang et al. 2020).
-
-    ``store`` is encoded with the tokenizer of ``encoder``, such as
-    :func:`mbert_atlas.encoders.extension.extend_vocabulary` writes. The model's size, dropout and
-    pooler are those of that folder, and so is its language-model head; if it has none, one is
-    initialised by the seed (its output embeddings are the input's).
-
-    Raises:
-        DataError: if the folder is not a BERT's, the store was encoded by another tokenizer or its
-            rows are too long.
-    """
-    model = load_masked_model(encoder, derive_seed(seed, "initial weights"))
-    config = model.config
-    # RoBERTa counts positions from after the id of the padding.
-    offset = config.pad_token_id + 1 if config.model_type == "xlm-roberta" else 0
-    encoded = _open_store(store, encoder, config.max_position_embeddings - offset)
-    log = _train(model, spec, encoder, encoded, store, seed, state_dir)
-    _save(model, encoder, output_dir)
-    return log
-
-
-def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | str) -> None:
+def _begin_with(weight: torch.Tensor, start: Path, tokenizer_dir: Path) -> None:
     """Copy initial vectors into the word embeddings."""
     stored = load_arrays(start)
     vectors = stored.dense("vectors")
@@ -164,49 +135,12 @@ def _begin_with(weight: torch.Tensor, start: Path | str, tokenizer_dir: Path | s
         weight[subwords] = torch.from_numpy(np.array(vectors))
 
 
-def _open_store(store: Path | str, tokenizer_dir: Path | str, positions: int) -> TokenStore:
-    encoded = load_arrays(store)
-    if encoded.meta["tokenizer"] != tokenizer_digest(tokenizer_dir):
-        problem = f"the texts were not encoded by {tokenizer_dir}"
-        raise DataError(store, "tokenizer", problem, "encode them again")
-    if encoded.meta["max_length"] > positions:
-        problem = f"rows of {encoded.meta['max_length']} tokens exceed the {positions} positions"
-        raise DataError(store, "max_length", problem, "encode the texts again or raise positions")
-    return encoded
-
-
-def _train(
-    model: Any,
-    spec: MaskedTraining,
-    tokenizer_dir: Path | str,
-    encoded: TokenStore,
-    store: Path | str,
-    seed: int,
-    state_dir: Path | None,
-) -> TrainingLog:
-    tokenizer = load_tokenizer(tokenizer_dir)
-    examples = MaskedExamples(encoded, spec.masking_probability, tokenizer.pad_token_id)
-    optimisation = spec.optimisation
-    if isinstance(spec, Pretraining) and spec.pieces is not None:
-        passes = max(1, round(spec.pieces / int((examples.lengths - 2).sum())))
-        optimisation = optimisation.model_copy(update={"epochs": passes})
-    return train(
-        model,
-        examples,
-        MaskedLanguageModel(tokenizer.mask_token_id, len(tokenizer)),
-        optimisation,
-        seed=seed,
-        state_dir=state_dir,
-        description="pretraining",
-        fingerprint=sha256_of(Path(store) / "input_ids.values.npy")
-        + spec.model_dump_json(exclude={"optimisation"}),
-        seed_micro_batches=spec.seeded_by == "micro_batch",
-    )
-
-
-def _save(model: Any, tokenizer_dir: Path | str, output_dir: Path | str) -> None:
-    if PartialState().is_main_process:
-        save_encoder(model.cpu(), tokenizer_dir, output_dir)
+def _begin_with_frequencies(bias: torch.Tensor, encoded: TokenStore) -> None:
+    """Set the head's biases to log((count + 1) / (all counts + subwords)): none is impossible."""
+    # Special tokens, at both ends of a row, are never predicted.
+    counts = np.bincount(inner(encoded.ragged("input_ids")).values, minlength=len(bias)) + 1
+    with torch.no_grad():
+        bias.copy_(torch.from_numpy(np.log(counts / counts.sum()).astype(np.float32)))
 
 
 class MaskedExamples:

@@ -9,58 +9,59 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from accelerate import Accelerator
+import torch
 from safetensors import SafetensorError
 
 from mbert_atlas.errors import AtlasError, TransientError
 from mbert_atlas.files import atomic_directory, flush_to_disk, read_json, sha256_of, write_json
 
 _logger = logging.getLogger(__name__)
-_STATES_KEPT = 2
+_STATES, _STATES_KEPT = "states.pt", 2
 
 
 class States:
-    """Folders ``step-<n>`` with weights, optimiser and schedule; the newest two are kept.
+    """Folders ``step-<n>`` with the states of some ``parts``; the newest two are kept.
 
     Each has the checksums of its files in ``meta.json``; a damaged one is dropped, and so is one
     with another ``fingerprint``, which identifies the run.
     """
 
     def __init__(
-        self, folder: Path, fingerprint: str, accelerator: Accelerator, description: str
+        self, folder: Path, fingerprint: str, parts: Mapping[str, Any], description: str
     ) -> None:
         self.folder, self._fingerprint = folder, fingerprint
-        self._accelerator, self._description = accelerator, description
+        self._parts, self._description = parts, description
         self._digests: dict[Path, str] = {}  # of files outside of states
 
     def load_newest(self) -> dict[str, Any] | None:
         """Load the newest state of this run, if there is one; return what was saved with it."""
         newest = None
-        with self._accelerator.main_process_first():  # which removes states
-            for leftover in self.folder.glob(".step-*.partial"):
-                shutil.rmtree(leftover, ignore_errors=True)
-            for state in sorted(self.folder.glob("step-*"), reverse=True):
-                try:
-                    meta = _checked_meta(state)
-                except (AtlasError, OSError, ValueError, LookupError) as error:
-                    message = "%s: drops a damaged state, an older one or a restart follows: %s"
-                    _logger.warning(message, self._description, error)
-                    _remove(state)
-                    continue
+        for leftover in self.folder.glob(".step-*.partial"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        for state in sorted(self.folder.glob("step-*"), reverse=True):
+            try:
+                meta = _checked_meta(state)
                 if meta["fingerprint"] != self._fingerprint:
                     message = "%s: ignores %s, the state of another run"
                     _logger.info(message, self._description, state)
                     _remove(state)
                 elif newest is None:
-                    self._accelerator.load_state(str(state))
+                    saved = torch.load(state / _STATES, map_location="cpu", weights_only=True)
                     newest = meta
+            except (AtlasError, OSError, ValueError, LookupError) as error:
+                message = "%s: drops a damaged state, an older one or a restart follows: %s"
+                _logger.warning(message, self._description, error)
+                _remove(state)
+        for name, part in self._parts.items() if newest else ():
+            part.load_state_dict(saved[name])
         return newest
 
     def save(self, step: int, meta: Mapping[str, Any], files: Iterable[Path]) -> None:
         """Save a state with JSON values; ``files`` below the folder are others that it needs."""
         target = self.folder / f"step-{step:09d}"
         with writing_weights(target), atomic_directory(target) as folder:
-            self._accelerator.save_state(str(folder))
+            states = {name: part.state_dict() for name, part in self._parts.items()}
+            torch.save(states, folder / _STATES)
             whole = {
                 **meta,
                 "fingerprint": self._fingerprint,

@@ -42,9 +42,7 @@ def open_pairs(path: Path | str) -> tuple[TokenStore, WordPairs]:
     """Open what :func:`mbert_atlas.alignment.pairs.encode_word_pairs` wrote: store and all pairs.
 
     Pairs with a word that has no subword (cut off with the end of its sentence) are left out.
-
-    Raises:
-        DataError: if arrays are missing or disagree, or if no pair is left.
+    Raises a DataError if arrays are missing or disagree, or if no pair is left.
     """
     store = load_arrays(path)
     fix = "encode the word pairs again"

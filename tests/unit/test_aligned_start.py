@@ -96,7 +96,7 @@ def test_pretraining_starts_with_them(bilingual, tmp_path, monkeypatch):
     start_embeddings([folder / "A"], tokenizer, tmp_path / "start", dims=16, deviation=0.1, seed=1)
     encode_texts({"en": ["xa yb"]}, tokenizer, tmp_path / "store", max_length=16)
     started = []
-    monkeypatch.setattr(pretraining, "_train", lambda model, *_: started.append(model))
+    monkeypatch.setattr(pretraining, "train", lambda model, *_, **__: started.append(model))
     spec = Pretraining(hidden_size=16, layers=1, heads=2)
     where = [tokenizer, tmp_path / "store", tmp_path / "m"]
     for start in (None, tmp_path / "start"):

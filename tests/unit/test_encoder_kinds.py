@@ -27,7 +27,7 @@ from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.encoding.tags import continuation_ids
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.tokenizer import open_tokenizer
-from mbert_atlas.training.pretraining import continue_pretraining, pretrain
+from mbert_atlas.training.pretraining import pretrain
 
 SIZES = {"num_attention_heads": 2, "max_position_embeddings": 64, "pad_token_id": 1}
 USUAL = {**SIZES, "hidden_size": 16, "num_hidden_layers": 2, "intermediate_size": 32}
@@ -111,9 +111,7 @@ def test_xlm_r_is_pretrained_and_trained_further(tokenizer: Path, tmp_path: Path
     assert log.epoch_losses[-1] < log.epoch_losses[0]
     assert load_encoder(tmp_path / "model").config.model_type == "xlm-roberta"
     more = MaskedTraining(max_length=16, optimisation=quick)
-    again = continue_pretraining(
-        more, tmp_path / "model", tmp_path / "store", tmp_path / "further", seed=1
-    )
+    again = pretrain(more, tmp_path / "model", tmp_path / "store", tmp_path / "further", seed=1)
     assert again.epoch_losses[0] < log.epoch_losses[0]
 
 

@@ -209,7 +209,7 @@ def test_initial_deviation_and_a_bias_of_log_frequencies(tmp_path, monkeypatch):
         {"en": ["the cat the", "the dog [SEP] 🜁"]}, tokenizer_dir, tmp_path / "s", max_length=16
     )
     started = []
-    monkeypatch.setattr(pretraining, "_train", lambda model, *_: started.append(model))
+    monkeypatch.setattr(pretraining, "train", lambda model, *_, **__: started.append(model))
     for changes in ({}, {"initial_deviation": 0.2, "output_bias": "log_frequency"}):
         spec = Pretraining(hidden_size=16, layers=1, heads=2, **changes)
         pretrain(spec, tokenizer_dir, tmp_path / "s", tmp_path / "m", seed=3)
@@ -253,7 +253,7 @@ def test_pretraining_rejects_a_foreign_store(tmp_path):
     tokenizer_dir = make_tokenizer(tmp_path)
     encode_texts({"en": ["the cat"]}, tokenizer_dir, tmp_path / "store", max_length=16)
     train_wordpiece(TEXTS, tmp_path / "other", 80)
-    with pytest.raises(DataError, match="not encoded by"):
+    with pytest.raises(DataError, match="not made with"):
         pretrain(Pretraining(), tmp_path / "other", tmp_path / "store", tmp_path / "m", seed=1)
     short = Pretraining(positions=8, max_length=8)
     with pytest.raises(DataError, match="exceed the 8 positions"):

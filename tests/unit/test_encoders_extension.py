@@ -23,7 +23,7 @@ from mbert_atlas.encoders.wordpiece import SPECIAL_TOKENS
 from mbert_atlas.encoding.pretraining import encode_texts
 from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.tokenizer import tokenizer_digest
-from mbert_atlas.training.pretraining import continue_pretraining
+from mbert_atlas.training.pretraining import pretrain
 
 OLD = len(SPECIAL_TOKENS) + len(WORDS)
 HINDI = ["घर में बिल्ली है", "बिल्ली घर में है", "घर है", "cat घर"] * 10
@@ -161,11 +161,8 @@ def test_any_checkpoint_is_pretrained_further(tmp_path: Path, kind: str) -> None
     spec = MaskedTraining(
         max_length=16, optimisation=Optimisation(learning_rate=5e-3, batch_size=16, epochs=8)
     )
-    arguments: dict[str, Any] = {"encoder": tmp_path / "extended", "store": tmp_path / "store"}
-    logs = [
-        continue_pretraining(spec, output_dir=tmp_path / name, seed=3, **arguments)
-        for name in ("a", "b")
-    ]
+    arguments: dict[str, Any] = {"origin": tmp_path / "extended", "store": tmp_path / "store"}
+    logs = [pretrain(spec, output_dir=tmp_path / name, seed=3, **arguments) for name in ("a", "b")]
     assert logs[0].epoch_losses[-1] < 0.7 * logs[0].epoch_losses[0]
     files = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "b")]
     assert files[0] == files[1]

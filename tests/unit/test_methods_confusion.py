@@ -513,7 +513,7 @@ def test_what_does_not_fit_is_rejected(folder):
     for name, unit, message in (
         ("text", "token", "of unit text, but the task classifies unit token"),
         ("nli", "text", "encoded for nli, not for language_identification"),
-        ("foreign", "text", "not encoded by the tokenizer"),
+        ("foreign", "text", "not made with the tokenizer"),
         ("untrained", "text", "no paragraph is of the split train"),
         ("long", "text", r"has 92 subwords, but .* takes 64 at most"),
     ):

@@ -147,7 +147,7 @@ def test_finetuning_rejects_stores_that_do_not_fit(small_run, tmp_path):
     foreign = make_encoder(tmp_path / "elsewhere", small_run["encoder"])
     text = (foreign / "tokenizer.json").read_text("utf-8")
     (foreign / "tokenizer.json").write_text(text + "\n", "utf-8")
-    with pytest.raises(DataError, match="not encoded by the tokenizer"):
+    with pytest.raises(DataError, match="not made with the tokenizer"):
         finetuned(small_run, encoder=foreign)
     with pytest.raises(DataError, match="encoded for tagging, not for nli"):
         finetuned(small_run, task="nli")

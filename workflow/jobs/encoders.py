@@ -64,20 +64,21 @@ def start_embeddings(snakemake: Snakemake) -> None:
 
 
 def pretrain(snakemake: Snakemake) -> None:
-    from mbert_atlas.training.pretraining import make_encoder
-    from mbert_atlas.training.processes import in_processes
+    from mbert_atlas.config.training import MaskedTraining, Pretraining
+    from mbert_atlas.training.pretraining import pretrain
 
-    inputs = snakemake.input
-    in_processes(
-        snakemake.resources.get("gpu", 0),
-        make_encoder,
-        scratch=snakemake.params.encoder["scratch"],
-        changed=snakemake.params.encoder["changed"],
-        tokenizer=str(inputs.tokenizer),
-        tokens=str(inputs.tokens),
-        output=str(snakemake.output[0]),
-        state=snakemake.params.state,
-        start=str(inputs.start) if inputs.start else None,
+    inputs, encoder = snakemake.input, snakemake.params.encoder
+    section = encoder["scratch"] or encoder["changed"]
+    pretrain(
+        Pretraining(**section["pretraining"])
+        if encoder["scratch"]
+        else MaskedTraining(**section["training"]),
+        Path(inputs.tokenizer),
+        Path(inputs.tokens),
+        Path(snakemake.output[0]),
+        seed=section["seed"],
+        state_dir=Path(snakemake.params.state),
+        start=Path(inputs.start) if inputs.start else None,
     )
 
 

@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import torch
-from accelerate import PartialState
 
 from mbert_atlas import tasks
 from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import Protocol
 from mbert_atlas.encoders.hooks import last_states, remember
-from mbert_atlas.encoders.precision import fitting_tokens
+from mbert_atlas.encoders.precision import default_device, fitting_tokens
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.schemas import SHIFTED_SCORES
@@ -50,7 +49,7 @@ def classify_shifted(
         AtlasError: if a language has no examples.
     """
     model, labels = tasks.load_model(model_dir)
-    device = PartialState().device
+    device = default_device()
     model.to(device).eval()
     stored_means = load_arrays(means)
     table: list[dict[str, Any]] = []

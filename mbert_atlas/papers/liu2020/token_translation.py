@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from accelerate import PartialState
 from sacrebleu.metrics.bleu import BLEU
 
 from mbert_atlas.arrays import Ragged, load_arrays
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoders.loading import load_masked_model
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.texts import inner, parallel_sentences, token_set
 from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.representations.shifted_predictions import predict_shifted
@@ -45,7 +45,7 @@ def translate_tokens(
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
-    model: Any = load_masked_model(encoder, seed=0).to(PartialState().device).eval()
+    model: Any = load_masked_model(encoder, seed=0).to(default_device()).eval()
     texts, translations = (parallel_sentences(stored, code) for code in (source, target))
     parts = stored.dense("part")
     size, tokenizer = int(model.config.vocab_size), open_tokenizer(encoder)

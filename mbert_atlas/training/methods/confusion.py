@@ -26,7 +26,7 @@ from mbert_atlas.tasks.base import CrossEntropy, EncodedExamples, EncoderWithHea
 from mbert_atlas.tasks.tagging import TaggingExamples
 from mbert_atlas.tasks.text_classification import TextExamples
 from mbert_atlas.training.gradients import accumulate_gradients
-from mbert_atlas.training.interfaces import Backward, Batch, Objective
+from mbert_atlas.training.interfaces import Batch, Objective
 from mbert_atlas.training.job import FinetuningRun, open_examples, store_digest
 from mbert_atlas.training.method import Inputs, Method, Values
 
@@ -49,7 +49,7 @@ class LanguageUnlearning(Method):
         self._confusion, self._path = confusion, store
         self._reverses = confusion.method == "gradient_reversal"
         self.objective: Objective = (
-            ReversedCrossEntropy(confusion.weight)
+            HeadCrossEntropy(confusion.weight)
             if self._reverses
             else Scaled(Confidence(confusion.uncertainty), confusion.weight)  # 2nd term of Eq. 1
         )
@@ -64,10 +64,8 @@ class LanguageUnlearning(Method):
         """Open the paragraphs, add the language head to the model and weigh the task's loss.
 
         The head's weights depend only on the run's seed. Under entropy maximisation it requires no
-        gradient, so that the task's optimiser leaves it out.
-
-        Raises:
-            DataError: if the store is of another task, tokenizer or unit, or has no such paragraph.
+        gradient, so that the task's optimiser leaves it out. Raises a DataError if the store is of
+        another task, tokenizer or unit, or has no such paragraph.
         """
         job, model, self._job = run.job, run.model, run.job
         store = open_examples(self._path, "language_identification", job.encoder)
@@ -97,10 +95,10 @@ class LanguageUnlearning(Method):
             self._pass = (number, batches)
         return self._pass[1][place]
 
-    def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor:
+    def add_gradients(self, model: Any, step: int) -> torch.Tensor:
         """Back-propagate the loss of a step's paragraphs."""
         return accumulate_gradients(
-            model, self.examples, self.objective, self._job.optimisation, self.batch(step), backward
+            model, self.examples, self.objective, self._job.optimisation, self.batch(step)
         )
 
     def start_epoch(self, epoch: int, model: EncoderWithHead) -> None:
@@ -153,29 +151,22 @@ class LanguageUnlearning(Method):
 
 
 class HeadCrossEntropy(CrossEntropy):
-    """Mean cross-entropy of the language head; nothing else gets a gradient."""
+    """Mean cross-entropy of the language head; the encoder gets its gradient times ``-factor``.
 
-    def vectors(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return what the head classifies."""
-        with torch.no_grad():
-            features: torch.Tensor = model.dropout(model.features(batch))
-        return features
+    Without a factor the encoder gets none.
+    """
+
+    def __init__(self, factor: float | None = None) -> None:
+        self.factor = factor
 
     def loss(self, model: Any, batch: Batch, step_weight: float) -> torch.Tensor:
         """Return the summed cross-entropy over ``step_weight``, float32."""
-        logits = model.head_language(self.vectors(model, batch)).float()
+        with torch.set_grad_enabled(self.factor is not None):
+            vectors = model.dropout(model.features(batch))
+        if self.factor is not None:
+            vectors = reverse_gradient(vectors, self.factor)
+        logits = model.head_language(vectors).float()
         return functional.cross_entropy(logits, batch["labels"], reduction="sum") / step_weight
-
-
-class ReversedCrossEntropy(HeadCrossEntropy):
-    """Mean cross-entropy of the language head, its gradient times minus lambda in the encoder."""
-
-    def __init__(self, factor: float) -> None:
-        self.factor = factor
-
-    def vectors(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Return what the head classifies, with the reversed gradient."""
-        return reverse_gradient(model.dropout(model.features(batch)), self.factor)
 
 
 class Confidence(CrossEntropy):

@@ -12,7 +12,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import PartialState
 from torch import nn
 from transformers import AutoModel
 
@@ -21,6 +20,7 @@ from mbert_atlas.config.methods.language_subspace import LanguageSubspace
 from mbert_atlas.encoders.hidden_states import iterate_hidden_states
 from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoders.loading import load_encoder
+from mbert_atlas.encoders.precision import default_device
 from mbert_atlas.encoding.tags import NO_LABEL
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import sha256_of
@@ -49,8 +49,7 @@ class LanguagePreservation(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Compute the original's projections and add the penalty to the run's loss.
 
-        Raises:
-            DataError: if the directions are not of such an encoder.
+        Raises a DataError if the directions are not of such an encoder.
         """
         if not self._subspace.dropout:
             switch_off_dropout(run.model)
@@ -92,7 +91,7 @@ class LanguagePreservation(Method):
         offsets = offsets_of(counts)
         projections = np.empty((offsets[-1], len(layers), weighted.shape[2]), dtype=np.float16)
         for batch in iterate_hidden_states(
-            self._reference_model(run).to(PartialState().device),
+            self._reference_model(run).to(default_device()),
             ids,
             layers=layers,
             rows=run.rows,

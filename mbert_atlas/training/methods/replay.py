@@ -30,7 +30,7 @@ from mbert_atlas.tokenizer import tokenizer_digest
 from mbert_atlas.training.adjustment import alignment_terms, open_sample
 from mbert_atlas.training.aligned_sentences import AlignedSentences, group_shares
 from mbert_atlas.training.gradients import to_device
-from mbert_atlas.training.interfaces import Backward, Batch, TrainingLog
+from mbert_atlas.training.interfaces import Batch, TrainingLog
 from mbert_atlas.training.job import FinetuningRun
 from mbert_atlas.training.method import Inputs, Method, Values
 
@@ -62,9 +62,8 @@ class AlignmentReplay(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Open the sample; the original's vectors are computed unless a killed run left them.
 
-        Raises:
-            DataError: if the store is not usable or not of the encoder's tokenizer, or the sample
-                holds no pair.
+        Raises a DataError if the store is not usable or not of the encoder's tokenizer, or the
+        sample holds no pair.
         """
         if tokenizer_digest(self._encoder) != tokenizer_digest(run.job.encoder):
             problem = f"not the tokenizer of {self._encoder}, whose alignment is replayed"
@@ -103,11 +102,11 @@ class AlignmentReplay(Method):
         alpha = self._replay.alpha
         return alpha * distance + (alpha if self._replay.scope == "both" else 1.0) * regulariser
 
-    def add_gradients(self, model: Any, step: int, backward: Backward) -> torch.Tensor:
+    def add_gradients(self, model: Any, step: int) -> torch.Tensor:
         """Back-propagate the loss of a step."""
         with autocast(self._precision, next(model.parameters()).device):
             loss = self.loss(model.encoder, step)
-        backward(loss)
+        torch.autograd.backward(loss)
         return loss.detach()
 
     def finish(self, model: Any, log: TrainingLog) -> None:

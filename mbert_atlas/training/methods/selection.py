@@ -48,8 +48,7 @@ class BestEpoch(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Open the development examples, or take some away from training.
 
-        Raises:
-            DataError: if nothing can be held out, or the development set does not fit.
+        Raises a DataError if nothing can be held out, or the development set does not fit.
         """
         self._job, self._labels, self._task = run.job, run.labels, run.task
         if self._development:

@@ -40,8 +40,7 @@ class Projection(Method):
     def prepare(self, run: FinetuningRun) -> None:
         """Add the projection to the run's encoder.
 
-        Raises:
-            DataError: if the directions are not of such an encoder, or none would be left.
+        Raises a DataError if the directions are not of such an encoder, or none would be left.
         """
         encoder, name = run.model.encoder, f"{self._subspace.method}_basis"
         layers, dims = number_of_layers(encoder), encoder.config.hidden_size
