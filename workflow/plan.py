@@ -25,7 +25,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan.plan import Plan
+from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from mbert_atlas.scorecard.claims import read_claims
 from workflow.supervision import growth
 
@@ -158,16 +158,35 @@ class WorkflowPlan(Plan):
         file = self.home / name
         return {"path": str(file), "sha256": sha256_of(file)}
 
-    def reported(self, paper: str) -> dict[str, str]:
-        """Return the file with the numbers that a paper reports, as parameter."""
-        return self.with_content(f"resources/reported/{paper}.csv")
+    def reported(self, *papers: str) -> list[dict[str, str]]:
+        """Return the files with the numbers that papers report, as parameter."""
+        return [self.with_content(REPORTED.format(paper)) for paper in papers]
+
+    def claims_file(self, paper: str) -> dict[str, str]:
+        """Return the file with a paper's claims, as parameter."""
+        return self.with_content(CLAIMS.format(paper))
+
+    def setting(self) -> dict[str, Any]:
+        """Return what pages are about, as parameter."""
+        return {
+            "run_name": self.config.run,
+            "comparable": self.config.comparable,
+            "world": self.config.world,
+            "names": self.language_names(),
+            "conditions": {
+                key: dict(artifact.conditions)
+                for key in self.tables
+                for _, artifact in [self.artifact_of[key]]
+                if artifact.conditions
+            },
+        }
 
     def reported_beside(self, key: str) -> dict[str, str | None] | None:
         """Return the reported numbers that a figure shows; without path if not comparable."""
         if not self.figures[key].reported:
             return None
         paper, _ = self.artifact_of[key]
-        return dict(self.reported(paper)) if self.config.comparable else {"path": None}
+        return {**self.reported(paper)[0]} if self.config.comparable else {"path": None}
 
     # Data and encoders
 
@@ -311,7 +330,7 @@ def _check_files(plan: Plan) -> None:
     """Check the files that the config names, before any job starts."""
     codes = [item.code for item in plan.languages]
     for name in plan.papers:
-        claims, reported = Path(plan.claims_file(name)), Path(plan.reported_file(name))
+        claims, reported = (plan.home / file.format(name) for file in (CLAIMS, REPORTED))
         read_claims(claims, name, reported, languages=codes)
     for encoder in plan.config.encoders.values():
         if encoder.folder:

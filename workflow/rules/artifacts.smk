@@ -66,7 +66,9 @@ rule render_figure:
         options=lambda wildcards: plan.figures[wildcards.figure].options(),
         reported=lambda wildcards: plan.reported_beside(wildcards.figure),
         caption=lambda wildcards: plan.caption(wildcards.figure),
-        job=lambda wildcards: plan.job("artifacts:render_figure", plan.figures[wildcards.figure].draw),
+        job=lambda wildcards: plan.job(
+            "artifacts:render_figure", plan.figures[wildcards.figure].draw
+        ),
     script:
         "../scripts/job.py"
 
