@@ -221,13 +221,10 @@ class Files:
         family: Any = self.config.runs[run.family]
         return str(family.encoding)
 
-    def training_examples(self, run: Run) -> str:
-        """Return what a fine-tuning run is trained on."""
-        return self.examples(run, run.specification["train"])
-
-    def test_examples(self, run: Run) -> list[str]:
-        """Return what a fine-tuning run predicts."""
-        return [self.examples(run, dataset) for dataset in run.specification["evaluate"]]
+    def all_examples(self, run: Run) -> list[str]:
+        """Return what a fine-tuning run is trained on, then what it predicts."""
+        datasets = [run.specification["train"], *run.specification["evaluate"]]
+        return [self.examples(run, dataset) for dataset in datasets]
 
     def method_inputs(self, run: Run) -> dict[str, str]:
         """Return the files that the methods of a fine-tuning run need, by name."""

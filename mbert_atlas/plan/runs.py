@@ -123,8 +123,7 @@ class RunTable:
         """Return the run of a family for a language (none if the family has no languages).
 
         Raises:
-            AtlasError: if the family does not run that language, families start from each other, or
-                two runs would have one name.
+            AtlasError: if the family does not run that language, or two runs would have one name.
         """
         spec = self._config.runs[family]
         language = language if spec.languages else None
@@ -152,7 +151,7 @@ class RunTable:
         starts = [self._start(family, language, each) for each in PROTOCOLS]
         start = starts[PROTOCOLS.index(protocol)]
         name = _name(family, language)
-        specification: dict[str, Any] = {"kind": spec.kind, "encoder": self._encoder(family)}
+        specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
         if start:
             specification["start"] = start.id
         if isinstance(spec, AdjustmentRuns):
@@ -171,7 +170,7 @@ class RunTable:
             paper=spec.paper,
             kind=spec.kind,
             language=language,
-            base=start.base if start else self._encoder(family),
+            base=start.base if start else spec.encoder,
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
@@ -181,7 +180,7 @@ class RunTable:
         self, spec: FinetuningRuns, language: str | None, protocol: Protocol, start: Run | None
     ) -> dict[str, Any]:
         """Return what of a specification only fine-tuning has."""
-        options = spec.under(protocol)
+        options = (spec.corrected if protocol == "corrected" else None) or spec.published
         encoding = self._config.encodings[spec.encoding]
         specification: dict[str, Any] = {
             "encoding": encoding.relevant(),
@@ -202,25 +201,10 @@ class RunTable:
         return specification
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
-        encoder = self._encoder(family)
+        encoder = self._config.runs[family].encoder
         if encoder in self._config.encoders:
             return None
-        seen = [family]
-        while encoder in self._config.runs:
-            if encoder in seen:
-                circle = " -> ".join([*seen, encoder])
-                raise AtlasError(
-                    f"config, key runs.{family}.encoder: {circle} is a circle; "
-                    "let one of these families start from an encoder."
-                )
-            seen.append(encoder)
-            encoder = self._encoder(encoder)
-        return self.get(self._encoder(family), language, protocol)
-
-    def _encoder(self, family: str) -> str:
-        encoder = self._config.runs[family].encoder
-        assert encoder is not None  # the config spreads `encoders` over families
-        return encoder
+        return self.get(encoder, language, protocol)
 
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
