@@ -87,11 +87,20 @@ class WorkflowPlan(Plan):
         """Return memory (MB) and time (minutes), more after an attempt that ran short, and GPUs."""
         request = self.request(rule)
         gpus = {"gpu": request.gpu} if request.gpu else {}
-        return {**_growing(lambda wildcards: request), **gpus}
+        return {**self.growing(lambda wildcards: request), **gpus}
 
-    def corpus_resources(self) -> dict[str, Any]:
-        """Return :meth:`resources` that depend on the kind of corpus of a job's dataset."""
-        return _growing(lambda wildcards: self.corpus_request(wildcards.dataset))
+    @staticmethod
+    def growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
+        """Return memory and time, as :meth:`resources`, of a request that depends on the job."""
+        # Snakemake recognises the arguments of these functions by their names.
+        return {
+            "mem_mb": lambda wildcards, attempt, rulename: (
+                request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
+            ),
+            "runtime": lambda wildcards, attempt, rulename: (
+                request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
+            ),
+        }
 
     def corpus_request(self, dataset: str) -> Resources:
         """Return what jobs that read or derive a dataset request."""
@@ -136,10 +145,6 @@ class WorkflowPlan(Plan):
     def large_measurements(self, is_large: bool) -> list[str]:
         """Return the measurements that are jobs with resources, or the others."""
         return [key for key, item in self.measurements.items() if bool(item.resources) == is_large]
-
-    def measurement_resources(self) -> dict[str, Any]:
-        """Return :meth:`resources` that depend on a job's large measurement."""
-        return _growing(lambda wildcards: self.measurement_request(wildcards.measurement))
 
     def measurement_request(self, key: str) -> Resources:
         """Return what the job of a large measurement requests."""
@@ -278,19 +283,6 @@ class WorkflowPlan(Plan):
         else:
             words += ["--jobs", str(workflow.nodes)]
         return shlex.join(words)
-
-
-def _growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
-    """Return memory (MB) and time (minutes), more after an attempt that was short of it."""
-    # Snakemake recognises the arguments of these functions by their names.
-    return {
-        "mem_mb": lambda wildcards, attempt, rulename: (
-            request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
-        ),
-        "runtime": lambda wildcards, attempt, rulename: (
-            request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
-        ),
-    }
 
 
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:

@@ -4,6 +4,7 @@ A resolved run holds all that decides its result, and only that. Families (or pr
 resolve to the same content are one run, so papers share it.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,10 @@ from mbert_atlas.config.model import Config
 from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
 from mbert_atlas.config.search import Search
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.plan.search import Draw, draw
+from mbert_atlas.randomness import generator
+
+Draw = dict[str, Any]
+"""Value of each hyperparameter that a search sets, by its path with dots."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class RunTable:
         base, draws = self.get(family, language, "published"), dict[str, Draw]()
         published = self._config.runs[family].published
         common = {key: item for key, item in base.specification.items() if key != "search"}
-        for number, values in enumerate(draw(name, search), 1):
+        for number, values in enumerate(_combinations(name, search), 1):
             changed = Finetuning.model_validate(with_values(published.model_dump(), values))
             changes = {
                 "evaluate": self._evaluated(search.evaluate, language),
@@ -223,3 +227,20 @@ def _name(family: str, language: str | None) -> str:
 
 def _filled(languages: list[str], language: str | None) -> list[str]:
     return [item.replace("{language}", language or "") for item in languages]
+
+
+def _combinations(name: str, search: Search) -> list[Draw]:
+    """Return what draws set: every combination, or a sample, another one for each ``name``."""
+    combinations = [
+        dict(zip(search.space, values, strict=True))
+        for values in itertools.product(*search.space.values())
+    ]
+    if search.kind == "grid" or search.draws is None:
+        return combinations
+    if len(combinations) < search.draws:
+        raise AtlasError(
+            f"config, key runs.{name}.search.draws: {search.draws} different draws are "
+            f"requested, but the space holds {len(combinations)}; request fewer or widen it."
+        )
+    chosen = generator(search.seed, "search", name).permutation(len(combinations))
+    return [combinations[number] for number in chosen[: search.draws]]

@@ -38,7 +38,7 @@ use rule measure as measure_large with:
         measurement=plan.any_of(plan.large_measurements(True)),
     threads: lambda wildcards: plan.measurement_request(wildcards.measurement).threads
     resources:
-        **plan.measurement_resources(),
+        **plan.growing(lambda wildcards: plan.measurement_request(wildcards.measurement)),
 
 
 rule render_figure:

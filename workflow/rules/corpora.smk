@@ -44,7 +44,7 @@ use rule read_corpus as read_corpus_large with:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
-        **plan.corpus_resources(),
+        **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
 # One language of a corpus that has a table for each.
@@ -74,7 +74,7 @@ use rule read_corpus_by_language as read_corpus_by_language_large with:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
-        **plan.corpus_resources(),
+        **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
 rule derive_dataset:
@@ -112,7 +112,7 @@ use rule derive_dataset as derive_dataset_large with:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
-        **plan.corpus_resources(),
+        **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
 use rule derive_dataset as derive_dataset_by_language with:
