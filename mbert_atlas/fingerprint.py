@@ -69,8 +69,7 @@ class Fingerprints:
     def of(self, *roots: str) -> str:
         """Return a hash of all code that roots reach, 16 hexadecimal digits.
 
-        Raises:
-            LookupError: if there is no such definition or entry of a registry.
+        A LookupError says which definition or entry of a registry is not there.
         """
         key = " ".join(roots)
         if key not in self._known:

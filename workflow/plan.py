@@ -37,10 +37,8 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
     """Validate the config and plan it; ``home`` is the folder of the repository.
 
     In the config, ``downloads``, ``mirror`` and ``offline`` are replaced by their validated values,
-    as scripts that fetch read them there.
-
-    Raises:
-        WorkflowError: names all mistakes of the config and of the files that it names.
+    as scripts that fetch read them there. A WorkflowError names all mistakes of the config and of
+    the files that it names.
     """
     try:
         languages = Languages.read(home / "resources/languages.csv")
@@ -109,9 +107,8 @@ class WorkflowPlan(Plan):
     def job(self, function: str, *uses: str) -> dict[str, str]:
         """Return the function of a job and a fingerprint of its code, which is a rerun trigger.
 
-        Args:
-            function: ``module:function`` in ``workflow/jobs``.
-            uses: what it calls by name, as ``module:name`` in ``mbert_atlas``.
+        The function is ``module:function`` in ``workflow/jobs``; it ``uses`` what it calls by name,
+        as ``module:name`` in ``mbert_atlas``.
         """
         roots = (f"workflow.jobs.{function}", *(f"mbert_atlas.{name}" for name in uses))
         return {"function": function, "code": self._fingerprints.of(*roots)}

@@ -115,8 +115,7 @@ def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
 def read_numbers(path: Path | str, columns: Sequence[str]) -> dict[tuple[str, str], list[float]]:
     """Read a CSV file whose first two ``columns`` are the key of the numbers in the others.
 
-    Raises:
-        DataError: if a column is missing or a value is no number; names the line.
+    A ``DataError`` names the line where a column is missing or a value is no number.
     """
     first, second, *others = columns
     with open_text(path) as stream:
@@ -162,15 +161,10 @@ def estimate(
 ) -> dict[str, pd.DataFrame]:
     """Estimate the cost of the jobs that have still to run, by the measured ones and other rates.
 
-    Args:
-        jobs: all jobs, measured ones included.
-        elsewhere: rates for rules that this run has not measured.
-        limits: resources to estimate wall time and disk for; ``cost`` has GPUs if one of them has.
-        overhead: seconds that a submitted job takes in addition to its own time.
-
-    Returns:
-        ``cost``: columns paper, stage, jobs, gpu_hours, cpu_hours; ``wall_time``: gpus, cores,
-        wall_hours, disk_gb; ``sources`` of the times: source, jobs, hours, rules.
+    ``jobs`` are all, measured ones included; ``overhead`` are the seconds that a submitted job
+    takes in addition to its own time. Returns ``cost``, with GPUs if one of the limits has some
+    (columns paper, stage, jobs, gpu_hours, cpu_hours), ``wall_time`` under each of the limits
+    (gpus, cores, wall_hours, disk_gb), and ``sources`` of the times (source, jobs, hours, rules).
     """
     measured = learn(jobs)
     times = []

@@ -186,11 +186,7 @@ class Files:
         return path("predictions", run=run.id, seed=seed)
 
     def start(self, run: Run, seed: int | str) -> str:
-        """Return the model that a run starts from.
-
-        Raises:
-            AtlasError: if the run has no such seed.
-        """
+        """Return the model that a run starts from; an AtlasError if the run has no such seed."""
         # A run that starts from this one may have other seeds, as draws of a search have.
         seeds = {
             number for item in self.runs if run.id in (item.id, item.start) for number in item.seeds
@@ -319,8 +315,7 @@ class Files:
 def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:
     """Return the upstream files of one language of a dataset, placeholders filled in.
 
-    Raises:
-        DataError: if the config names no file for that language, or an unknown placeholder.
+    A DataError says if the config names no file for that language, or an unknown placeholder.
     """
     files = (dataset.files_by_language or {}).get(language)
     if files is None and dataset.files is not None:

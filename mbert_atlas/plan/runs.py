@@ -113,11 +113,7 @@ class RunTable:
         return iter(self._by_id.values())
 
     def __getitem__(self, run_id: str) -> Run:
-        """Return the run of that id.
-
-        Raises:
-            AtlasError: if there is none; names the ids that exist.
-        """
+        """Return the run of that id; if there is none, an AtlasError names those that exist."""
         if run_id not in self._by_id:
             ids = ", ".join(sorted(self._by_id)) or "none"
             raise AtlasError(f"config, key runs: no run {run_id!r}; there are {ids}.")
@@ -126,8 +122,7 @@ class RunTable:
     def get(self, family: str, language: str | None, protocol: Protocol) -> Run:
         """Return the run of a family for a language (none if the family has no languages).
 
-        Raises:
-            AtlasError: if the family does not run that language, or two runs would have one name.
+        An AtlasError says if the family lacks that language, or if two runs would have one name.
         """
         spec = self._config.runs[family]
         language = language if spec.languages else None

@@ -54,10 +54,8 @@ rule collect_vectors:
         **plan.resources("collect_vectors"),
     params:
         languages=lambda wildcards: plan.language_groups(wildcards.dataset)[int(wildcards.group)],
-        tokens=lambda wildcards: {
-            "summed": plan.vectors[wildcards.dataset].summed,
-            "probed": plan.vectors[wildcards.dataset].probed,
-        },
+        summed=lambda wildcards: plan.vectors[wildcards.dataset].summed,
+        probed=lambda wildcards: plan.vectors[wildcards.dataset].probed,
         job=plan.job("representations:collect_vectors"),
     script:
         "../scripts/job.py"
