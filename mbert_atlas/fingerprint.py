@@ -69,7 +69,7 @@ class Fingerprints:
     def of(self, *roots: str) -> str:
         """Return a hash of all code that roots reach, 16 hexadecimal digits.
 
-        A LookupError says which definition or entry of a registry is not there.
+        A LookupError names a definition, or an entry of a registry, that is not there.
         """
         key = " ".join(roots)
         if key not in self._known:

@@ -60,7 +60,7 @@ def ask(*command: str) -> str | None:
 def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
     """Return name and state of queued jobs that an earlier run in the folder submitted.
 
-    A WorkflowError says if SLURM does not answer for half an hour.
+    Raises a WorkflowError if SLURM does not answer for half an hour.
     """
     for pause in (*PAUSES, None):
         listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")

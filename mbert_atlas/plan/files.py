@@ -315,7 +315,7 @@ class Files:
 def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:
     """Return the upstream files of one language of a dataset, placeholders filled in.
 
-    A DataError says if the config names no file for that language, or an unknown placeholder.
+    Raises a DataError if the config names no file for that language, or an unknown placeholder.
     """
     files = (dataset.files_by_language or {}).get(language)
     if files is None and dataset.files is not None:

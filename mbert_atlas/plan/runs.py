@@ -122,7 +122,7 @@ class RunTable:
     def get(self, family: str, language: str | None, protocol: Protocol) -> Run:
         """Return the run of a family for a language (none if the family has no languages).
 
-        An AtlasError says if the family lacks that language, or if two runs would have one name.
+        Raises an AtlasError if the family lacks that language, or two runs would have one name.
         """
         spec = self._config.runs[family]
         language = language if spec.languages else None
