@@ -167,7 +167,8 @@ class Plan(Files):
     def table_measurements(self, table: str) -> list[str]:
         """Return the measurements that a table shows."""
         paper, _ = self.artifact_of[table]
-        return [self.measurement(paper, name) for name in self.tables[table].measurements]
+        names = self.tables[table].measurements
+        return [path("measurement", paper=paper, name=name) for name in names]
 
     def language_names(self) -> dict[str, str]:
         """Return the English name of every language by its code."""
@@ -237,7 +238,7 @@ class Plan(Files):
         if scope == "available/":
             return list(filter(None, map(self.existing, self.measured("", paper))))
         return [
-            self.measurement(name, item.name)
+            path("measurement", paper=name, name=item.name)
             for name, artifact in self.shown(scope, paper)
             for item in artifact.measurements
         ]
@@ -285,10 +286,6 @@ class Plan(Files):
         }
 
     # Paths
-
-    def measurement(self, paper: str, name: str) -> str:
-        """Return the path of a measurement."""
-        return path("measurement", paper=paper, name=name)
 
     def targets(self, paper: str, artifact: Artifact) -> list[str]:
         """Return the files that the target of an artifact makes."""
