@@ -69,8 +69,7 @@ class Fingerprints:
     def of(self, *roots: str) -> str:
         """Return a hash of all code that roots reach, 16 hexadecimal digits.
 
-        Raises:
-            LookupError: if there is no such script, definition or entry of a registry.
+        A LookupError names a definition, or an entry of a registry, that is not there.
         """
         key = " ".join(roots)
         if key not in self._known:
@@ -128,7 +127,9 @@ class _Code:
         selected: dict[str, list[str]] = {}
         for root in roots:
             label, _, keys = root.removesuffix("]").partition("[")
-            label = self._label(label)
+            name, _, item = label.partition(":")
+            if not (module := self.module(name)) or item not in module.definitions:
+                raise LookupError(f"there is no {label} in {self._root}")
             if root.endswith("]"):
                 selected[label] = [key for key in keys.split(",") if key]
                 if missing := set(selected[label]) - self.open(label).entries.keys():
@@ -146,18 +147,6 @@ class _Code:
                     waiting += entries[key]
                 contents[label] = content
         return sorted(item for item in contents.items() if item[1])
-
-    def _label(self, root: str) -> str:
-        """Return the label of a root."""
-        if root.endswith(".py"):
-            root = f"{'.'.join(Path(root).with_suffix('').parts)}:*"
-        name, _, item = root.partition(":")
-        module = self.module(name)
-        if module is None:
-            raise LookupError(f"there is no module {name} in {self._root}")
-        if item != "*" and item not in module.definitions:
-            raise LookupError(f"{name} defines no {item!r}")
-        return root
 
     def _open(self, label: str) -> _Reached:
         """Return what a label stands for; nothing, if it is not of this code."""

@@ -31,16 +31,11 @@ from workflow.job import function_of
 def job(
     target: str, *configfiles: str, config: Sequence[str] = (), cores: int | None = None
 ) -> Snakemake:
-    """Plan one job; return what its function gets.
+    """Plan one job; return what its function gets, or exit if there is no such job.
 
-    Args:
-        target: A file that the job makes, or the name of a rule without wildcards.
-        configfiles: Presets, as after ``--configfile``.
-        config: Single settings, as after ``--config``: ``["mirror=DIR"]``.
-        cores: What a job's threads are limited to. All of the machine by default.
-
-    Raises:
-        SystemExit: Snakemake can't plan the target, or no function makes it.
+    The target is a file that the job makes, or the name of a rule without wildcards; the others
+    are what follows ``--configfile``, ``--config`` (``["mirror=DIR"]``) and ``--cores``, by default
+    all of the machine.
     """
     with planned([target], configfiles, parse_config(config), cores or os.cpu_count()) as workflow:
         job, *others = workflow.dag.targetjobs
@@ -63,11 +58,7 @@ def job(
 
 
 def run(snakemake: Snakemake, call: Callable[..., None] = lambda run, job: run(job)) -> None:
-    """Run the job's function in this process, by ``call(function, snakemake)``.
-
-    Raises:
-        SystemExit: An input is missing.
-    """
+    """Run the job's function, by ``call(function, snakemake)``; exit if an input is missing."""
     if missing := [path for path in snakemake.input if not Path(path).exists()]:
         sys.exit(f"{snakemake.rule}: {missing[0]} is missing. Let Snakemake make it first.")
     for path in map(Path, snakemake.output):

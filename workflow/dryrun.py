@@ -31,10 +31,7 @@ def planned(
     """Yield Snakemake's workflow with the graph of some targets: files or names of rules.
 
     The other arguments are those after ``--configfile``, ``--config`` and ``--cores``; a job gets
-    no more threads than there are cores.
-
-    Raises:
-        SystemExit: Snakemake can't plan the targets.
+    no more threads than there are cores. The program exits if Snakemake can't plan the targets.
     """
     triggers = {RerunTrigger.MTIME, RerunTrigger.PARAMS, RerunTrigger.INPUT}  # as in the profiles
     settings = ConfigSettings(config=dict(config), configfiles=list(map(Path, configfiles)))

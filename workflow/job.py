@@ -48,6 +48,11 @@ def function_of(snakemake: Snakemake) -> Callable[[Snakemake], None]:
     return function
 
 
+def options_of(snakemake: Snakemake) -> dict[str, Any]:
+    """Return the parameters that the rule of a job has for the function that the job calls."""
+    return {name: value for name, value in snakemake.params.items() if name != "job"}
+
+
 def run(snakemake: Snakemake) -> None:
     """Call a job's function with output, warnings and tracebacks in ``snakemake.log``."""
     fetches = "fetch" in snakemake.rule  # a module may add a prefix

@@ -25,8 +25,7 @@ def keep_weights_of_single_targets(workflow: Any) -> None:
 def require_sources(workflow: Any, plan: WorkflowPlan, logger: Any) -> None:
     """Check at once that all upstream files that jobs need can be fetched.
 
-    Raises:
-        WorkflowError: if one cannot, unless the config allows running with missing data.
+    A WorkflowError names those that cannot, unless the config allows running without them.
     """
     downloads = plan.config.downloads
     needed = sorted(

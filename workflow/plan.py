@@ -25,7 +25,7 @@ from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.files import sha256_of
 from mbert_atlas.fingerprint import Fingerprints
 from mbert_atlas.languages import Languages
-from mbert_atlas.plan.plan import Plan
+from mbert_atlas.plan.plan import CLAIMS, REPORTED, Plan
 from mbert_atlas.scorecard.claims import read_claims
 from workflow.supervision import growth
 
@@ -37,10 +37,8 @@ def make_plan(workflow: Any, config: dict[str, Any], home: Path) -> "WorkflowPla
     """Validate the config and plan it; ``home`` is the folder of the repository.
 
     In the config, ``downloads``, ``mirror`` and ``offline`` are replaced by their validated values,
-    as scripts that fetch read them there.
-
-    Raises:
-        WorkflowError: names all mistakes of the config and of the files that it names.
+    as scripts that fetch read them there. A WorkflowError names all mistakes of the config and of
+    the files that it names.
     """
     try:
         languages = Languages.read(home / "resources/languages.csv")
@@ -87,11 +85,20 @@ class WorkflowPlan(Plan):
         """Return memory (MB) and time (minutes), more after an attempt that ran short, and GPUs."""
         request = self.request(rule)
         gpus = {"gpu": request.gpu} if request.gpu else {}
-        return {**_growing(lambda wildcards: request), **gpus}
+        return {**self.growing(lambda wildcards: request), **gpus}
 
-    def corpus_resources(self) -> dict[str, Any]:
-        """Return :meth:`resources` that depend on the kind of corpus of a job's dataset."""
-        return _growing(lambda wildcards: self.corpus_request(wildcards.dataset))
+    @staticmethod
+    def growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
+        """Return memory and time, as :meth:`resources`, of a request that depends on the job."""
+        # Snakemake recognises the arguments of these functions by their names.
+        return {
+            "mem_mb": lambda wildcards, attempt, rulename: (
+                request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
+            ),
+            "runtime": lambda wildcards, attempt, rulename: (
+                request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
+            ),
+        }
 
     def corpus_request(self, dataset: str) -> Resources:
         """Return what jobs that read or derive a dataset request."""
@@ -100,9 +107,8 @@ class WorkflowPlan(Plan):
     def job(self, function: str, *uses: str) -> dict[str, str]:
         """Return the function of a job and a fingerprint of its code, which is a rerun trigger.
 
-        Args:
-            function: ``module:function`` in ``workflow/jobs``.
-            uses: what it calls by name, as ``module:name`` in ``mbert_atlas``.
+        The function is ``module:function`` in ``workflow/jobs``; it ``uses`` what it calls by name,
+        as ``module:name`` in ``mbert_atlas``.
         """
         roots = (f"workflow.jobs.{function}", *(f"mbert_atlas.{name}" for name in uses))
         return {"function": function, "code": self._fingerprints.of(*roots)}
@@ -137,10 +143,6 @@ class WorkflowPlan(Plan):
         """Return the measurements that are jobs with resources, or the others."""
         return [key for key, item in self.measurements.items() if bool(item.resources) == is_large]
 
-    def measurement_resources(self) -> dict[str, Any]:
-        """Return :meth:`resources` that depend on a job's large measurement."""
-        return _growing(lambda wildcards: self.measurement_request(wildcards.measurement))
-
     def measurement_request(self, key: str) -> Resources:
         """Return what the job of a large measurement requests."""
         return self.request(self.measurements[key].resources)
@@ -158,16 +160,35 @@ class WorkflowPlan(Plan):
         file = self.home / name
         return {"path": str(file), "sha256": sha256_of(file)}
 
-    def reported(self, paper: str) -> dict[str, str]:
-        """Return the file with the numbers that a paper reports, as parameter."""
-        return self.with_content(f"resources/reported/{paper}.csv")
+    def reported(self, *papers: str) -> list[dict[str, str]]:
+        """Return the files with the numbers that papers report, as parameter."""
+        return [self.with_content(REPORTED.format(paper)) for paper in papers]
+
+    def claims_file(self, paper: str) -> dict[str, str]:
+        """Return the file with a paper's claims, as parameter."""
+        return self.with_content(CLAIMS.format(paper))
+
+    def setting(self) -> dict[str, Any]:
+        """Return what pages are about, as parameter."""
+        return {
+            "run_name": self.config.run,
+            "comparable": self.config.comparable,
+            "world": self.config.world,
+            "names": self.language_names(),
+            "conditions": {
+                key: dict(artifact.conditions)
+                for key in self.tables
+                for _, artifact in [self.artifact_of[key]]
+                if artifact.conditions
+            },
+        }
 
     def reported_beside(self, key: str) -> dict[str, str | None] | None:
         """Return the reported numbers that a figure shows; without path if not comparable."""
         if not self.figures[key].reported:
             return None
         paper, _ = self.artifact_of[key]
-        return dict(self.reported(paper)) if self.config.comparable else {"path": None}
+        return {**self.reported(paper)[0]} if self.config.comparable else {"path": None}
 
     # Data and encoders
 
@@ -261,19 +282,6 @@ class WorkflowPlan(Plan):
         return shlex.join(words)
 
 
-def _growing(request: Callable[[Any], Resources]) -> dict[str, Callable[..., int]]:
-    """Return memory (MB) and time (minutes), more after an attempt that was short of it."""
-    # Snakemake recognises the arguments of these functions by their names.
-    return {
-        "mem_mb": lambda wildcards, attempt, rulename: (
-            request(wildcards).mem_mb * growth("memory", rulename, wildcards, attempt)
-        ),
-        "runtime": lambda wildcards, attempt, rulename: (
-            request(wildcards).runtime * growth("time", rulename, wildcards, attempt)
-        ),
-    }
-
-
 def _read(workflow: Any, config: Mapping[str, Any], home: Path, languages: Languages) -> Config:
     # Snakemake lists the presets of the command line first, although they override the others.
     presets = len(workflow.overwrite_configfiles)
@@ -311,7 +319,7 @@ def _check_files(plan: Plan) -> None:
     """Check the files that the config names, before any job starts."""
     codes = [item.code for item in plan.languages]
     for name in plan.papers:
-        claims, reported = Path(plan.claims_file(name)), Path(plan.reported_file(name))
+        claims, reported = (plan.home / file.format(name) for file in (CLAIMS, REPORTED))
         read_claims(claims, name, reported, languages=codes)
     for encoder in plan.config.encoders.values():
         if encoder.folder:

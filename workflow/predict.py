@@ -9,6 +9,7 @@ can call it during a run.
 
 import argparse
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from mbert_atlas.plan.estimate import (
     read_rates,
     write_rates,
 )
-from mbert_atlas.plan.operations import matrix_operations, model_operations, speed_class
+from mbert_atlas.plan.operations import operations, speed_class
 from mbert_atlas.plan.volumes import Volumes
 from mbert_atlas.scorecard.cost import gpus_used, read_benchmark
 from workflow.dryrun import ROOT, planned
@@ -49,7 +50,6 @@ def jobs_of(
         jobs = [
             Job(
                 **described(job, volumes, stages, charged),
-                **measured(job),
                 is_local=job.rule.name in local,
                 todo=job in todo,
                 needs=tuple(place[need] for need in dag.dependencies[job]),
@@ -62,35 +62,35 @@ def jobs_of(
 def described(
     job: Any, volumes: Volumes, stages: Mapping[str, Any], charged: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what is known of a job before it runs, as keys of `Job`."""
-    operations = model_operations(job, volumes)
-    work = operations or matrix_operations(job, volumes)
+    """Return what its rule and its files say of a job, as keys of `Job`.
+
+    A benchmark file has the time that it took, its log the GPUs.
+    """
+    work = operations(job, volumes)
     stage = stages.get(job.rule.name.removesuffix("_draw"), {"stage": "pages"})
     paths = [*map(str, job.output), *([str(job.benchmark)] if job.benchmark else [])]
     parts = [part for path in paths for part in Path(path).with_suffix("").parts]
     papers = [charged[part] for part in parts if part in charged]
+    seconds, cpu, gpus = None, nan, job.resources.get("gpu", 0)
+    if job.benchmark and Path(job.benchmark).exists():
+        seconds, _, cpu = read_benchmark(Path(job.benchmark))[-1]
+        gpus = gpus_used(Path(job.log[0]))
     temporary = sum(volumes.size(str(path)) for path in job.temp_output)
     return {
         "rule": speed_class(job, volumes),
         "paper": papers[0] if papers else stage.get("paper", "shared"),
         "stage": stage["stage"],
         "work": sum(volumes.size(str(path)) for path in job.input) if work is None else work,
-        "is_computed": work is not None,
-        "runs_model": operations is not None,
+        "computes": work is not None,
         "limit": 60.0 * job.resources.get("runtime", 0) or None,
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "gpus": gpus,
         "threads": job.threads,
         "kept": sum(volumes.size(str(path)) for path in job.output) - temporary,
         "temporary": temporary,
         "is_feature": job.resources.get("features", 0) > 0,
     }
-
-
-def measured(job: Any) -> dict[str, Any]:
-    """Return the time that a job took, if it has a benchmark file, and its GPUs."""
-    if not job.benchmark or not Path(job.benchmark).exists():
-        return {"gpus": job.resources.get("gpu", 0)}
-    seconds, _, cpu = read_benchmark(Path(job.benchmark))[-1]
-    return {"seconds": seconds, "cpu_seconds": cpu, "gpus": gpus_used(Path(job.log[0]))}
 
 
 def main() -> None:

@@ -60,8 +60,7 @@ def ask(*command: str) -> str | None:
 def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
     """Return name and state of queued jobs that an earlier run in the folder submitted.
 
-    Raises:
-        WorkflowError: SLURM does not answer for half an hour.
+    Raises a WorkflowError if SLURM does not answer for half an hour.
     """
     for pause in (*PAUSES, None):
         listing = ask("squeue", "--me", "--noheader", "--format=%j|%T|%Z")
@@ -82,9 +81,8 @@ def jobs_of(folder: str, prefix: str, logger: Any) -> list[tuple[str, str]]:
 def check_earlier_jobs(folder: str, prefix: str, logger: Any) -> None:
     """Wait for cancelled jobs of an earlier run that are ending, up to `ENDING_LIMIT` seconds.
 
-    Raises:
-        WorkflowError: Other jobs of it do the work of this one; names the command that cancels
-            exactly these.
+    If other jobs of it do the work of this one, a WorkflowError names the command that cancels
+    exactly these.
     """
     end = time.monotonic() + ENDING_LIMIT
     was_logged = False

@@ -21,8 +21,7 @@ _GIVEN_ONCE = {"--configfile": ("--configfile", "--configfiles"), "--config": ("
 def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
     """Reject a start whose command line, folder or config files cannot be meant.
 
-    Raises:
-        WorkflowError: names the mistake and the right start.
+    A WorkflowError names the mistake and the right start.
     """
     is_module = Path(workflow.basedir).resolve() != home.resolve()
     if not (BASE.is_file() or is_module):
@@ -54,11 +53,7 @@ def check_start(workflow: Any, config: dict[str, Any], home: Path) -> None:
 
 
 def check_targets(workflow: Any, plan: Plan) -> None:
-    """Reject targets that no rule makes, and suggest similar ones.
-
-    Raises:
-        WorkflowError: names the target.
-    """
+    """Reject a target that no rule makes by a WorkflowError, which suggests similar ones."""
     if not workflow.modifier.is_main_snakefile():
         return  # the targets are another workflow's
     options = _command_line(workflow)

@@ -34,11 +34,7 @@ _NEAR_LIMIT = 180.0
 
 
 def supervise(workflow: Any, logger: Any, results: str) -> None:
-    """Start supervision when jobs are about to start.
-
-    Raises:
-        WorkflowError: if another Snakemake writes to this folder of results.
-    """
+    """Supervise jobs that are about to start; a WorkflowError if others write to the results."""
     # The rate limiter leaves one timer thread per finished job, each of which triggers the whole
     # schedule once a second. No option disables it.
     workflow.scheduler.job_rate_limiter = None

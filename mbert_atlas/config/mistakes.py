@@ -9,11 +9,9 @@ from contextvars import ContextVar
 class Mistake(ValueError):
     """Something wrong that pydantic has no key for.
 
-    Args:
-        place: the key, with dots.
-        problem: what is wrong, as a clause without a full stop.
-        fix: what the user can do about it, as a clause without a full stop.
-        name: the wrong name that ``problem`` begins with; several at one place become one sentence.
+    ``place`` is the key, with dots; ``problem`` is what is wrong and ``fix`` what the user can do,
+    as clauses without a full stop; ``name`` is the wrong name that ``problem`` begins with, where
+    several at one place become one sentence.
     """
 
     def __init__(self, place: str, problem: str, fix: str, name: str = "") -> None:

@@ -35,9 +35,7 @@ _NO_LANGUAGES = {
 def prepared(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a merged config as it is validated.
 
-    Raises:
-        Mistake: no list has a language that is to be replaced, or families are like each other in a
-            circle.
+    Raises a Mistake, as :func:`completed`, or if no list has a language that is to be replaced.
     """
     values = _with_languages_instead(values)
     return _without_removed({**values, "runs": completed(values.get("runs") or {})})
@@ -47,11 +45,9 @@ def completed(runs: Any) -> Any:
     """Return families, as read, with what each takes from the one that it is ``like``.
 
     One with ``*`` in its name becomes a family for each of its ``encoders`` or ``variants``, whose
-    settings override it. One that is null stays so, and so does what is like it.
-
-    Raises:
-        Mistake: a name is not there, or there twice; families are like each other in a circle; or
-            there is a ``*`` without such keys, or the reverse.
+    settings override it. One that is null stays so, and so does what is like it. Raises a Mistake:
+    a name is not there, or there twice; families are like each other in a circle; or there is a
+    ``*`` without such keys, or the reverse.
     """
     if not isinstance(runs, Mapping) or not all(
         isinstance(family, Mapping | None) for family in runs.values()

@@ -38,16 +38,10 @@ def validate(
 ) -> _Model:
     """Turn merged values into a model and, once each part is valid, check that the parts fit.
 
-    Args:
-        model: the config with the sections of some papers, or another file's model.
-        values: the merged mapping.
-        files: where the values come from, the last one wins; to name the line of a mistake.
-        typed: top-level keys that were given on the command line, over all files.
-        checks: functions of the config that report each :class:`Mistake`.
-        described: the file that describes the keys.
-
-    Raises:
-        DataError: (several: DataErrors) names file, line, key and fix of each mistake.
+    ``files`` are those that the values come from, the last one wins; ``typed`` are top-level keys
+    that were given on the command line, over all files; ``checks`` report each :class:`Mistake`;
+    ``described`` is the file that describes the keys. A DataError (several: DataErrors) names file,
+    line, key and fix of each mistake.
     """
     try:
         config = model.model_validate(values)

@@ -14,17 +14,11 @@ from mbert_atlas.config.mistakes import Mistake, check_name, report
 
 @dataclass(frozen=True)
 class Reference:
-    """Marks a text as the name of an entry of a section, see :func:`check_references`.
+    """Marks a text as the name of an entry of a section, see :func:`check_references`."""
 
-    Attributes:
-        sections: the sections that may have the entry, with blanks between them.
-        role: what the entry has to be, such as " as bitext".
-        fits: whether an entry is that.
-    """
-
-    sections: str
-    role: str = ""
-    fits: Callable[[Any], bool] = lambda entry: True
+    sections: str  # that may have the entry, with blanks between them
+    role: str = ""  # what the entry has to be, such as " as bitext"
+    fits: Callable[[Any], bool] = lambda entry: True  # whether an entry is that
 
     def check(self, config: Any, place: str, name: str) -> bool:
         """Report a name that is not defined or does not fit; return whether it does."""
@@ -56,11 +50,8 @@ FinetuningName = Annotated[str, FINETUNING]
 def check_references(config: Any, part: Any, kind: Any = None, place: str = "") -> None:
     """Report names in a part of a config that are not defined, and keys that have no effect.
 
-    Args:
-        config: defines the names.
-        part: a model, or values of a type that holds models or references.
-        kind: this type.
-        place: key of the part, with dots.
+    The part is a model, or values of a type (``kind``) that holds models or references; ``place``
+    is its key, with dots.
     """
     if part is None or kind in (bool, int, float, str):
         return

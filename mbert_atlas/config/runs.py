@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mbert_atlas.config.base import ConfigModel, Protocol, Seed
+from mbert_atlas.config.base import ConfigModel, Seed
 from mbert_atlas.config.finetuning import Finetuning
 from mbert_atlas.config.references import BitextName, EncodingName, StartName
 from mbert_atlas.config.search import Search
@@ -37,10 +37,6 @@ class AdjustmentRuns(_RunFamily):
     """What the equations and good practice require, as far as it differs from `published`; none:
     the same."""
 
-    def under(self, protocol: Protocol) -> Adjustment:
-        """Return the hyperparameters of a protocol."""
-        return self.corrected if protocol == "corrected" and self.corrected else self.published
-
 
 class FinetuningRuns(_RunFamily):
     """Fine-tuning on a task and predictions on its test sets."""
@@ -65,10 +61,6 @@ class FinetuningRuns(_RunFamily):
     family's name stands for the name given here; null leaves one out."""
     search: Search | None = None
     """Search for hyperparameters, from those under `published`."""
-
-    def under(self, protocol: Protocol) -> Finetuning:
-        """Return the hyperparameters of a protocol."""
-        return self.corrected if protocol == "corrected" and self.corrected else self.published
 
 
 Runs = Annotated[AdjustmentRuns | FinetuningRuns, Field(discriminator="kind")]

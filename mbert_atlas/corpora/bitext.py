@@ -72,8 +72,7 @@ def _rows(
     counts, language = card.counts, upstream.language
     seen: set[bytes] = set()
     for place, file in enumerate(upstream.files):
-        left = None if maximum is None else maximum - counts["pairs"]
-        limit = min((most for most in (file.limit, left) if most is not None), default=None)
+        limit = None if maximum is None else maximum - counts["pairs"]
         pairs = _pairs(file, language.code, limit, seed, seen, card)
         for pair, english, other in _in_script(pairs, file, language):
             counts["pairs"] += 1

@@ -18,12 +18,11 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """An upstream file, its format, the files that belong to it, and the most items to take."""
+    """An upstream file, its format, and the files that belong to it."""
 
     path: Path
     format: str = ""
     partners: Sequence[Path] = ()
-    limit: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import csv
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +45,7 @@ ASSUMED = {
     "cpu": Rate(start=8.0, per_unit=1 / 20e9),  # 20 GFLOP/s on one core
 }
 USUAL_START = {False: 0.6, True: 5.5}
-"""Seconds of imports, by whether a job runs a model."""
+"""Seconds of imports, by whether a job computes, with a model for the most part."""
 LOCAL_SECONDS = 1.5
 """Seconds of a job that was neither measured nor has a limit: a table, a figure, a fetched file."""
 FEATURES = 8
@@ -62,8 +62,7 @@ class Job:
     paper: str  # that its cost is attributed to
     stage: str  # such as training
     work: float  # operations, or bytes that it reads
-    is_computed: bool = False  # work is a number of operations
-    runs_model: bool = False
+    computes: bool = False  # work is a number of operations
     limit: float | None = None  # its time limit in seconds
     seconds: float | None = None  # how long it took, if it has been run
     cpu_seconds: float = math.nan  # CPU time of that; NaN if it was not measured
@@ -89,7 +88,7 @@ class Limits:
 def learn(jobs: Sequence[Job]) -> dict[tuple[str, str], Rate]:
     """Fit the rate of every rule to its measured jobs; it estimates their total as it was.
 
-    A job starts as others do that run a model, or none; the time beyond that counts as work.
+    A job starts as others do that compute, or don't; the time beyond that counts as work.
     """
     groups = defaultdict[tuple[str, str], list[Job]](list)
     for job in jobs:
@@ -101,11 +100,10 @@ def learn(jobs: Sequence[Job]) -> dict[tuple[str, str], Rate]:
         work, seconds, cpu = np.asarray(table, float).T
         read = ~np.isnan(cpu)
         cores = cpu[read].sum() / seconds[read].sum() if read.any() else 1.0
-        usual = min(USUAL_START[group[0].runs_model], seconds.min())
+        usual = min(USUAL_START[group[0].computes], seconds.min())
         start = usual if work.any() else seconds.mean()
         per_unit = (seconds.mean() - start) / (work.mean() or 1.0)
-        numbers = map(float, (start, per_unit, cores, len(group), work.max()))
-        rates[key] = Rate(*numbers)
+        rates[key] = Rate(*map(float, (start, per_unit, cores, len(group), work.max())))
     return rates
 
 
@@ -117,8 +115,7 @@ def read_rates(path: Path | str) -> dict[tuple[str, str], Rate]:
 def read_numbers(path: Path | str, columns: Sequence[str]) -> dict[tuple[str, str], list[float]]:
     """Read a CSV file whose first two ``columns`` are the key of the numbers in the others.
 
-    Raises:
-        DataError: if a column is missing or a value is no number; names the line.
+    A ``DataError`` names the line where a column is missing or a value is no number.
     """
     first, second, *others = columns
     with open_text(path) as stream:
@@ -138,8 +135,7 @@ def write_rates(rates: Rates, path: Path | str) -> None:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(_RATES)
         for key, rate in sorted(rates.items()):
-            numbers = (rate.start, rate.per_unit, rate.cores, rate.jobs, rate.most_work)
-            table.writerow([*key, *(f"{value:.4g}" for value in numbers)])
+            table.writerow([*key, *(f"{value:.4g}" for value in astuple(rate))])
 
 
 def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tuple[Rate, str]:
@@ -152,10 +148,10 @@ def rate_of(job: Job, has_gpus: bool, measured: Rates, elsewhere: Rates) -> tupl
         rate = elsewhere[key]
         if job.work <= 10 * rate.most_work:
             return rate, ELSEWHERE
-        if job.is_computed:  # most of the time of little work is overhead, which does not grow
+        if job.computes:  # most of the time of little work is overhead, which does not grow
             rate = replace(rate, per_unit=min(rate.per_unit, ASSUMED[device].per_unit))
         return Rate(min(rate.seconds(job.work), job.limit or math.inf), cores=rate.cores), FAR
-    if job.runs_model:
+    if job.computes:
         return ASSUMED[device], OPERATIONS
     return Rate(job.limit / 2 if job.limit else LOCAL_SECONDS), LIMIT
 
@@ -165,15 +161,10 @@ def estimate(
 ) -> dict[str, pd.DataFrame]:
     """Estimate the cost of the jobs that have still to run, by the measured ones and other rates.
 
-    Args:
-        jobs: all jobs, measured ones included.
-        elsewhere: rates for rules that this run has not measured.
-        limits: resources to estimate wall time and disk for; ``cost`` has GPUs if one of them has.
-        overhead: seconds that a submitted job takes in addition to its own time.
-
-    Returns:
-        ``cost``: columns paper, stage, jobs, gpu_hours, cpu_hours; ``wall_time``: gpus, cores,
-        wall_hours, disk_gb; ``sources`` of the times: source, jobs, hours, rules.
+    ``jobs`` are all, measured ones included; ``overhead`` are the seconds that a submitted job
+    takes in addition to its own time. Returns ``cost``, with GPUs if one of the limits has some
+    (columns paper, stage, jobs, gpu_hours, cpu_hours), ``wall_time`` under each of the limits
+    (gpus, cores, wall_hours, disk_gb), and ``sources`` of the times (source, jobs, hours, rules).
     """
     measured = learn(jobs)
     times = []

@@ -186,11 +186,7 @@ class Files:
         return path("predictions", run=run.id, seed=seed)
 
     def start(self, run: Run, seed: int | str) -> str:
-        """Return the model that a run starts from.
-
-        Raises:
-            AtlasError: if the run has no such seed.
-        """
+        """Return the model that a run starts from; an AtlasError if the run has no such seed."""
         # A run that starts from this one may have other seeds, as draws of a search have.
         seeds = {
             number for item in self.runs if run.id in (item.id, item.start) for number in item.seeds
@@ -221,13 +217,10 @@ class Files:
         family: Any = self.config.runs[run.family]
         return str(family.encoding)
 
-    def training_examples(self, run: Run) -> str:
-        """Return what a fine-tuning run is trained on."""
-        return self.examples(run, run.specification["train"])
-
-    def test_examples(self, run: Run) -> list[str]:
-        """Return what a fine-tuning run predicts."""
-        return [self.examples(run, dataset) for dataset in run.specification["evaluate"]]
+    def all_examples(self, run: Run) -> list[str]:
+        """Return what a fine-tuning run is trained on, then what it predicts."""
+        datasets = [run.specification["train"], *run.specification["evaluate"]]
+        return [self.examples(run, dataset) for dataset in datasets]
 
     def method_inputs(self, run: Run) -> dict[str, str]:
         """Return the files that the methods of a fine-tuning run need, by name."""
@@ -322,8 +315,7 @@ class Files:
 def sources_of(name: str, dataset: Dataset, language: str, languages: Languages) -> list[Source]:
     """Return the upstream files of one language of a dataset, placeholders filled in.
 
-    Raises:
-        DataError: if the config names no file for that language, or an unknown placeholder.
+    Raises a DataError if the config names no file for that language, or an unknown placeholder.
     """
     files = (dataset.files_by_language or {}).get(language)
     if files is None and dataset.files is not None:

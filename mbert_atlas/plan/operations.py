@@ -1,7 +1,4 @@
-"""The work of jobs: operations of models and matrix products, which their time is proportional to.
-
-Jobs are Snakemake's, with ``rule``, ``wildcards_dict``, ``input`` and ``params``.
-"""
+"""The work of jobs, Snakemake's: operations of models and matrix products."""
 
 from typing import Any
 
@@ -12,8 +9,9 @@ _STEP = 3.0  # a training step, in forward passes: the backward pass costs two
 _ADJUSTMENT = 3.5  # the original encodes the English side as well
 
 
-def model_operations(job: Any, volumes: Volumes) -> float | None:
-    """Return the operations of a job that runs a model; none for one that runs none."""
+def operations(job: Any, volumes: Volumes) -> float | None:
+    """Return the operations of a job that runs a model or multiplies matrices; else none."""
+    config, wildcards = volumes.config, job.wildcards_dict
     match job.rule.name:
         case "finetune" | "finetune_draw":
             return _finetuning(job, volumes)
@@ -21,6 +19,23 @@ def model_operations(job: Any, volumes: Volumes) -> float | None:
             return _adjustment(job, volumes)
         case "pretrain":
             return _pretraining(job, volumes)
+        case "retrieve_words":  # cosines of all words with all, centred and not
+            words = volumes.table(str(job.input.dictionary)).examples
+            shape = volumes.shape(wildcards["vectors"])
+            return 4 * words**2 * shape.width * (shape.layers + 1)
+        case "train_static_vectors":  # each subword with its window, forwards and backwards
+            options, tokens = config.static_vectors[wildcards["static"]], str(job.input.tokens)
+            subwords = volumes.store(tokens).subwords
+            return 6 * subwords * options.epochs * options.window * options.dims
+        case "classify_with_static_vectors":
+            dims, network = config.static_vectors[wildcards["static"]].dims, job.params["network"]
+            pairs = volumes.store(str(job.input.train)).examples
+            return float(6 * pairs * network["epochs"] * 4 * dims * network["hidden_size"])
+    return _encoding(job, volumes)
+
+
+def _encoding(job: Any, volumes: Volumes) -> float | None:
+    """Return the operations of all models of a job on all its texts, if it has both."""
     # The folder of a tokenizer is no model that runs.
     read = [str(path) for path in job.input if path != job.input.get("tokenizer")]
     shapes = [shape for shape in map(volumes.model, read) if shape]
@@ -42,25 +57,6 @@ def model_operations(job: Any, volumes: Volumes) -> float | None:
                 total += 2 * len(weights) * (shape.forward(volume) * above + heads)
             total += shape.forward(volume)
     return total
-
-
-def matrix_operations(job: Any, volumes: Volumes) -> float | None:
-    """Return the operations of a job that runs no model but multiplies matrices; else none."""
-    config, wildcards = volumes.config, job.wildcards_dict
-    match job.rule.name:
-        case "retrieve_words":  # cosines of all words with all, centred and not
-            words = volumes.table(str(job.input.dictionary)).examples
-            shape = volumes.shape(wildcards["vectors"])
-            return 4 * words**2 * shape.width * (shape.layers + 1)
-        case "train_static_vectors":  # each subword with its window, forwards and backwards
-            options, tokens = config.static_vectors[wildcards["static"]], str(job.input.tokens)
-            subwords = volumes.store(tokens).subwords
-            return 6 * subwords * options.epochs * options.window * options.dims
-        case "classify_with_static_vectors":
-            dims, network = config.static_vectors[wildcards["static"]].dims, job.params["network"]
-            pairs = volumes.store(str(job.input.train)).examples
-            return float(6 * pairs * network["epochs"] * 4 * dims * network["hidden_size"])
-    return None
 
 
 def speed_class(job: Any, volumes: Volumes) -> str:

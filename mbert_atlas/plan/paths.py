@@ -44,9 +44,5 @@ PATHS = {
 
 
 def path(kind: str, /, **wildcards: Any) -> str:
-    """Return the path of a kind of file: ``path("model", run="nli", seed=1)``.
-
-    Raises:
-        KeyError: if there is no such kind, or a wildcard is missing.
-    """
+    """Return the path of a kind of file: ``path("model", run="nli", seed=1)``; else a KeyError."""
     return PATHS[kind].format(**wildcards)

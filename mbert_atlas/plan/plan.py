@@ -28,6 +28,9 @@ from mbert_atlas.plan.records import (
     measured,
 )
 
+CLAIMS, REPORTED = "mbert_atlas/papers/{}/claims.yaml", "resources/reported/{}.csv"
+"""The files with a paper's claims, and with the numbers that it reports."""
+
 
 class Plan(Files):
     """What a config requests: files, runs, and the artifacts of its papers by name.
@@ -71,10 +74,6 @@ class Plan(Files):
         }
 
     # What papers request of shared rules
-
-    def with_option(self, option: str) -> list[str]:
-        """Return the features with a ``probe``, a ``sample`` or a ``similarity``."""
-        return [name for name, item in self.features.items() if getattr(item, option)]
 
     def features_model(self, model: str) -> str:
         """Return the folder of a model of features: an encoder, or ``run/seed1``."""
@@ -150,17 +149,9 @@ class Plan(Files):
         """Return the module with a paper's title and contrasts."""
         return import_module(f"mbert_atlas.papers.{paper}.claims")
 
-    def claims_file(self, paper: str) -> str:
-        """Return the file with a paper's claims."""
-        return str(self.home / f"mbert_atlas/papers/{paper}/claims.yaml")
-
-    def reported_file(self, paper: str) -> str:
-        """Return the file with the numbers that a paper reports."""
-        return str(self.home / f"resources/reported/{paper}.csv")
-
-    def contrasts(self, paper: str) -> list[list[str]]:
-        """Return the contrasts that a paper's claims declare, as plain values."""
-        return [list(contrast) for contrast in self.claims(paper).CONTRASTS]
+    def contrasts(self, *papers: str) -> dict[str, list[list[str]]]:
+        """Return the contrasts that the claims of papers declare, as plain values."""
+        return {paper: list(map(list, self.claims(paper).CONTRASTS)) for paper in papers}
 
     def headline(self, key: str) -> str:
         """Return the name of an artifact as the paper has it: Table 1, Appendix A."""
@@ -176,7 +167,8 @@ class Plan(Files):
     def table_measurements(self, table: str) -> list[str]:
         """Return the measurements that a table shows."""
         paper, _ = self.artifact_of[table]
-        return [self.measurement(paper, name) for name in self.tables[table].measurements]
+        names = self.tables[table].measurements
+        return [path("measurement", paper=paper, name=name) for name in names]
 
     def language_names(self) -> dict[str, str]:
         """Return the English name of every language by its code."""
@@ -187,7 +179,7 @@ class Plan(Files):
 
         The order decides what a condition looks like in every figure.
         """
-        with open(self.reported_file(paper), encoding="utf-8") as stream:
+        with (self.home / REPORTED.format(paper)).open(encoding="utf-8") as stream:
             stated = [row["condition"] for row in csv.DictReader(stream)]
         return list(dict.fromkeys([*filter(None, stated), *figures_only]))
 
@@ -216,15 +208,6 @@ class Plan(Files):
             },
             reported=True,
         )
-
-    def condition_names(self) -> dict[str, dict[str, str]]:
-        """Return the names of conditions that the config decides, by ``paper/table``."""
-        return {
-            key: dict(artifact.conditions)
-            for key in self.tables
-            for _, artifact in [self.artifact_of[key]]
-            if artifact.conditions
-        }
 
     # What pages show
 
@@ -255,7 +238,7 @@ class Plan(Files):
         if scope == "available/":
             return list(filter(None, map(self.existing, self.measured("", paper))))
         return [
-            self.measurement(name, item.name)
+            path("measurement", paper=name, name=item.name)
             for name, artifact in self.shown(scope, paper)
             for item in artifact.measurements
         ]
@@ -303,10 +286,6 @@ class Plan(Files):
         }
 
     # Paths
-
-    def measurement(self, paper: str, name: str) -> str:
-        """Return the path of a measurement."""
-        return path("measurement", paper=paper, name=name)
 
     def targets(self, paper: str, artifact: Artifact) -> list[str]:
         """Return the files that the target of an artifact makes."""

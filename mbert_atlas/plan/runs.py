@@ -4,6 +4,7 @@ A resolved run holds all that decides its result, and only that. Families (or pr
 resolve to the same content are one run, so papers share it.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,10 @@ from mbert_atlas.config.model import Config
 from mbert_atlas.config.runs import AdjustmentRuns, FinetuningRuns
 from mbert_atlas.config.search import Search
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.plan.search import Draw, draw
+from mbert_atlas.randomness import generator
+
+Draw = dict[str, Any]
+"""Value of each hyperparameter that a search sets, by its path with dots."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ class RunTable:
         base, draws = self.get(family, language, "published"), dict[str, Draw]()
         published = self._config.runs[family].published
         common = {key: item for key, item in base.specification.items() if key != "search"}
-        for number, values in enumerate(draw(name, search), 1):
+        for number, values in enumerate(_combinations(name, search), 1):
             changed = Finetuning.model_validate(with_values(published.model_dump(), values))
             changes = {
                 "evaluate": self._evaluated(search.evaluate, language),
@@ -109,11 +113,7 @@ class RunTable:
         return iter(self._by_id.values())
 
     def __getitem__(self, run_id: str) -> Run:
-        """Return the run of that id.
-
-        Raises:
-            AtlasError: if there is none; names the ids that exist.
-        """
+        """Return the run of that id; if there is none, an AtlasError names those that exist."""
         if run_id not in self._by_id:
             ids = ", ".join(sorted(self._by_id)) or "none"
             raise AtlasError(f"config, key runs: no run {run_id!r}; there are {ids}.")
@@ -122,9 +122,7 @@ class RunTable:
     def get(self, family: str, language: str | None, protocol: Protocol) -> Run:
         """Return the run of a family for a language (none if the family has no languages).
 
-        Raises:
-            AtlasError: if the family does not run that language, families start from each other, or
-                two runs would have one name.
+        Raises an AtlasError if the family lacks that language, or two runs would have one name.
         """
         spec = self._config.runs[family]
         language = language if spec.languages else None
@@ -152,7 +150,7 @@ class RunTable:
         starts = [self._start(family, language, each) for each in PROTOCOLS]
         start = starts[PROTOCOLS.index(protocol)]
         name = _name(family, language)
-        specification: dict[str, Any] = {"kind": spec.kind, "encoder": self._encoder(family)}
+        specification: dict[str, Any] = {"kind": spec.kind, "encoder": spec.encoder}
         if start:
             specification["start"] = start.id
         if isinstance(spec, AdjustmentRuns):
@@ -171,7 +169,7 @@ class RunTable:
             paper=spec.paper,
             kind=spec.kind,
             language=language,
-            base=start.base if start else self._encoder(family),
+            base=start.base if start else spec.encoder,
             start=start.id if start else None,
             seeds=tuple(spec.seeds or (start.seeds if start else self._config.seeds)),
             specification=specification,
@@ -181,7 +179,7 @@ class RunTable:
         self, spec: FinetuningRuns, language: str | None, protocol: Protocol, start: Run | None
     ) -> dict[str, Any]:
         """Return what of a specification only fine-tuning has."""
-        options = spec.under(protocol)
+        options = (spec.corrected if protocol == "corrected" else None) or spec.published
         encoding = self._config.encodings[spec.encoding]
         specification: dict[str, Any] = {
             "encoding": encoding.relevant(),
@@ -202,25 +200,10 @@ class RunTable:
         return specification
 
     def _start(self, family: str, language: str | None, protocol: Protocol) -> Run | None:
-        encoder = self._encoder(family)
+        encoder = self._config.runs[family].encoder
         if encoder in self._config.encoders:
             return None
-        seen = [family]
-        while encoder in self._config.runs:
-            if encoder in seen:
-                circle = " -> ".join([*seen, encoder])
-                raise AtlasError(
-                    f"config, key runs.{family}.encoder: {circle} is a circle; "
-                    "let one of these families start from an encoder."
-                )
-            seen.append(encoder)
-            encoder = self._encoder(encoder)
-        return self.get(self._encoder(family), language, protocol)
-
-    def _encoder(self, family: str) -> str:
-        encoder = self._config.runs[family].encoder
-        assert encoder is not None  # the config spreads `encoders` over families
-        return encoder
+        return self.get(encoder, language, protocol)
 
     def _evaluated(
         self, evaluate: Mapping[str, list[str]], language: str | None
@@ -239,3 +222,20 @@ def _name(family: str, language: str | None) -> str:
 
 def _filled(languages: list[str], language: str | None) -> list[str]:
     return [item.replace("{language}", language or "") for item in languages]
+
+
+def _combinations(name: str, search: Search) -> list[Draw]:
+    """Return what draws set: every combination, or a sample, another one for each ``name``."""
+    combinations = [
+        dict(zip(search.space, values, strict=True))
+        for values in itertools.product(*search.space.values())
+    ]
+    if search.kind == "grid" or search.draws is None:
+        return combinations
+    if len(combinations) < search.draws:
+        raise AtlasError(
+            f"config, key runs.{name}.search.draws: {search.draws} different draws are "
+            f"requested, but the space holds {len(combinations)}; request fewer or widen it."
+        )
+    chosen = generator(search.seed, "search", name).permutation(len(combinations))
+    return [combinations[number] for number in chosen[: search.draws]]

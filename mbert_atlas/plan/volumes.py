@@ -85,14 +85,9 @@ class Shape:
 class Volumes:
     """Volumes of a plan's datasets, stores and files.
 
-    Args:
-        plan: the plan.
-        table: ``resources/prediction/volumes.csv``: examples of a language, subwords of an example,
-            and bytes of an example in its upstream files, unpacked (0: they hold more than that).
-        made_by: Snakemake's job by the path of each file that is made.
-
-    Raises:
-        DataError: if a row of the table is no volume; names the line.
+    ``table`` is ``resources/prediction/volumes.csv``: examples of a language, subwords of an
+    example, and bytes of an example in its upstream files, unpacked (0: they hold more than that);
+    a DataError names a bad line. ``made_by`` has Snakemake's job by the path of each file.
     """
 
     def __init__(self, plan: Plan, table: Path, made_by: Mapping[str, Any]) -> None:

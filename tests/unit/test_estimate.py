@@ -78,7 +78,7 @@ def test_measured_rates_come_before_assumed_ones():
     jobs = [
         job(8e13, "probe", seconds=7.0, cpu_seconds=14.0, todo=False),
         job(8e13, "probe"),
-        job(8e13, "train", runs_model=True, gpus=1),
+        job(8e13, "train", computes=True, gpus=1),
         job(8e13, "draw", limit=60.0),
         job(8e13, "known", limit=60.0),
         job(8e13, "far", limit=60.0),

@@ -15,7 +15,7 @@ from mbert_atlas.files import write_parquet
 from mbert_atlas.fingerprint import Fingerprints
 
 ROOT = Path(__file__).parents[2]
-SCRIPT = "workflow/jobs/paper.py"
+SCRIPT, MAIN = "workflow/jobs/paper.py", "workflow.jobs.paper:main"
 TREE = {
     SCRIPT: """
 from workflow.job import Snakemake
@@ -161,7 +161,7 @@ def write(root, changed=()):
 @pytest.fixture(scope="module")
 def before(tmp_path_factory):
     root = write(tmp_path_factory.mktemp("before"))
-    return Fingerprints(root).of(SCRIPT)
+    return Fingerprints(root).of(MAIN)
 
 
 @pytest.mark.parametrize("what", [*COUNTS, *DOES_NOT_COUNT])
@@ -169,7 +169,7 @@ def test_what_counts(before, tmp_path, what):
     path, old, new = {**COUNTS, **DOES_NOT_COUNT}[what]
     assert TREE[path].count(old) == 1
     write(tmp_path, {path: TREE[path].replace(old, new)})
-    assert (Fingerprints(tmp_path).of(SCRIPT) != before) == (what in COUNTS)
+    assert (Fingerprints(tmp_path).of(MAIN) != before) == (what in COUNTS)
 
 
 def test_two_imports_that_change_places_count(tmp_path):
@@ -179,32 +179,31 @@ def test_two_imports_that_change_places_count(tmp_path):
         functions = "def one(): return 1\ndef two(): return 2"
         use = f"from mbert_atlas.both import {names}\ndef use(): return a() - b()"
         more = {"mbert_atlas/both.py": functions, "mbert_atlas/use.py": use}
-        write(root, {**more, SCRIPT: "from mbert_atlas.use import use\nuse()"})
-        values.add(Fingerprints(root).of(SCRIPT))
+        write(root, {**more, SCRIPT: "def main():\n    from mbert_atlas.use import use\n    use()"})
+        values.add(Fingerprints(root).of(MAIN))
     assert len(values) == 2
 
 
 @pytest.mark.parametrize(
     "root",
     [
-        "workflow/jobs/another.py",
-        "mbert_atlas.another:x",
+        "workflow.jobs.another:main",
         "mbert_atlas.losses:x",
         "mbert_atlas.losses:SCALE[x]",
     ],
 )
 def test_a_root_that_does_not_exist(tmp_path, root):
     with pytest.raises(LookupError):
-        Fingerprints(write(tmp_path)).of(SCRIPT, root)
+        Fingerprints(write(tmp_path)).of(MAIN, root)
 
 
 def test_a_module_as_an_object_counts_whole_with_the_files_of_its_package(tmp_path):
-    script = "from mbert_atlas import pages\nprint(getattr(pages, 'x'))"
+    script = "from mbert_atlas import pages\ndef main(): print(getattr(pages, 'x'))"
     package = {"mbert_atlas/pages/__init__.py": "x, y = 1, 2", "mbert_atlas/pages/a.html": "<p>"}
     write(tmp_path / "a", {**package, SCRIPT: script})
     write(tmp_path / "b", {**package, SCRIPT: script, "mbert_atlas/pages/a.html": "<br>"})
-    assert "mbert_atlas.pages:y" in Fingerprints(tmp_path / "a").explain(SCRIPT)
-    one, other = (Fingerprints(tmp_path / name).of(SCRIPT) for name in "ab")
+    assert "mbert_atlas.pages:y" in Fingerprints(tmp_path / "a").explain(MAIN)
+    one, other = (Fingerprints(tmp_path / name).of(MAIN) for name in "ab")
     assert one != other
 
 
@@ -215,16 +214,16 @@ KINDS = Registry("kind", {"mean": "losses:mean", "value": "nested:value", "kind"
 class Kind: size = 1
 """,
     "mbert_atlas/registry.py": "class Registry: pass",
-    SCRIPT: "from mbert_atlas.kinds import KINDS\nprint(KINDS.load(input()))",
+    SCRIPT: "from mbert_atlas.kinds import KINDS\ndef main(): KINDS.load(input())",
 }
 
 
 def test_a_root_selects_entries_of_a_registry(tmp_path):
     roots = {
-        "all": [SCRIPT],
-        "mean": [SCRIPT, "mbert_atlas.kinds:KINDS[mean]"],
-        "value": [SCRIPT, "mbert_atlas.kinds:KINDS[value]"],
-        "none": [SCRIPT, "mbert_atlas.kinds:KINDS[]"],
+        "all": [MAIN],
+        "mean": [MAIN, "mbert_atlas.kinds:KINDS[mean]"],
+        "value": [MAIN, "mbert_atlas.kinds:KINDS[value]"],
+        "none": [MAIN, "mbert_atlas.kinds:KINDS[]"],
         "class": ["mbert_atlas.kinds:Kind"],
     }
 
@@ -256,9 +255,9 @@ def test_every_job_of_the_workflow_has_a_different_fingerprint():
 
 
 def test_what_an_import_by_a_variable_can_mean_is_all(tmp_path):
-    script = "from importlib import import_module\nimport_module(input())"
+    script = "from importlib import import_module\ndef main(): import_module(input())"
     write(tmp_path, {SCRIPT: script})
-    assert "mbert_atlas.losses:neighbour" in Fingerprints(tmp_path).explain(SCRIPT)
+    assert "mbert_atlas.losses:neighbour" in Fingerprints(tmp_path).explain(MAIN)
 
 
 def test_the_package_has_nothing_that_cannot_be_followed():
@@ -320,20 +319,20 @@ def test_what_runs_is_what_counts(tmp_path):
         and not code.co_qualname.startswith("<")
     }
     assert len(ran) > 10
-    counted = Fingerprints(tmp_path).explain("workflow/script.py", *ROOTS)
+    counted = Fingerprints(tmp_path).explain("workflow.script:main", *ROOTS)
     assert ran - counted.keys() == set()
 
 
 def test_fingerprints_are_kept_until_a_file_changes(tmp_path):
     write(tmp_path)
     cache = tmp_path / "cache/fingerprints.json"
-    before = Fingerprints(tmp_path, cache).of(SCRIPT)
-    assert before == Fingerprints(tmp_path).of(SCRIPT)
+    before = Fingerprints(tmp_path, cache).of(MAIN)
+    assert before == Fingerprints(tmp_path).of(MAIN)
     cache.write_text(cache.read_text().replace(before, "as kept"))
-    assert Fingerprints(tmp_path, cache).of(SCRIPT) == "as kept"
+    assert Fingerprints(tmp_path, cache).of(MAIN) == "as kept"
     assert Fingerprints(tmp_path, cache).of("mbert_atlas.values:Value") != "as kept"
-    assert Fingerprints(tmp_path, cache).of(SCRIPT) == "as kept"
+    assert Fingerprints(tmp_path, cache).of(MAIN) == "as kept"
     (tmp_path / "mbert_atlas/tools.py").touch()
-    assert Fingerprints(tmp_path, cache).of(SCRIPT) == before
+    assert Fingerprints(tmp_path, cache).of(MAIN) == before
     cache.write_text("damaged")
-    assert Fingerprints(tmp_path, cache).of(SCRIPT) == before
+    assert Fingerprints(tmp_path, cache).of(MAIN) == before

@@ -7,7 +7,6 @@ from configs import config
 
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.plan.runs import RunTable
-from mbert_atlas.plan.search import apply_choice
 
 
 def table(**changes):
@@ -177,7 +176,7 @@ def test_a_grid_takes_every_combination_in_order():
     assert found == list(itertools.product([0.1, 0.01], [64, 32, 16]))
 
 
-def test_final_runs_take_the_values_of_the_config_or_the_chosen_ones(tmp_path):
+def test_final_runs_take_the_values_of_the_config_or_the_chosen_ones():
     given = table(runs={"nli": {"search": SEARCH}})["nli"].specification
     assert "search" not in given
     searched = table(runs={"nli": {"search": SEARCH | {"use": "chosen"}}})
@@ -185,8 +184,3 @@ def test_final_runs_take_the_values_of_the_config_or_the_chosen_ones(tmp_path):
     assert final == given | {"search": "nli.published"}
     assert "search" not in searched["nli-draw01"].specification
     assert "search" not in searched["ner"].specification
-    choice = tmp_path / "choice.json"
-    choice.write_text('{"values": {"head.dropout": 0.3, "optimisation.learning_rate": 0.001}}')
-    taken, before = apply_choice(final["hyperparameters"], choice), given["hyperparameters"]
-    assert taken["head"] == before["head"] | {"dropout": 0.3}
-    assert taken["optimisation"] == before["optimisation"] | {"learning_rate": 0.001}

@@ -10,7 +10,7 @@ from configs import ROOT, config
 
 from mbert_atlas.languages import Languages
 from mbert_atlas.miniature.concepts import ADJECTIVES, NOUNS, VERBS
-from mbert_atlas.plan.operations import matrix_operations, model_operations, speed_class
+from mbert_atlas.plan.operations import operations, speed_class
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.volumes import MINIATURE_WORDS, Shape, Volume, Volumes
 
@@ -106,14 +106,14 @@ def test_a_shift_runs_the_layers_above_once_for_each_weight(volumes):
     files = {"model": "runs/xnli-upper/seed1/model", "examples": ["xnli"]}
     base, texts = Shape(), volumes.store("xnli")
     once = base.forward(texts)
-    assert model_operations(job("any", **files), volumes) == once
+    assert operations(job("any", **files), volumes) == once
     shift = {"shift": {"layer": 6, "weights": [0, 1, 2], "languages": ["de", "en", "fr"]}}
-    found = model_operations(job("any", shift, **files), volumes)
+    found = operations(job("any", shift, **files), volumes)
     assert found == pytest.approx(once * 3 / 15 * (1 + 3 * 6 / 12))
-    found = model_operations(job("any", {"layers": [6, 12], "weights": [1, 2]}, **files), volumes)
+    found = operations(job("any", {"layers": [6, 12], "weights": [1, 2]}, **files), volumes)
     assert found == pytest.approx(once * (1 + 2 * 2 * 6 / 12) + 8 * base.heads(texts))
-    assert model_operations(job("any", examples="xnli"), volumes) is None
-    assert model_operations(job("any", tokenizer=files["model"], tests="xnli"), volumes) is None
+    assert operations(job("any", examples="xnli"), volumes) is None
+    assert operations(job("any", tokenizer=files["model"], tests="xnli"), volumes) is None
 
 
 def test_the_miniature_has_all_concepts_in_its_dictionaries():
@@ -123,17 +123,17 @@ def test_the_miniature_has_all_concepts_in_its_dictionaries():
 def test_matrix_products(volumes):
     write_table("muse/de.parquet", 1_000)
     ranked = job("retrieve_words", (), {"vectors": "glove-200k-1"}, dictionary="muse.parquet")
-    assert matrix_operations(ranked, volumes) == 4 * 1_000**2 * 768
+    assert operations(ranked, volumes) == 4 * 1_000**2 * 768
     trained = job("train_static_vectors", (), {"static": "glove-200k-1"}, tokens="texts")
     expected = 6 * volumes.store("texts").subwords * 15 * 10 * 768
-    assert matrix_operations(trained, volumes) == expected
+    assert operations(trained, volumes) == expected
     assert speed_class(trained, volumes) == "train_static_vectors.glove"
     network = {"network": {"epochs": 10, "hidden_size": 512}}
     classified = job(
         "classify_with_static_vectors", network, {"static": "glove-200k-1"}, train="xnli"
     )
-    assert matrix_operations(classified, volumes) == 6 * 15 * 5_010 * 10 * 4 * 768 * 512
-    assert matrix_operations(job("align"), volumes) is None
+    assert operations(classified, volumes) == 6 * 15 * 5_010 * 10 * 4 * 768 * 512
+    assert operations(job("align"), volumes) is None
     assert speed_class(job("finetune_draw"), volumes) == "finetune"
 
 

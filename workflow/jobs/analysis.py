@@ -7,12 +7,13 @@ from workflow.job import Snakemake
 
 def identify_languages(snakemake: Snakemake) -> None:
     from mbert_atlas.analysis.probing import probe_features
+    from mbert_atlas.config.merging import with_values
     from mbert_atlas.config.probing import Probe
-    from mbert_atlas.plan.search import apply_choice
+    from mbert_atlas.files import read_json
 
     hyperparameters = snakemake.params.hyperparameters
     if choice := snakemake.input.choice:
-        hyperparameters = apply_choice(hyperparameters, Path(choice))
+        hyperparameters = with_values(hyperparameters, read_json(Path(choice))["values"])
     outputs, probe = snakemake.output, snakemake.params.probe
     features = Path(snakemake.input.features)
     probe_features(

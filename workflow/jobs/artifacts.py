@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from workflow.job import Snakemake
+from workflow.jobs.report import compared
 
 
 def measure(snakemake: Snakemake) -> None:
@@ -29,23 +30,15 @@ def render_figure(snakemake: Snakemake) -> None:
 
 def render_table(snakemake: Snakemake) -> None:
     from mbert_atlas.files import read_json
-    from mbert_atlas.scorecard.compare import compare
-    from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.tables import write_tables
     from mbert_atlas.scorecard.templates import Labels, artifact_name
 
     params = snakemake.params
-    contrasts = [Contrast(*contrast) for contrast in params.contrasts]
-    frame = compare(
-        list(map(Path, snakemake.input.measurements)),
-        [Path(params.reported["path"])],
-        contrasts={params.paper: contrasts},
-        comparable=params.comparable,
-    )
+    frame, contrasts = compared(snakemake, params.comparable)
     write_tables(
         frame[(frame["paper"] == params.paper) & (frame["artifact"] == params.artifact)],
         title=f"{artifact_name(params.artifact)} of {params.title}",
-        labels=Labels(params.names, contrasts, params.conditions),
+        labels=Labels(params.names, contrasts[params.paper], params.conditions),
         csv_path=Path(snakemake.output.csv),
         html_path=Path(snakemake.output.html),
         comparable=params.comparable,

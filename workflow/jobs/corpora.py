@@ -22,7 +22,6 @@ def read_corpus(snakemake: Snakemake) -> None:
                     Path(source["path"]),
                     source["format"] or "",
                     [Path(partner) for partner in source["partners"]],
-                    source["limit"],
                 )
                 for source in dataset["sources"][code]
             ],

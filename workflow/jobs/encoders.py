@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from workflow.job import Snakemake
+from workflow.job import Snakemake, options_of
 
 
 def train_tokenizer(snakemake: Snakemake) -> None:
@@ -51,15 +51,11 @@ def encode_pretraining_texts(snakemake: Snakemake) -> None:
 def start_embeddings(snakemake: Snakemake) -> None:
     from mbert_atlas.encoders.aligned_start import start_embeddings
 
-    params = snakemake.params
     start_embeddings(
         [Path(path) for path in snakemake.input.bitexts],
         snakemake.input.tokenizer,
         Path(snakemake.output[0]),
-        dims=params.dims,
-        deviation=params.deviation,
-        pairs=params.pairs,
-        seed=params.seed,
+        **options_of(snakemake),
     )
 
 

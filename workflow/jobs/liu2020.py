@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow.job import Snakemake
+from workflow.job import Snakemake, options_of
 
 
 def encode_parallel(snakemake: Snakemake) -> None:
@@ -28,9 +28,7 @@ def translate_tokens(snakemake: Snakemake) -> None:
         Path(snakemake.input.means),
         source=snakemake.wildcards.source,
         target=snakemake.wildcards.target,
-        layers=snakemake.params.layers,
-        weights=snakemake.params.weights,
-        shown=snakemake.params.shown,
+        **options_of(snakemake),
     )
     write_parquet(table, snakemake.output[0])
 
@@ -41,15 +39,12 @@ def sample_translations(snakemake: Snakemake) -> None:
     from mbert_atlas.papers.liu2020.measures import samples
     from mbert_atlas.tokenizer import open_tokenizer
 
-    params = snakemake.params
     tables = [read_parquet(path).to_pandas() for path in snakemake.input.translations]
     facts = samples(
         load_arrays(snakemake.input.sentences),
         open_tokenizer(snakemake.input.tokenizer),
-        dict(zip(params.shown, tables, strict=True)),
-        shown=params.shown,
-        layer=params.layer,
-        weights=params.weights,
+        dict(zip(snakemake.params.shown, tables, strict=True)),
+        **options_of(snakemake),
     )
     write_json(facts, Path(snakemake.output[0]))
 

@@ -1,8 +1,14 @@
 """Jobs of the rules in `workflow/rules/report.smk`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workflow.job import Snakemake
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mbert_atlas.scorecard.rules import Contrast
 
 _LINKS = {
     "scorecard.html": "all reported numbers next to those of this run",
@@ -14,36 +20,40 @@ _LINKS = {
 }
 
 
+def compared(
+    snakemake: Snakemake, comparable: bool
+) -> "tuple[pd.DataFrame, dict[str, list[Contrast]]]":
+    """Return measured cells next to the reported ones, and the contrasts of each paper."""
+    from mbert_atlas.scorecard.compare import compare
+    from mbert_atlas.scorecard.rules import Contrast
+
+    contrasts = {
+        paper: [Contrast(*contrast) for contrast in declared]
+        for paper, declared in snakemake.params.contrasts.items()
+    }
+    measurements = list(map(Path, snakemake.input.measurements))
+    reported = [Path(item["path"]) for item in snakemake.params.reported]
+    return compare(measurements, reported, contrasts=contrasts, comparable=comparable), contrasts
+
+
 def scorecard(snakemake: Snakemake) -> None:
     from mbert_atlas.corpora.cards import corpora_read
     from mbert_atlas.scorecard.cells import read_reasons, write_csv
-    from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.pages import write_page
-    from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.templates import Setting, figure_links, provenance
 
     params, output = snakemake.params, snakemake.output
-    contrasts = {
-        paper: [Contrast(*contrast) for contrast in declared]
-        for paper, declared in params.contrasts.items()
-    }
-    frame = compare(
-        list(map(Path, snakemake.input.measurements)),
-        [Path(item["path"]) for item in params.reported],
-        contrasts=contrasts,
-        comparable=params.comparable,
-    )
+    setting = Setting(**params.setting)
+    frame, contrasts = compared(snakemake, setting.comparable)
     write_csv(frame, output.csv, digits=10)
     write_page(
         frame,
         Path(output.html),
-        setting=Setting(
-            params.run, params.comparable, names=params.names, conditions=params.conditions
-        ),
+        setting=setting,
         provenance=provenance() | corpora_read(Path(output.csv).parent / "data"),
         titles=params.titles,
         contrasts=contrasts,
-        figures=figure_links(params.figures, params.names),
+        figures=figure_links(params.figures, setting.names),
         reasons=read_reasons(reasons) if (reasons := snakemake.input.reasons) else {},
     )
 
@@ -80,32 +90,23 @@ def cost(snakemake: Snakemake) -> None:
 def write_replication(snakemake: Snakemake) -> None:
     import pandas as pd
 
-    from mbert_atlas.scorecard.compare import compare
     from mbert_atlas.scorecard.pages import write_replication
-    from mbert_atlas.scorecard.rules import Contrast
     from mbert_atlas.scorecard.templates import Setting, figure_links
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, paper = snakemake.params, snakemake.wildcards.paper
-    contrasts = [Contrast(*contrast) for contrast in params.contrasts]
-    frame = compare(
-        list(map(Path, snakemake.input.measurements)),
-        [Path(params.reported["path"])],
-        contrasts={paper: contrasts},
-        comparable=params.comparable,
-    )
+    setting = Setting(**params.setting)
+    frame, contrasts = compared(snakemake, setting.comparable)
     write_replication(
         read_verdicts(snakemake.input.claims),
         Path(snakemake.output[0]),
         paper=paper,
         title=params.title,
-        setting=Setting(
-            params.run, params.comparable, params.world, params.names, params.conditions
-        ),
+        setting=setting,
         scorecard=frame[frame["paper"] == paper],
-        contrasts=contrasts,
+        contrasts=contrasts[paper],
         artifacts=params.artifacts,
-        figures=figure_links(params.figures, params.names),
+        figures=figure_links(params.figures, setting.names),
         prose=Path(params.prose["path"]).read_text(encoding="utf-8"),
         cost=pd.read_csv(snakemake.input.cost),
     )
@@ -117,6 +118,7 @@ def write_index(snakemake: Snakemake) -> None:
     from mbert_atlas.scorecard.verdicts import read_verdicts
 
     params, scope = snakemake.params, snakemake.wildcards.scope
+    setting = Setting(**params.setting)
     missing = {"report.html"} if scope else set()  # the report is about everything
     missing |= set() if snakemake.input.alignment else {"alignment.html"}
     if scope == "highlights/":
@@ -125,8 +127,8 @@ def write_index(snakemake: Snakemake) -> None:
         read_verdicts(snakemake.input.claims),
         Path(snakemake.output[0]),
         titles=params.titles,
-        setting=Setting(params.run, params.comparable, params.world),
-        figures=figure_links(params.figures, params.names),
+        setting=setting,
+        figures=figure_links(params.figures, setting.names),
         links={name: text for name, text in _LINKS.items() if name not in missing},
         part=scope.rstrip("/"),
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow.job import Snakemake
+from workflow.job import Snakemake, options_of
 
 
 def extract_features(snakemake: Snakemake) -> None:
@@ -29,8 +29,7 @@ def collect_vectors(snakemake: Snakemake) -> None:
         encoder=Path(snakemake.input.encoder),
         store=Path(snakemake.input.store),
         output=Path(snakemake.output[0]),
-        languages=snakemake.params.languages,
-        **snakemake.params.tokens,
+        **options_of(snakemake),
     )
 
 
@@ -49,8 +48,7 @@ def language_means(snakemake: Snakemake) -> None:
         Path(snakemake.input.encoder),
         Path(snakemake.input.store),
         Path(snakemake.output[0]),
-        languages=snakemake.params.languages,
-        texts=snakemake.params.texts,
+        **options_of(snakemake),
     )
 
 

@@ -11,15 +11,10 @@ def miniature(snakemake: Snakemake) -> None:
     from mbert_atlas.config.miniature import MiniatureSizes
     from mbert_atlas.miniature.writing import write_miniature
 
-    specification = snakemake.params.specification
-    write_miniature(
-        Path(snakemake.output.manifest).parent,
-        languages=specification["languages"],
-        seed=specification["seed"],
-        sizes=MiniatureSizes(**specification["sizes"]),
-        only=snakemake.params.only,
-        lending=specification["lending"],
-    )
+    specification = dict(snakemake.params.specification)
+    sizes = MiniatureSizes(**specification.pop("sizes"))
+    folder = Path(snakemake.output.manifest).parent
+    write_miniature(folder, sizes=sizes, only=snakemake.params.only, **specification)
 
 
 def fetch_file(snakemake: Snakemake) -> None:

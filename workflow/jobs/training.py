@@ -40,7 +40,9 @@ def adjust(snakemake: Snakemake) -> None:
 
 def finetune(snakemake: Snakemake) -> None:
     from mbert_atlas import tasks
+    from mbert_atlas.config.merging import with_values
     from mbert_atlas.config.training import Optimisation
+    from mbert_atlas.files import read_json
     from mbert_atlas.training.finetune import finetune
     from mbert_atlas.training.job import FinetuningJob
     from mbert_atlas.training.methods import methods_of
@@ -48,9 +50,7 @@ def finetune(snakemake: Snakemake) -> None:
     specification, files = snakemake.params.specification, dict(snakemake.input.items())
     hyperparameters = specification["hyperparameters"]
     if choice := files.pop("choice"):
-        from mbert_atlas.plan.search import apply_choice
-
-        hyperparameters = apply_choice(hyperparameters, Path(choice))
+        hyperparameters = with_values(hyperparameters, read_json(Path(choice))["values"])
     task = specification["encoding"]["task"]
     tests = [Path(path) for path in files.pop("evaluate")]
     inputs = {name: Path(path) for name, path in files.items()}

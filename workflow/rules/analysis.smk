@@ -18,8 +18,6 @@ rule identify_languages:
         "<results>/logs/identify_languages/{features}/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/identify_languages/{features}/{run}/seed{seed}.tsv"
-    wildcard_constraints:
-        features=plan.any_of(plan.with_option("probe")),
     priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -43,9 +41,6 @@ rule draw_points:
         directory("<results>/points/{features}/{model}"),
     log:
         "<results>/logs/draw_points/{features}/{model}.log",
-    wildcard_constraints:
-        features=plan.any_of(plan.with_option("sample")),
-        model=r"[^/]+(/seed\d+)?",
     priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -68,8 +63,6 @@ rule cluster_points:
         "<results>/logs/cluster_points/{features}/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/cluster_points/{features}/{run}/seed{seed}.tsv"
-    wildcard_constraints:
-        features=plan.any_of(plan.with_option("sample")),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("cluster_points")
@@ -92,8 +85,6 @@ rule project_points:
         "<results>/logs/project_points/{features}/{run}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/project_points/{features}/{run}/seed{seed}.tsv"
-    wildcard_constraints:
-        features=plan.any_of(plan.with_option("sample")),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("project_points")
@@ -116,9 +107,6 @@ rule measure_similarity:
         "<results>/logs/measure_similarity/{features}/{model}.log",
     benchmark:
         "<results>/benchmarks/measure_similarity/{features}/{model}.tsv"
-    wildcard_constraints:
-        features=plan.any_of(plan.with_option("similarity")),
-        model=r"[^/]+(/seed\d+)?",
     priority: 2
     conda:
         "../../envs/mbert-atlas.yaml"

@@ -38,7 +38,7 @@ use rule measure as measure_large with:
         measurement=plan.any_of(plan.large_measurements(True)),
     threads: lambda wildcards: plan.measurement_request(wildcards.measurement).threads
     resources:
-        **plan.measurement_resources(),
+        **plan.growing(lambda wildcards: plan.measurement_request(wildcards.measurement)),
 
 
 rule render_figure:
@@ -66,7 +66,9 @@ rule render_figure:
         options=lambda wildcards: plan.figures[wildcards.figure].options(),
         reported=lambda wildcards: plan.reported_beside(wildcards.figure),
         caption=lambda wildcards: plan.caption(wildcards.figure),
-        job=lambda wildcards: plan.job("artifacts:render_figure", plan.figures[wildcards.figure].draw),
+        job=lambda wildcards: plan.job(
+            "artifacts:render_figure", plan.figures[wildcards.figure].draw
+        ),
     script:
         "../scripts/job.py"
 

@@ -3,47 +3,10 @@
 
 
 localrules:
-    read_corpus_by_language,
     read_corpus,
-    derive_dataset_by_language,
+    read_corpus_by_language,
     derive_dataset,
-
-
-rule read_corpus_by_language:
-    """One language of a corpus that has a table for each."""
-    input:
-        lambda wildcards: plan.sources(wildcards.dataset, [wildcards.language]),
-    output:
-        table="<results>/data/{dataset}/{language}.parquet",
-        card="<results>/data/{dataset}/{language}.card.json",
-    log:
-        "<results>/logs/read_corpus_by_language/{dataset}/{language}.log",
-    benchmark:
-        "<results>/benchmarks/read_corpus_by_language/{dataset}/{language}.tsv"
-    wildcard_constraints:
-        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=False)),
-    priority: 1
-    conda:
-        "../../envs/mbert-atlas.yaml"
-    params:
-        dataset=lambda wildcards: plan.described(wildcards.dataset, [wildcards.language]),
-        read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        job=lambda wildcards: plan.job("corpora:read_corpus", plan.config.datasets[wildcards.dataset].function),
-    script:
-        "../scripts/job.py"
-
-
-# The same as a submitted job, for corpora that take minutes.
-use rule read_corpus_by_language as read_corpus_by_language_large with:
-    log:
-        "<results>/logs/read_corpus_by_language_large/{dataset}/{language}.log",
-    benchmark:
-        "<results>/benchmarks/read_corpus_by_language_large/{dataset}/{language}.tsv"
-    wildcard_constraints:
-        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
-    threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
-    resources:
-        **plan.corpus_resources(),
+    derive_dataset_by_language,
 
 
 rule read_corpus:
@@ -64,11 +27,14 @@ rule read_corpus:
     params:
         dataset=lambda wildcards: plan.described(wildcards.dataset),
         read=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        job=lambda wildcards: plan.job("corpora:read_corpus", plan.config.datasets[wildcards.dataset].function),
+        job=lambda wildcards: plan.job(
+            "corpora:read_corpus", plan.config.datasets[wildcards.dataset].function
+        ),
     script:
         "../scripts/job.py"
 
 
+# The same as a submitted job, for corpora that take minutes.
 use rule read_corpus as read_corpus_large with:
     log:
         "<results>/logs/read_corpus_large/{dataset}.log",
@@ -78,30 +44,37 @@ use rule read_corpus as read_corpus_large with:
         dataset=plan.any_of(plan.select_datasets(derived=False, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
-        **plan.corpus_resources(),
+        **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
-rule derive_dataset_by_language:
-    """One language of a dataset that is derived from another one."""
+# One language of a corpus that has a table for each.
+use rule read_corpus as read_corpus_by_language with:
     input:
-        tables=lambda wildcards: plan.parents(wildcards.dataset, wildcards.language),
-        tokenizer=lambda wildcards: plan.dataset_tokenizer(wildcards.dataset),
+        lambda wildcards: plan.sources(wildcards.dataset, [wildcards.language]),
     output:
         table="<results>/data/{dataset}/{language}.parquet",
+        card="<results>/data/{dataset}/{language}.card.json",
     log:
-        "<results>/logs/derive_dataset_by_language/{dataset}/{language}.log",
+        "<results>/logs/read_corpus_by_language/{dataset}/{language}.log",
     benchmark:
-        "<results>/benchmarks/derive_dataset_by_language/{dataset}/{language}.tsv"
+        "<results>/benchmarks/read_corpus_by_language/{dataset}/{language}.tsv"
     wildcard_constraints:
-        dataset=plan.any_of(plan.select_datasets(derived=True, by_language=True)),
-    conda:
-        "../../envs/mbert-atlas.yaml"
+        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=False)),
+    priority: 1
     params:
-        dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
-        derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        job=lambda wildcards: plan.job("corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function),
-    script:
-        "../scripts/job.py"
+        dataset=lambda wildcards: plan.described(wildcards.dataset, [wildcards.language]),
+
+
+use rule read_corpus_by_language as read_corpus_by_language_large with:
+    log:
+        "<results>/logs/read_corpus_by_language_large/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/read_corpus_by_language_large/{dataset}/{language}.tsv"
+    wildcard_constraints:
+        dataset=plan.any_of(plan.select_datasets(derived=False, by_language=True, large=True)),
+    threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
+    resources:
+        **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
 
 
 rule derive_dataset:
@@ -123,7 +96,9 @@ rule derive_dataset:
     params:
         dataset=lambda wildcards: plan.config.datasets[wildcards.dataset].model_dump(mode="json"),
         derive=lambda wildcards: plan.config.datasets[wildcards.dataset].function,
-        job=lambda wildcards: plan.job("corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function),
+        job=lambda wildcards: plan.job(
+            "corpora:derive_dataset", plan.config.datasets[wildcards.dataset].function
+        ),
     script:
         "../scripts/job.py"
 
@@ -137,4 +112,18 @@ use rule derive_dataset as derive_dataset_large with:
         dataset=plan.any_of(plan.select_datasets(derived=True, by_language=False, large=True)),
     threads: lambda wildcards: plan.corpus_request(wildcards.dataset).threads
     resources:
-        **plan.corpus_resources(),
+        **plan.growing(lambda wildcards: plan.corpus_request(wildcards.dataset)),
+
+
+use rule derive_dataset as derive_dataset_by_language with:
+    input:
+        tables=lambda wildcards: plan.parents(wildcards.dataset, wildcards.language),
+        tokenizer=lambda wildcards: plan.dataset_tokenizer(wildcards.dataset),
+    output:
+        table="<results>/data/{dataset}/{language}.parquet",
+    log:
+        "<results>/logs/derive_dataset_by_language/{dataset}/{language}.log",
+    benchmark:
+        "<results>/benchmarks/derive_dataset_by_language/{dataset}/{language}.tsv"
+    wildcard_constraints:
+        dataset=plan.any_of(plan.select_datasets(derived=True, by_language=True)),

@@ -29,14 +29,11 @@ rule scorecard:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        run=plan.config.run,
+        setting=plan.setting(),
         figures=lambda wildcards: plan.drawn(wildcards.scope),
-        comparable=plan.config.comparable,
-        reported=[plan.reported(paper) for paper in plan.papers],
+        reported=plan.reported(*plan.papers),
         titles={paper: plan.claims(paper).TITLE for paper in plan.papers},
-        contrasts={paper: plan.contrasts(paper) for paper in plan.papers},
-        names=plan.language_names(),
-        conditions=plan.condition_names(),
+        contrasts=plan.contrasts(*plan.papers),
         job=plan.job("report:scorecard"),
     script:
         "../scripts/job.py"
@@ -54,10 +51,9 @@ rule judge_claims:
         "../../envs/mbert-atlas.yaml"
     params:
         claims=lambda wildcards: {
-            paper: plan.with_content(plan.claims_file(paper))
-            for paper in plan.papers_shown(wildcards.scope)
+            paper: plan.claims_file(paper) for paper in plan.papers_shown(wildcards.scope)
         },
-        reported=[plan.reported(paper) for paper in plan.papers],
+        reported=plan.reported(*plan.papers),
         job=plan.job("report:judge_claims"),
     script:
         "../scripts/job.py"
@@ -100,9 +96,7 @@ rule write_replication:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        run=plan.config.run,
-        comparable=plan.config.comparable,
-        world=plan.config.world,
+        setting=plan.setting(),
         title=lambda wildcards: plan.claims(wildcards.paper).TITLE,
         contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
         artifacts=lambda wildcards: [
@@ -111,8 +105,6 @@ rule write_replication:
         figures=lambda wildcards: plan.drawn(wildcards.scope, wildcards.paper),
         reported=lambda wildcards: plan.reported(wildcards.paper),
         prose=lambda wildcards: plan.with_content(f"docs/papers/{wildcards.paper}.md"),
-        names=plan.language_names(),
-        conditions=plan.condition_names(),
         job=plan.job("report:write_replication"),
     script:
         "../scripts/job.py"
@@ -142,14 +134,11 @@ rule write_index:
     conda:
         "../../envs/mbert-atlas.yaml"
     params:
-        run=plan.config.run,
-        comparable=plan.config.comparable,
-        world=plan.config.world,
+        setting=plan.setting(),
         titles=lambda wildcards: {
             paper: plan.claims(paper).TITLE for paper in plan.papers_shown(wildcards.scope)
         },
         figures=lambda wildcards: plan.drawn(wildcards.scope),
-        names=plan.language_names(),
         job=plan.job("report:write_index"),
     script:
         "../scripts/job.py"

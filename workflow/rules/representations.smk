@@ -16,9 +16,6 @@ rule extract_features:
         "<results>/logs/extract_features/{features}/{model}.log",
     benchmark:
         "<results>/benchmarks/extract_features/{features}/{model}.tsv"
-    wildcard_constraints:
-        features=plan.any_of(plan.features),
-        model=r"[^/]+(/seed\d+)?",
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"
@@ -57,10 +54,8 @@ rule collect_vectors:
         **plan.resources("collect_vectors"),
     params:
         languages=lambda wildcards: plan.language_groups(wildcards.dataset)[int(wildcards.group)],
-        tokens=lambda wildcards: {
-            "summed": plan.vectors[wildcards.dataset].summed,
-            "probed": plan.vectors[wildcards.dataset].probed,
-        },
+        summed=lambda wildcards: plan.vectors[wildcards.dataset].summed,
+        probed=lambda wildcards: plan.vectors[wildcards.dataset].probed,
         job=plan.job("representations:collect_vectors"),
     script:
         "../scripts/job.py"
@@ -133,8 +128,6 @@ rule word_pair_distances:
         "<results>/logs/word_pair_distances/{distances}/{language}/seed{seed}.log",
     benchmark:
         "<results>/benchmarks/word_pair_distances/{distances}/{language}/seed{seed}.tsv"
-    wildcard_constraints:
-        distances=plan.any_of(plan.distances),
     priority: 1
     conda:
         "../../envs/mbert-atlas.yaml"

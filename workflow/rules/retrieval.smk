@@ -16,8 +16,6 @@ rule find_word_contexts:
         "<results>/logs/find_word_contexts/{encoder}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/find_word_contexts/{encoder}/{dictionary}/{language}.tsv"
-    wildcard_constraints:
-        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("find_word_contexts")
@@ -49,8 +47,6 @@ rule word_vectors:
         "<results>/logs/word_vectors/{encoder}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/word_vectors/{encoder}/{dictionary}/{language}.tsv"
-    wildcard_constraints:
-        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("word_vectors")
@@ -74,9 +70,6 @@ rule static_word_vectors:
         "<results>/logs/static_word_vectors/{static}/{dictionary}/{language}.log",
     benchmark:
         "<results>/benchmarks/static_word_vectors/{static}/{dictionary}/{language}.tsv"
-    wildcard_constraints:
-        static=plan.any_of(plan.static),
-        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("static_word_vectors")
@@ -103,7 +96,6 @@ rule retrieve_words:
         "<results>/benchmarks/retrieve_words/{vectors}/{dictionary}/{language}.tsv"
     wildcard_constraints:
         vectors=plan.any_of([*plan.config.encoders, *plan.static]),
-        dictionary=plan.any_of(plan.retrieval),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("retrieve_words")

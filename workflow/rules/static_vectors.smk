@@ -12,8 +12,6 @@ rule train_static_vectors:
         "<results>/logs/train_static_vectors/{static}.log",
     benchmark:
         "<results>/benchmarks/train_static_vectors/{static}.tsv"
-    wildcard_constraints:
-        static=plan.any_of(plan.static),
     conda:
         "../../envs/mbert-atlas.yaml"
     threads: plan.threads("train_static_vectors")
@@ -48,7 +46,6 @@ rule classify_with_static_vectors:
     benchmark:
         "<results>/benchmarks/classify_with_static_vectors/{static}/{family}/seed{seed}.tsv"
     wildcard_constraints:
-        static=plan.any_of(plan.static),
         family=plan.any_of(plan.static_families),
     conda:
         "../../envs/mbert-atlas.yaml"

@@ -60,8 +60,8 @@ rule finetune:
     input:
         unpack(lambda wildcards: plan.method_inputs(plan.runs[wildcards.run])),
         encoder=lambda wildcards: plan.start(plan.runs[wildcards.run], wildcards.seed),
-        train=lambda wildcards: plan.training_examples(plan.runs[wildcards.run]),
-        evaluate=lambda wildcards: plan.test_examples(plan.runs[wildcards.run]),
+        train=lambda wildcards: plan.all_examples(plan.runs[wildcards.run])[0],
+        evaluate=lambda wildcards: plan.all_examples(plan.runs[wildcards.run])[1:],
         choice=lambda wildcards: plan.choice(plan.runs[wildcards.run]),
     output:
         model=plan.temporary("<results>/runs/{run}/seed{seed}/model"),

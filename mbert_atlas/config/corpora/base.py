@@ -24,7 +24,6 @@ class Source(ConfigModel):
     format: str | None = Field(None, description="Reader; none takes the dataset's format.")
     partners: list[str] = Field([], min_length=0)
     """Files that belong to it: other side of a line-parallel pair, labels, links."""
-    limit: int | None = Field(None, ge=1, description="bitext: keep at most this many pairs.")
 
 
 class Corpus(ConfigModel):
@@ -50,8 +49,6 @@ class Corpus(ConfigModel):
     """Whether the table has the columns of ``schemas.PARAGRAPHS``."""
     one_file: ClassVar[bool] = False
     """Whether a language has a single upstream file (and its partners)."""
-    has_file_limits: ClassVar[bool] = False
-    """Whether each upstream file may have a ``limit``."""
     parent_key: ClassVar[str] = ""
     """Key that names the parent."""
 
@@ -107,8 +104,6 @@ class Corpus(ConfigModel):
         for language, sources in (self.files_by_language or {}).items():
             if self.one_file and len(sources) > 1:
                 raise ValueError(f"{self.corpus} takes one file, not {len(sources)} ({language})")
-            if not self.has_file_limits and any(source.limit for source in sources):
-                raise ValueError(f"only a bitext has a `limit` per file ({language})")
             for source in sources:
                 if source.format and source.format not in formats:
                     hint = f"use {', '.join(formats)}" if formats else "leave it out"

@@ -53,7 +53,7 @@ class Bitext(Derivable):
 
     reader = "corpora.bitext:read"
     deriver = "alignment.pairs:derive_subwords"
-    by_language = reads_large = has_file_limits = True
+    by_language = reads_large = True
 
     corpus: Literal["bitext"] = CORPUS
     format: BitextFormat | None = FORMAT
