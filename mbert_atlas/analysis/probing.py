@@ -87,16 +87,13 @@ def probe_features(
     :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word, and a JSON report: by protocol
     ``classes``, ``validation`` (score by epoch or penalty), ``chosen``, ``entropy`` (in nats, of
     the predicted distributions: ``mean``, ``min`` and ``max`` by dataset) and ``uniform_entropy``,
-    its upper bound. Raises :class:`DataError` if features do not fit together, the test split is
-    empty, or as :func:`fit_probe`.
+    its upper bound. Raises :class:`DataError` if the test split is empty, or as :func:`fit_probe`.
     """
     torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
     training = opened[train_on]
     examples = {name: np.arange(len(data.language)) for name, data in opened.items()}
     examples[train_on] = training.examples("test")
-    for data in opened.values():
-        _require_alike(training, data)
     facts = {}
     for name, specification in protocols.items():
         probe = fit_probe(training, specification, seed)
@@ -312,15 +309,3 @@ def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> I
 def as_float32(vectors: Vectors) -> torch.Tensor:
     """Convert vectors, several times faster than NumPy does from float16."""
     return torch.from_numpy(vectors).float()
-
-
-def _require_alike(training: FeatureArrays, other: FeatureArrays) -> None:
-    unit, dims = training.unit, training.vectors.shape[1]
-    if (other.unit, other.vectors.shape[1]) != (unit, dims):
-        raise DataError(
-            other.path,
-            "meta.json and vectors",
-            f"one vector of {other.vectors.shape[1]} dimensions per {other.unit}, but "
-            f"{training.path} has {dims} per {unit}",
-            "extract both with the same encoder and for the same task",
-        )

@@ -71,8 +71,7 @@ def tag_scores(
 
     Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
     ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
-    subwords. Raises :class:`AtlasError` if there are no predictions, or gold and prediction differ
-    in length.
+    subwords. Raises :class:`AtlasError` if there are no predictions.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
@@ -95,7 +94,7 @@ def tree_scores(predictions: pa.Table) -> pd.DataFrame:
     """Score dependency trees, :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
 
     Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words. Raises
-    :class:`AtlasError` if there are no predictions, or columns differ in length.
+    :class:`AtlasError` if there are no predictions.
     """
     counts = attachment_counts(predictions)
 
@@ -109,7 +108,7 @@ def tree_scores(predictions: pa.Table) -> pd.DataFrame:
 def attachment_counts(predictions: pa.Table) -> Ints:
     """Count words with the correct head and relation, with the correct head, and all, by sentence.
 
-    Returns int64, shape ``(n, 3)``; errors as :func:`tree_scores`.
+    Returns int64, shape ``(n, 3)``.
     """
     heads, relations, lengths = _right_arcs(predictions)
     offsets = offsets_of(lengths)
@@ -122,7 +121,7 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
 
     ``entity`` counts exactly matching spans (see :class:`SpanScorer`), ``token`` words whose tag is
     not ``O``. Returns int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum
-    of the others. Raises :class:`AtlasError` if gold and prediction differ in length.
+    of the others.
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
@@ -137,7 +136,7 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
 def right_words(predictions: pa.Table) -> Examples:
     """Return for each word of one language whether its tag is correct (1 or 0).
 
-    Ids join sentence and word number, sorted by sentence; errors as :func:`sentence_counts`.
+    Ids join sentence and word number, sorted by sentence.
     """
     table = predictions.sort_by("example_id")
     (gold, predicted), _, lengths = _tag_codes(table, "word")
@@ -147,8 +146,7 @@ def right_words(predictions: pa.Table) -> Examples:
 def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
     """Return for each word of one language whether its head is correct (1 or 0), as for UAS.
 
-    If ``labelled``, the relation must be correct, too, as for LAS. Ids are those of
-    :func:`right_words`, errors those of :func:`tree_scores`.
+    If ``labelled``, the relation must be correct, too, as for LAS. Ids as in :func:`right_words`.
     """
     table = predictions.sort_by("example_id")
     heads, relations, lengths = _right_arcs(table)
@@ -176,25 +174,11 @@ def _word_ids(table: pa.Table, lengths: npt.NDArray[Any]) -> list[str]:
     return [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
 
 
-def _lengths(predictions: pa.Table, *names: str) -> npt.NDArray[Any]:
-    """Return the number of items by row, the same in all columns."""
-    lengths: npt.NDArray[Any] = pc.list_value_length(predictions[names[0]]).to_numpy()
-    for name in names[1:]:
-        other = pc.list_value_length(predictions[name]).to_numpy()
-        if not np.array_equal(lengths, other):
-            example = predictions["example_id"][int(np.argmax(lengths != other))]
-            raise AtlasError(
-                f"predictions of sentence {example}: {names[0]} and {name} differ in length; "
-                "predict with the words that were encoded."
-            )
-    return lengths
-
-
 def _tag_codes(
     predictions: pa.Table, unit: TagUnit
 ) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
     """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
-    lengths = _lengths(predictions, "gold", "prediction")
+    lengths = pc.list_value_length(predictions["gold"]).to_numpy()
     codes, labels = _codes(
         pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
     )
@@ -213,7 +197,7 @@ def _right_arcs(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[Any]]:
     """Return which heads and which relations are correct, and the words by sentence."""
     names = ("gold_heads", "predicted_heads", "gold_relations", "predicted_relations")
-    lengths = _lengths(predictions, *names)
+    lengths = pc.list_value_length(predictions[names[0]]).to_numpy()
     columns = [pc.list_flatten(predictions[name]) for name in names]
     universal = [pc.replace_substring_regex(column, ":.*", "") for column in columns[2:]]
     return pc.equal(*columns[:2]).to_numpy(), pc.equal(*universal).to_numpy(), lengths

@@ -54,13 +54,6 @@ class CellLine(NamedTuple):
             raise self.error(f"{self.fields[column]!r} is not a finite number ({column})")
         return value
 
-    def whole(self, column: str) -> int | None:
-        """Return a whole number; none if the field is empty."""
-        text = self.fields[column]
-        if text and not text.lstrip("-").isdigit():
-            raise self.error(f"{text!r} is not a whole number ({column})")
-        return int(text) if text else None
-
 
 def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLine]:
     """Yield the lines of CSV files whose headers have these columns.
@@ -92,15 +85,13 @@ def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLi
 def measured_cells(lines: Iterable[CellLine]) -> dict[str, dict[Key, Measured]]:
     """Return the cells of measurements, by protocol.
 
-    A DataError names file and line if a protocol is unknown, a value is not a number, or a cell has
-    values with a seed and one without.
+    A DataError names file and line if a value is not a number, or a cell has values with a seed and
+    one without.
     """
     cells: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
     for line in lines:
-        if (protocol := line.fields["protocol"]) not in cells:
-            raise line.error(f"unknown protocol {protocol!r}", f"use {' or '.join(PROTOCOLS)}")
-        seed = line.whole("seed")
-        cell = cells[protocol].setdefault(line.key, Measured({}, line.whole("n")))
+        seed, n = (int(text) if (text := line.fields[name]) else None for name in ("seed", "n"))
+        cell = cells[line.fields["protocol"]].setdefault(line.key, Measured({}, n))
         if cell.values and (seed is None) != (None in cell.values):
             problem = "the same cell has values with a seed and one without"
             raise line.error(problem, "give all of them seeds, or leave one row without")

@@ -33,12 +33,10 @@ Cells = dict[Column, Names]
 class Difference(ConfigModel):
     """The sum of some means over cells minus the sum of others."""
 
-    plus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
-        min_length=1, description="Means that are added."
-    )
-    minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
-        [], description="Means that are subtracted; none: a level."
-    )
+    plus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(min_length=1)
+    """Means that are added."""
+    minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field([])
+    """Means that are subtracted; none: a level."""
 
     @property
     def columns(self) -> set[Column]:
@@ -87,16 +85,12 @@ class Claim(ConfigModel):
     place: str = Field(description="Where the paper states it.")
     artifact: str = Field(description="The table or figure that shows it.")
     of: Cells = Field({}, description="What all cells of the effect have in common.")
-    effect: Annotated[list[Difference], BeforeValidator(_listed)] = Field(
-        min_length=1,
-        description="The effect. Every column that a side names is compared; the others, and the "
-        "differences if there are several, give one effect per combination of values.",
-    )
-    over: Literal["mean", "every", "most", "some"] = Field(
-        "mean",
-        description="What has to be as expected: the mean over the cells, every cell, more than "
-        "half of them, or at least one.",
-    )
+    effect: Annotated[list[Difference], BeforeValidator(_listed)] = Field(min_length=1)
+    """The effect. Every column that a side names is compared; the others, and the differences if
+    there are several, give one effect per combination of values."""
+    over: Literal["mean", "every", "most", "some"] = "mean"
+    """What has to be as expected: the mean over the cells, every cell, more than half of them, or
+    at least one."""
     expect: Expected = Field(description="The expected region.")
     note: str = Field("", description="How we read the sentence, or what the paper's numbers show.")
 
@@ -110,17 +104,13 @@ class Claim(ConfigModel):
 class Claims(ConfigModel):
     """The claims of a paper."""
 
-    reported: dict[Column, _NamesOrNone] = Field(
-        {},
-        description="By column: the names in the reported numbers, to detect misspelt ones; of "
-        "`source` and `target` those that are no languages.",
-    )
-    unreported: dict[Column, Names] = Field(
-        {}, description="By column: names of additional measurements."
-    )
-    means: dict[Column, dict[str, Names]] = Field(
-        {}, description="By column: names of means of which the paper reports the parts."
-    )
+    reported: dict[Column, _NamesOrNone] = Field({})
+    """By column: the names in the reported numbers, to detect misspelt ones; of `source` and
+    `target` those that are no languages."""
+    unreported: dict[Column, Names] = Field({})
+    """By column: names of additional measurements."""
+    means: dict[Column, dict[str, Names]] = Field({})
+    """By column: names of means of which the paper reports the parts."""
     claims: dict[str, Claim] = Field(description="Claims by id.")
 
     def with_means(self, reported: Mapping[Key, float]) -> dict[Key, float]:

@@ -5,10 +5,11 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import open_text
 
 COLUMNS = (
@@ -45,7 +46,7 @@ def collect_cost(
         wall time only.
 
     Raises:
-        AtlasError: if a rule is not in ``rules``, or a file is no benchmark file.
+        AtlasError: if a rule is not in ``rules``.
     """
     rows = []
     for path in benchmarks:
@@ -76,18 +77,7 @@ def gpus_used(log: Path) -> int:
 
 
 def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
-    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read.
-
-    Raises a DataError if a file is no benchmark file.
-    """
-    try:
-        with open_text(path) as stream:
-            table = pd.read_csv(
-                stream, sep="\t", quoting=csv.QUOTE_NONE, usecols=_NEEDED, na_values=["NA", "-"]
-            )
-        if table["s"].isna().any():
-            raise ValueError("the running time is missing")
-        return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))
-    except ValueError as error:
-        problem = f"no benchmark file of Snakemake ({error})"
-        raise DataError(path, "", problem, "delete it and run its job again") from error
+    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read."""
+    options: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "na_values": ["NA", "-"]}
+    table = pd.read_csv(path, sep="\t", usecols=_NEEDED, **options)
+    return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))

@@ -252,11 +252,8 @@ def write_alignment_page(
 ) -> None:
     """Write a page with a row per bitext, language and symmetrisation; shares are in percent.
 
-    Args:
-        scores: by bitext and language the JSON file of the alignment; a language without gold
-            links has one row without scores.
-        names: language code to English name.
-        output: the page.
+    ``scores`` has the JSON file of the alignment by bitext and language; one without gold links has
+    one row without scores. ``names`` has English names by language code.
     """
     rows = []
     for (bitext, code), path in scores.items():

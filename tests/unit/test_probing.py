@@ -291,10 +291,6 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="only one language"):
         identify(_clouds(tmp_path / "one", codes=("l2",)))
     texts = _clouds(tmp_path / "texts", "text")
-    with pytest.raises(DataError, match=r"8 dimensions per text, but .* has 8 per token"):
-        identify(other=texts)
-    with pytest.raises(DataError, match="9 dimensions per token"):
-        identify(other=_clouds(tmp_path / "wider", dims=9))
     with pytest.raises(AtlasError, match="span_macro_f1 is a score of sequences"):
         identify(texts, texts, Probe(selection="span_macro_f1"))
     with pytest.raises(DataError, match=r"language l\d: none of the 2 sampled vectors is in it"):

@@ -125,7 +125,7 @@ def map_grid(
     ``names`` the legend has the code alone; ``note`` goes below the panels.
 
     Raises:
-        AtlasError: if a point has a coordinate that is not finite, or an unknown language or label.
+        AtlasError: if a point has an unknown language or label.
     """
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
@@ -171,8 +171,7 @@ def _classes(
     rows = condition.points[condition.points["dataset"] == dataset]
     points = rows[["x", "y"]].to_numpy(dtype=np.float64)
     classes = rows[column].to_numpy(dtype=object)
-    unknown = sorted({str(name) for name in classes if name not in looks})
-    if unknown or not np.isfinite(points).all():
-        problem = f"an unknown {column} ({', '.join(unknown)})" if unknown else "no finite place"
+    if unknown := sorted({str(name) for name in classes if name not in looks}):
+        problem = f"an unknown {column} ({', '.join(unknown)})"
         raise AtlasError(f"map of {condition.name}: a point has {problem}; check the projection.")
     return points, classes
