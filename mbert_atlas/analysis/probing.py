@@ -62,10 +62,6 @@ class LinearProbe:
         """Return the classes' logits, float32, shape ``(n, classes)``."""
         return vectors @ self.weights.T + self.bias
 
-    def probabilities(self, vectors: Floats) -> Floats:
-        """Return class probabilities, float32, shape ``(n, classes)``."""
-        return np.asarray(softmax(self.logits(vectors), axis=1), dtype=np.float32)
-
 
 def probe_features(
     *,
@@ -155,7 +151,7 @@ def predict(
     """
     best, entropies, probabilities = [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
-        distribution = probe.probabilities(block)
+        distribution = np.asarray(softmax(probe.logits(block), axis=1), dtype=np.float32)
         best.append(distribution.argmax(1))
         entropies.append(entr(distribution).sum(1))
         if features.unit == "text":
@@ -272,12 +268,9 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
     y = data.codes.values[rows]
     absent = np.setdiff1d(data.trained, y)
     if len(absent):
-        raise DataError(
-            data.features.path,
-            f"language {data.names[absent[0]]}",
-            f"none of the {len(rows)} sampled vectors is in it",
-            "raise maximum_vectors",
-        )
+        problem = f"none of the {len(rows)} sampled vectors is in it"
+        language = f"language {data.names[absent[0]]}"
+        raise DataError(data.features.path, language, problem, "raise maximum_vectors")
     x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
     model = LogisticRegression(max_iter=specification.maximum_iterations, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):

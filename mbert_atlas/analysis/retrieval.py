@@ -85,9 +85,9 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     table = read_parquet(dictionary, DICTIONARY)
     stores = load_arrays(english), load_arrays(other)
     places = []
-    for store, side in zip(stores, ("source", "target"), strict=True):
+    for store, name in zip(stores, ("source", "target"), strict=True):
         of_word = {word: place for place, word in enumerate(store.dense("words").tolist())}
-        places.append(np.array([of_word[word] for word in table[side].to_pylist()], np.int64))
+        places.append(np.array([of_word[word] for word in table[name].to_pylist()], np.int64))
     rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
     pairs = np.stack(members, axis=1)  # places among the rows
     languages = [store.meta["language"] for store in stores]

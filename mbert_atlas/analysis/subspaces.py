@@ -123,7 +123,12 @@ def find_directions(
     and ``lda_rank`` (int64, ``(layers,)``), ``means`` (float64, ``(n, layers, dims)``), and
     ``languages`` in the meta data.
     """
-    moments = merged([_read_moments(part) for part in parts])
+    moments = merged(
+        [
+            Moments(list(one.meta["languages"]), *map(one.dense, ("counts", "means", "scatter")))
+            for one in map(load_arrays, parts)
+        ]
+    )
     languages = moments.languages if languages is None else languages
     rows = [moments.languages.index(code) for code in languages]
     means, counts = moments.means[rows], moments.counts[rows]
@@ -138,12 +143,6 @@ def find_directions(
         arrays[f"{name}_values"] = np.stack([one.values for one in directions])
         arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)
     save_arrays(output, arrays, {"languages": list(languages)})
-
-
-def _read_moments(part: Path) -> Moments:
-    stored = load_arrays(part)
-    counts, means, scatter = (stored.dense(name) for name in ("counts", "means", "scatter"))
-    return Moments(list(stored.meta["languages"]), counts, means, scatter)
 
 
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:

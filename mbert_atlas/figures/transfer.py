@@ -109,10 +109,8 @@ def transfer_plot(
     a column. ``reported``, if numbers are comparable, has the paper's ``test``, ``language``,
     ``condition`` and ``value``, drawn under every protocol. ``names`` are those of languages and
     conditions that differ from their usual label. ``order`` has the conditions of all figures that
-    belong together, so that each looks the same in all of them.
-
-    Raises:
-        AtlasError: if there are no rows, or too many conditions.
+    belong together, so that each looks the same in all of them. Raises AtlasError if there are no
+    rows, or too many conditions.
     """
     keys = ["test", "protocol", "condition", "language"]
     require_rows(measured, "plot of transfer")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS, Protocol
@@ -146,10 +145,6 @@ class Plan(Files):
 
     # What papers say
 
-    def claims(self, paper: str) -> ModuleType:
-        """Return the module with a paper's title and contrasts."""
-        return import_module(f"mbert_atlas.papers.{paper}.claims")
-
     def claims_file(self, paper: str) -> str:
         """Return the file with a paper's claims."""
         return str(self.home / f"mbert_atlas/papers/{paper}/claims.yaml")
@@ -159,8 +154,8 @@ class Plan(Files):
         return str(self.home / f"resources/reported/{paper}.csv")
 
     def contrasts(self, paper: str) -> list[list[str]]:
-        """Return the contrasts that a paper's claims declare, as plain values."""
-        return [list(contrast) for contrast in self.claims(paper).CONTRASTS]
+        """Return a paper's contrasts as plain values."""
+        return [list(contrast) for contrast in self.papers[paper].contrasts]
 
     def headline(self, key: str) -> str:
         """Return the name of an artifact as the paper has it: Table 1, Appendix A."""

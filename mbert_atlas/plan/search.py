@@ -39,5 +39,5 @@ def draw(name: str, search: Search) -> list[Draw]:
 
 
 def apply_choice(hyperparameters: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Return hyperparameters with the ``values`` that :mod:`mbert_atlas.analysis.choice` wrote."""
+    """Return hyperparameters with the ``values`` that the job `choose_hyperparameters` wrote."""
     return with_values(hyperparameters, read_json(path)["values"])

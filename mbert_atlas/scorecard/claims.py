@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.reading import read_yaml, validate
-from mbert_atlas.scorecard.cells import KEY, REPORTED_COLUMNS, CellLine, Key, read_cells
+from mbert_atlas.scorecard.cells import KEY, CellLine, Key, read_cells
 
 COLUMNS = KEY[1:]
 """The columns by which a claim selects cells: all of the key but the paper."""
@@ -138,12 +138,10 @@ def read_claims(path: Path, paper: str, reported: Path, languages: Collection[st
     """Read the claims of a paper and check every name in them and in its reported numbers.
 
     The reported numbers define its artifacts, conditions and metrics; ``languages`` are the codes
-    that these may have as source and target, with none that is not checked.
-
-    Raises:
-        DataError: names file, line, key and fix of the first mistake.
+    that these may have as source and target, with none that is not checked. A DataError names file,
+    line, key and fix of the first mistake.
     """
-    lines = list(read_cells([reported], REPORTED_COLUMNS))
+    lines = list(read_cells([reported]))
     keys = {line.key for line in lines}
     claims = validate(
         Claims,

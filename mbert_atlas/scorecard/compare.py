@@ -9,17 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.cells import (
-    KEY,
-    REPORTED_COLUMNS,
-    CellLine,
-    Key,
-    Measured,
-    measured_cells,
-    read_cells,
-)
+from mbert_atlas.scorecard.cells import KEY, CellLine, Key, Measured, measured_cells, read_cells
 
 OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
@@ -52,15 +43,11 @@ def compare(
     Contrasts are the comparisons of conditions, by paper. Nothing is judged under presets that
     don't follow the papers, which are not ``comparable``.
 
-    Returns:
-        Columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
-        cells that only we have after them, differences and extras at the end of their artifact.
-        Standard deviations are those of a sample (ddof 1), NaN below two seeds. ``difference`` is
-        measured - reported.
-
-    Raises:
-        DataError: names file and line if columns are missing, a number is not a number, a cell
-            occurs twice, or a reported metric has no tolerance or no contrast.
+    Returns the columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
+    cells that only we have after them, differences and extras at the end of their artifact.
+    Standard deviations are those of a sample (ddof 1), NaN below two seeds. ``difference`` is
+    measured - reported. A DataError names file and line if columns are missing, a number is not a
+    number, a cell occurs twice, or a reported metric has no tolerance or no contrast.
     """
     by_condition: dict[Key, list[rules.Contrast]] = {}
     for paper, declared in contrasts.items():
@@ -68,10 +55,10 @@ def compare(
             key = (paper, contrast.artifact, contrast.condition)
             by_condition.setdefault(key, []).append(contrast)
     printed: dict[Key, float] = {}
-    for line in read_cells(reported, REPORTED_COLUMNS):
+    for line in read_cells(reported):
         _check_metric(line, by_condition)
         printed[line.key] = line.number("value")
-    ours = measured_cells(read_cells(measurements, MEASUREMENT_COLUMNS))
+    ours = measured_cells(measurements)
     endings = {"_significant": "boolean", "_n_seeds": "Int64", "_n_items": "Int64"}
     types = {name: kind for end, kind in endings.items() for name in COLUMNS if name.endswith(end)}
     frame = pd.DataFrame(_rows(printed, ours, by_condition, comparable), columns=list(COLUMNS))
@@ -191,7 +178,7 @@ def _check_metric(line: CellLine, contrasts: _ByCondition) -> None:
         raise line.error(problem, fix)
     if mark and baseline not in declared:
         problem = f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}"
-        fix = f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py"
+        fix = f"correct the row or declare it in mbert_atlas/papers/{paper}/artifacts.py"
         raise line.error(problem, fix)
     if mark and line.number("value") not in (0, 1):
         raise line.error(f"significance {line.fields['value']!r}", "write 0 or 1")

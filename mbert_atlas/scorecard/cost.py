@@ -37,16 +37,12 @@ def collect_cost(
     to request one is not to get one. ``rules`` has the ``stage`` of each rule and, where paths name
     no paper, the ``paper`` to charge; ``papers`` maps a part of a path below the rule's folder (a
     paper or a run's id; of the file name the part before its last dot) to the paper to charge. The
-    first match counts.
+    first match counts. Raises AtlasError if a rule is not in ``rules``.
 
-    Returns:
-        Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
-        time and wall time times GPUs, and the largest resident set in MB. Jobs of a few seconds,
-        whose CPU time and memory Snakemake does not read, are counted in the last column and add
-        wall time only.
-
-    Raises:
-        AtlasError: if a rule is not in ``rules``.
+    Returns the columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time,
+    CPU time and wall time times GPUs, and the largest resident set in MB. Jobs of a few seconds,
+    whose CPU time and memory Snakemake does not read, are counted in the last column and add wall
+    time only.
     """
     rows = []
     for path in benchmarks:

@@ -2,33 +2,37 @@
 
 import csv
 import math
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from configs import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from toy_scorecard import ADJUSTED, CONTRASTS, ORIGINAL, papers, row_of, score, seeds, write
 
 from mbert_atlas.errors import DataError
-from mbert_atlas.papers import names
+from mbert_atlas.languages import Languages
+from mbert_atlas.papers import load
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.cells import KEY
 from mbert_atlas.scorecard.compare import COLUMNS, compare
 from mbert_atlas.scorecard.views import signed
 
-REPORTED = sorted((Path(__file__).parents[2] / "resources" / "reported").glob("*.csv"))
+REPORTED = sorted((ROOT / "resources" / "reported").glob("*.csv"))
 
 
 # The rule
 
 
 def test_every_reported_metric_has_a_tolerance_and_every_contrast_a_cell() -> None:
+    languages = Languages.read(ROOT / "resources/languages.csv")
     contrasts = {
-        paper: import_module(f"mbert_atlas.papers.{paper}.claims").CONTRASTS for paper in names()
+        paper: [rules.Contrast(*contrast) for contrast in planned.contrasts]
+        for paper, planned in Plan(load([], ROOT), languages, home=ROOT).papers.items()
     }
     frame = compare([], REPORTED, contrasts=contrasts)
     assert set(frame["published_verdict"]) == {rules.NOT_RUN}

@@ -33,7 +33,7 @@ rule scorecard:
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         comparable=plan.config.comparable,
         reported=[plan.reported(paper) for paper in plan.papers],
-        titles={paper: plan.claims(paper).TITLE for paper in plan.papers},
+        titles={paper: plan.papers[paper].title for paper in plan.papers},
         contrasts={paper: plan.contrasts(paper) for paper in plan.papers},
         names=plan.language_names(),
         conditions=plan.condition_names(),
@@ -103,7 +103,7 @@ rule write_replication:
         run=plan.config.run,
         comparable=plan.config.comparable,
         world=plan.config.world,
-        title=lambda wildcards: plan.claims(wildcards.paper).TITLE,
+        title=lambda wildcards: plan.papers[wildcards.paper].title,
         contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
         artifacts=lambda wildcards: [
             artifact.name for _, artifact in plan.shown(wildcards.scope, wildcards.paper)
@@ -146,7 +146,7 @@ rule write_index:
         comparable=plan.config.comparable,
         world=plan.config.world,
         titles=lambda wildcards: {
-            paper: plan.claims(paper).TITLE for paper in plan.papers_shown(wildcards.scope)
+            paper: plan.papers[paper].title for paper in plan.papers_shown(wildcards.scope)
         },
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         names=plan.language_names(),

@@ -52,6 +52,7 @@ def plan_paper(plan: Files) -> PaperPlan:
     """Return the paper's artifacts and what they need computed."""
     paper = section(plan)
     return PaperPlan(
+        "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings",
         artifacts=[*_figures(plan), *_tables(plan)],
         features={
             f"liang2021/{model}-{task}-{part}": Features(

@@ -187,9 +187,8 @@ def f1_of(cell: Cell) -> tuple[float, int]:
     """
     if cell.kind == "tagging" and cell.protocol == "published":
         frame = tag_scores(rows_of(cell))
-        (row,) = frame.index[
-            (frame["language"] == cell.language) & (frame["metric"] == "span_micro_f1")
-        ]
-        return float(frame["value"][row]), int(frame["n"][row])
+        of_language = frame[frame["language"] == cell.language].set_index("metric")
+        value, n = of_language.loc["span_micro_f1", ["value", "n"]]
+        return float(value), int(n)
     scores, n = scores_of(cell)
     return scores["accuracy" if cell.kind == "tagging" else "entity_f1"], n

@@ -90,6 +90,8 @@ class _Builder:
         classifier = paper.inference.network.model_dump()
         retrieval = paper.retrieval.model_dump(exclude={"dictionary"})
         return PaperPlan(
+            "Liu et al. (2020): A Study of Cross-Lingual Ability and Language-specific Information "
+            "in Multilingual BERT",
             [
                 *(self._comparison(name, some, order) for name, some in compared.items() if some),
                 *self._token_translation(),

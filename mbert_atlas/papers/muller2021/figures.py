@@ -11,7 +11,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
 from mbert_atlas.labels import label
-from mbert_atlas.papers.muller2021.claims import PRETRAINED
+from mbert_atlas.papers.muller2021.config import PRETRAINED
 
 
 def draw_by_layer(

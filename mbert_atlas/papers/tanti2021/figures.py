@@ -122,10 +122,8 @@ def map_grid(
 
     Colour and marker of a language follow from ``genera`` (of every language code) alone, so they
     are the same in every panel and in every figure with the same genera. Without an entry in
-    ``names`` the legend has the code alone; ``note`` goes below the panels.
-
-    Raises:
-        AtlasError: if a point has an unknown language or label.
+    ``names`` the legend has the code alone; ``note`` goes below the panels. Raises AtlasError if a
+    point has an unknown language or label.
     """
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND

@@ -74,10 +74,10 @@ def test_panels_share_bins_and_axes_and_carry_their_numbers(tmp_path: Path) -> N
             separation(*(kind["distance"].to_numpy(float) for kind in pair))
             for pair in zip(*by_kind, strict=True)
         ]
-        note = axes.texts[0].get_text()
-        assert f"AUC {np.mean([auc for auc, _ in numbers]):.3f}" in note
-        assert f"mean ratio {np.mean([s.ratio for s in numbers]):.3f}" in note
-        assert f"–{max(s.auc for s in numbers):.3f})" in note
+        note, (aucs, ratios) = axes.texts[0].get_text(), zip(*numbers, strict=True)
+        assert f"AUC {np.mean(aucs):.3f}" in note
+        assert f"mean ratio {np.mean(ratios):.3f}" in note
+        assert f"–{max(aucs):.3f})" in note
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend[:2] == ["related", "related, range of 3 seeds"]
 
