@@ -93,9 +93,8 @@ def fit_regressions(
     converged once its loss is within n times the tolerance of the minimum, n being its vectors.
 
     Groups have vectors of float32, shape ``(n, dims)``; a sign, int8, shape ``(groups, k)``, is 1
-    where a group belongs to a regression's second class, -1 for the first, 0 for none; each
-    regression has groups of both. Returns weights, float32, shape ``(k, dims + 1)``, the intercepts
-    last.
+    where a group belongs to a regression's second class, -1 for the first, 0 for none; each has
+    groups of both. Returns weights, float32, shape ``(k, dims + 1)``, the intercepts last.
     """
     # Languages a, b, c of values 1, 2, 2; is the value 1, is it 2, and is it 1 without c:
     # signs = [[1, -1, 1], [-1, 1, -1], [-1, 1, 0]]

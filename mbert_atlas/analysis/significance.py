@@ -24,19 +24,14 @@ _SWAPS_AT_A_TIME = 1 << 22
 
 
 class Comparison(NamedTuple):
-    """A two-sided test of ``system - baseline``: scores from 0 to 1, 95% confidence interval.
+    """A two-sided test of ``system - baseline``: scores from 0 to 1, 95% confidence interval."""
 
-    Attributes:
-        n: examples; of a permutation test the units that are swapped, sentences times seeds.
-        effect_size: Cohen's d_z, the mean difference over the standard deviation of differences;
-            none of a permutation test.
-    """
-
-    n: int
+    n: int  # examples; of a permutation test the units that are swapped, sentences times seeds
     difference: float
     low: float
     high: float
     p_value: float
+    # Cohen's d_z: mean difference over its standard deviation; none of a permutation test.
     effect_size: float | None = None
 
 

@@ -65,12 +65,8 @@ def curve_plot(
             if rows["least"].min() < 0 < rows["largest"].max():
                 axes.axhline(0, color="#444444", linewidth=0.8, zorder=1)
             for place, line in enumerate(lines[panel]):
-                look = {
-                    "color": GROUP_COLOURS[ranks[line] % len(GROUP_COLOURS)],
-                    "linestyle": dashes[ranks[line] % len(dashes)],
-                    "marker": _MARKERS[ranks[line] % len(dashes)],
-                    **{"markersize": size, "label": label(line, names)},
-                }
+                look = _look(ranks[line], dashes)
+                look |= {"markersize": size, "label": label(line, names)}
                 shift = 0.6 * ((place + 0.5) / len(lines[panel]) - 0.5) if bars else 0.0
                 _draw_line(axes, rows[rows["line"] == line], look, shift, bars=bars)
             if (rows["along"] % 1 == 0).all():
@@ -100,6 +96,15 @@ def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     )
     spread = {"mean": "mean", "least": "min", "largest": "max"}
     return table.groupby(_KEYS, as_index=False).agg(spread)
+
+
+def _look(rank: int, dashes: Sequence[Any]) -> dict[str, Any]:
+    """Return colour, dash and marker of a line by its rank among all lines."""
+    return {
+        "color": GROUP_COLOURS[rank % len(GROUP_COLOURS)],
+        "linestyle": dashes[rank % len(dashes)],
+        "marker": _MARKERS[rank % len(dashes)],
+    }
 
 
 def _draw_line(

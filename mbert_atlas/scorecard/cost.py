@@ -56,9 +56,8 @@ def collect_cost(
         gpus = gpus_used(logs / place.with_suffix(".log"))
         for seconds, megabytes, cpu_seconds in read_benchmark(path):
             hours = seconds / 3600
-            times = (hours, cpu_seconds / 3600, hours * gpus)
-            unread = int(math.isnan(cpu_seconds))
-            rows.append((paper, rules[rule]["stage"], 1, *times, megabytes, unread))
+            costs = (hours, cpu_seconds / 3600, hours * gpus, megabytes)
+            rows.append((paper, rules[rule]["stage"], 1, *costs, int(math.isnan(cpu_seconds))))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     sums = dict.fromkeys(COLUMNS[2:], "sum") | {"peak_memory_mb": "max"}
     return frame.groupby(["paper", "stage"], as_index=False).agg(sums)

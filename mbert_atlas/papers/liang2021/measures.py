@@ -187,8 +187,7 @@ def f1_of(cell: Cell) -> tuple[float, int]:
     """
     if cell.kind == "tagging" and cell.protocol == "published":
         frame = tag_scores(rows_of(cell))
-        of_language = frame[frame["language"] == cell.language].set_index("metric")
-        value, n = of_language.loc["span_micro_f1", ["value", "n"]]
-        return float(value), int(n)
+        frame = frame[frame["language"] == cell.language].set_index("metric")
+        return float(frame["value"]["span_micro_f1"]), int(frame["n"]["span_micro_f1"])
     scores, n = scores_of(cell)
     return scores["accuracy" if cell.kind == "tagging" else "entity_f1"], n
