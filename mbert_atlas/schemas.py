@@ -3,13 +3,8 @@
 import pyarrow as pa
 
 _BOOL, _TEXT, _WORDS = pa.bool_(), pa.string(), pa.list_(pa.string())
-_SHORT, _INT, _LONG, _FLOAT, _DOUBLE = (
-    pa.int16(),
-    pa.int32(),
-    pa.int64(),
-    pa.float32(),
-    pa.float64(),
-)
+_SHORT, _INT, _LONG = pa.int16(), pa.int32(), pa.int64()
+_FLOAT, _DOUBLE = pa.float32(), pa.float64()
 _SHORTS, _INTS, _FLOATS = pa.list_(_SHORT), pa.list_(_INT), pa.list_(_FLOAT)
 
 

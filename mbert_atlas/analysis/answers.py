@@ -69,17 +69,12 @@ def answer_tokens(text: str, language: str, normalisation: Normalisation = "squa
 def score_answers(predictions: pa.Table, *, normalisation: Normalisation = "squad") -> AnswerScores:
     """Score each of :data:`mbert_atlas.schemas.SPAN_PREDICTIONS` against its gold answers.
 
-    Raises :class:`AtlasError` if an example has no gold answer, or as :func:`answer_tokens` of the
-    language of the context.
+    Raises :class:`AtlasError` as :func:`answer_tokens` of the language of the context.
     """
     exact, f1 = np.zeros(predictions.num_rows), np.zeros(predictions.num_rows)
-    columns = ("language", "example_id", "gold", "prediction")
+    columns = ("language", "gold", "prediction")
     rows = zip(*(predictions.column(name).to_pylist() for name in columns), strict=True)
-    for number, (language, example, gold, prediction) in enumerate(rows):
-        if not gold:
-            raise AtlasError(
-                f"question {example} has no gold answer to score against; remove such questions."
-            )
+    for number, (language, gold, prediction) in enumerate(rows):
         predicted = answer_tokens(prediction, language, normalisation)
         expected = [answer_tokens(text, language, normalisation) for text in gold]
         exact[number] = predicted in expected

@@ -128,7 +128,7 @@ def summarise(related: Vectors, unrelated: Vectors) -> dict[str, Any]:
     """Summarise squared differences of pairs by dimension, shape ``(n, dims)``.
 
     Returns ``related`` and ``unrelated`` (n, mean, median, standard deviation of the L2 distance),
-    ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :class:`.Separation`) and
+    ``mean_ratio`` (related over unrelated), ``separation_auc`` (see :func:`separation`) and
     ``squared_distance_share``: the fraction of the squared distance in the 10 and 100 most
     influential dimensions, over all pairs and by kind, 0 to 1.
     """

@@ -93,14 +93,11 @@ def fit_regressions(
     converged once its loss is within n times the tolerance of the minimum, n being its vectors.
 
     Groups have vectors of float32, shape ``(n, dims)``; a sign, int8, shape ``(groups, k)``, is 1
-    where a group belongs to a regression's second class, -1 for the first, 0 for none. Returns
-    weights, float32, shape ``(k, dims + 1)``, the intercepts last. Raises :class:`ValueError` if a
-    regression lacks a class.
+    where a group belongs to a regression's second class, -1 for the first, 0 for none; each has
+    groups of both. Returns weights, float32, shape ``(k, dims + 1)``, the intercepts last.
     """
     # Languages a, b, c of values 1, 2, 2; is the value 1, is it 2, and is it 1 without c:
     # signs = [[1, -1, 1], [-1, 1, -1], [-1, 1, 0]]
-    if not ((signs > 0).any(0) & (signs < 0).any(0)).all():
-        raise ValueError("a regression needs vectors of both classes")
     sizes = torch.tensor([float(len(vectors)) for vectors in groups])
     side = torch.from_numpy(np.ascontiguousarray(signs.T)).float()
     group_means = torch.stack([vectors.mean(0) for vectors in groups])

@@ -62,10 +62,6 @@ class LinearProbe:
         """Return the classes' logits, float32, shape ``(n, classes)``."""
         return vectors @ self.weights.T + self.bias
 
-    def probabilities(self, vectors: Floats) -> Floats:
-        """Return class probabilities, float32, shape ``(n, classes)``."""
-        return np.asarray(softmax(self.logits(vectors), axis=1), dtype=np.float32)
-
 
 def probe_features(
     *,
@@ -87,16 +83,13 @@ def probe_features(
     :data:`mbert_atlas.schemas.TAG_PREDICTIONS`, each vector a word, and a JSON report: by protocol
     ``classes``, ``validation`` (score by epoch or penalty), ``chosen``, ``entropy`` (in nats, of
     the predicted distributions: ``mean``, ``min`` and ``max`` by dataset) and ``uniform_entropy``,
-    its upper bound. Raises :class:`DataError` if features do not fit together, the test split is
-    empty, or as :func:`fit_probe`.
+    its upper bound. Raises :class:`DataError` if the test split is empty, or as :func:`fit_probe`.
     """
     torch.set_num_threads(threads)
     opened = {name: read_features(path) for name, path in features.items()}
     training = opened[train_on]
     examples = {name: np.arange(len(data.language)) for name, data in opened.items()}
     examples[train_on] = training.examples("test")
-    for data in opened.values():
-        _require_alike(training, data)
     facts = {}
     for name, specification in protocols.items():
         probe = fit_probe(training, specification, seed)
@@ -158,7 +151,7 @@ def predict(
     """
     best, entropies, probabilities = [], [], []
     for block in _blocks(features, examples, f"predicting {dataset}"):
-        distribution = probe.probabilities(block)
+        distribution = np.asarray(softmax(probe.logits(block), axis=1), dtype=np.float32)
         best.append(distribution.argmax(1))
         entropies.append(entr(distribution).sum(1))
         if features.unit == "text":
@@ -275,12 +268,9 @@ def _train_lbfgs(data: _Training, specification: Probe, seed: int) -> Iterator[C
     y = data.codes.values[rows]
     absent = np.setdiff1d(data.trained, y)
     if len(absent):
-        raise DataError(
-            data.features.path,
-            f"language {data.names[absent[0]]}",
-            f"none of the {len(rows)} sampled vectors is in it",
-            "raise maximum_vectors",
-        )
+        problem = f"none of the {len(rows)} sampled vectors is in it"
+        language = f"language {data.names[absent[0]]}"
+        raise DataError(data.features.path, language, problem, "raise maximum_vectors")
     x = data.standardised(as_float32(data.features.vectors[rows])).numpy()
     model = LogisticRegression(max_iter=specification.maximum_iterations, warm_start=True)
     for inverse in track(sorted(specification.inverse_penalties), "probe, penalties"):
@@ -312,15 +302,3 @@ def _blocks(features: FeatureArrays, examples: Rows, description: str = "") -> I
 def as_float32(vectors: Vectors) -> torch.Tensor:
     """Convert vectors, several times faster than NumPy does from float16."""
     return torch.from_numpy(vectors).float()
-
-
-def _require_alike(training: FeatureArrays, other: FeatureArrays) -> None:
-    unit, dims = training.unit, training.vectors.shape[1]
-    if (other.unit, other.vectors.shape[1]) != (unit, dims):
-        raise DataError(
-            other.path,
-            "meta.json and vectors",
-            f"one vector of {other.vectors.shape[1]} dimensions per {other.unit}, but "
-            f"{training.path} has {dims} per {unit}",
-            "extract both with the same encoder and for the same task",
-        )

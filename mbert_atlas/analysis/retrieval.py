@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from mbert_atlas.arrays import TokenStore, load_arrays
-from mbert_atlas.errors import DataError
+from mbert_atlas.arrays import load_arrays
 from mbert_atlas.files import read_parquet, write_parquet
 from mbert_atlas.progress import track
 from mbert_atlas.schemas import DICTIONARY, RETRIEVALS
@@ -81,15 +80,14 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
     From ``schemas.DICTIONARY`` and the token stores of both languages' words, which may have more
     (:mod:`mbert_atlas.representations.word_vectors`), writes ``schemas.RETRIEVALS``. A word counts
     once; the best of its translations counts. Each language is centred by the mean of its words in
-    the dictionary. Precision at 1 is the fraction of ranks 1. Raises :class:`DataError` if a word
-    has no vector.
+    the dictionary. Precision at 1 is the fraction of ranks 1.
     """
     table = read_parquet(dictionary, DICTIONARY)
     stores = load_arrays(english), load_arrays(other)
-    places = [
-        _places(path, store, table.column(side).to_pylist())
-        for path, store, side in zip((english, other), stores, ("source", "target"), strict=True)
-    ]
+    places = []
+    for store, name in zip(stores, ("source", "target"), strict=True):
+        of_word = {word: place for place, word in enumerate(store.dense("words").tolist())}
+        places.append(np.array([of_word[word] for word in table[name].to_pylist()], np.int64))
     rows, members = zip(*(np.unique(side, return_inverse=True) for side in places), strict=True)
     pairs = np.stack(members, axis=1)  # places among the rows
     languages = [store.meta["language"] for store in stores]
@@ -116,11 +114,3 @@ def retrieve_words(dictionary: Path, english: Path, other: Path, output: Path) -
                     }
                 )
     write_parquet(pa.Table.from_pylist(scores, RETRIEVALS), output)
-
-
-def _places(path: Path, store: TokenStore, words: list[str]) -> npt.NDArray[np.int64]:
-    places = {word: place for place, word in enumerate(store.dense("words").tolist())}
-    for word in words:
-        if word not in places:
-            raise DataError(path, f"word {word!r}", "it has no vector", "remake the vectors")
-    return np.array([places[word] for word in words], dtype=np.int64)

@@ -6,7 +6,7 @@ precision, recall and F1 are the same: the fraction of words with the correct he
 the correct head and relation (LAS). A word beyond the model's input (predicted head -1) is wrong.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mbert_atlas.arrays import offsets_of
-from mbert_atlas.errors import AtlasError
+from mbert_atlas.errors import AtlasError, DataError
 from mbert_atlas.f1 import Confusion, SpanScorer
-from mbert_atlas.files import read_parquet
+from mbert_atlas.files import read_parquet, write_json
 from mbert_atlas.schemas import CLASS_PREDICTIONS, TAG_PREDICTIONS, TREE_PREDICTIONS
 
 Ints = npt.NDArray[np.int64]
@@ -43,13 +43,45 @@ def prediction_scores(path: Path | str, unit: str, protocol: str) -> pd.DataFram
     return tag_scores(table, unit="subword" if protocol == "published" else "word")
 
 
+def choose_hyperparameters(
+    draws: Sequence[Mapping[str, Any]],
+    predictions: Sequence[Path],
+    *,
+    unit: str,
+    protocol: str,
+    metric: str,
+    languages: Sequence[str] | None,
+    output: Path,
+) -> None:
+    """Write the draw with the highest score on development data, of equal ones the first.
+
+    ``draws`` are values by hyperparameter, ``predictions`` those of each draw; their unit and
+    protocol as in :func:`prediction_scores`. The mean score over languages decides; without any,
+    that of all of them pooled. JSON: ``values`` and ``score`` (percent) of the best draw, its
+    number ``draw`` (from 1), and both of all ``draws``. Raises :class:`DataError` if there are no
+    predictions for a language that decides, or no such score.
+    """
+    chosen, scores = [ALL_LANGUAGES] if languages is None else list(languages), []
+    for path in predictions:
+        table = prediction_scores(path, unit, protocol)
+        table = table[table["language"].isin(chosen) & (table["metric"] == metric)]
+        if missing := sorted(set(chosen) - set(table["language"])):
+            problem = f"there is no {metric} of predictions"
+            fix = "add the language to `search.evaluate` of the family, or choose by another score"
+            raise DataError(path, f"language {missing[0]}", problem, fix)
+        scores.append(float(table["value"].mean()))  # over development sets and languages
+    best = max(range(len(scores)), key=scores.__getitem__)
+    both = zip(draws, scores, strict=True)
+    each = [{"values": dict(values), "score": score} for values, score in both]
+    write_json({"draw": best + 1, **each[best], "draws": each}, output)
+
+
 def class_scores(predictions: pa.Table) -> pd.DataFrame:
     """Score predictions of one label per example, :data:`mbert_atlas.schemas.CLASS_PREDICTIONS`.
 
     Returns columns dataset, language, metric, value and n: ``accuracy``, ``macro_f1_present``,
     ``macro_f1_union`` and ``micro_f1`` in percent by dataset and language, and for all languages of
-    a dataset pooled (language ``all``); ``n`` counts examples. Raises :class:`AtlasError` if there
-    are no predictions.
+    a dataset pooled (language ``all``); ``n`` counts examples.
     """
     codes, labels = _codes(predictions["gold"], predictions["prediction"])
 
@@ -71,8 +103,7 @@ def tag_scores(
 
     Returns what :func:`class_scores` does, the metrics with ``token_`` before them, and
     ``span_macro_f1`` and ``span_micro_f1`` (see :class:`SpanScorer`); ``n`` counts words or
-    subwords. Raises :class:`AtlasError` if there are no predictions, or gold and prediction differ
-    in length.
+    subwords.
     """
     codes, labels, lengths = _tag_codes(predictions, unit)
     scorer = SpanScorer(labels)
@@ -94,8 +125,7 @@ def tag_scores(
 def tree_scores(predictions: pa.Table) -> pd.DataFrame:
     """Score dependency trees, :data:`mbert_atlas.schemas.TREE_PREDICTIONS`.
 
-    Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words. Raises
-    :class:`AtlasError` if there are no predictions, or columns differ in length.
+    Returns what :func:`class_scores` does, with ``las`` and ``uas``; ``n`` counts words.
     """
     counts = attachment_counts(predictions)
 
@@ -109,7 +139,7 @@ def tree_scores(predictions: pa.Table) -> pd.DataFrame:
 def attachment_counts(predictions: pa.Table) -> Ints:
     """Count words with the correct head and relation, with the correct head, and all, by sentence.
 
-    Returns int64, shape ``(n, 3)``; errors as :func:`tree_scores`.
+    Returns int64, shape ``(n, 3)``.
     """
     heads, relations, lengths = _right_arcs(predictions)
     offsets = offsets_of(lengths)
@@ -122,7 +152,7 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
 
     ``entity`` counts exactly matching spans (see :class:`SpanScorer`), ``token`` words whose tag is
     not ``O``. Returns int64, shape ``(n, 3)``; F1 is twice the sum of the first column over the sum
-    of the others. Raises :class:`AtlasError` if gold and prediction differ in length.
+    of the others.
     """
     (gold, predicted), labels, lengths = _tag_codes(predictions, "word")
     if unit == "entity":
@@ -137,7 +167,7 @@ def sentence_counts(predictions: pa.Table, *, unit: Literal["entity", "token"]) 
 def right_words(predictions: pa.Table) -> Examples:
     """Return for each word of one language whether its tag is correct (1 or 0).
 
-    Ids join sentence and word number, sorted by sentence; errors as :func:`sentence_counts`.
+    Ids join sentence and word number, sorted by sentence.
     """
     table = predictions.sort_by("example_id")
     (gold, predicted), _, lengths = _tag_codes(table, "word")
@@ -147,8 +177,7 @@ def right_words(predictions: pa.Table) -> Examples:
 def right_arcs(predictions: pa.Table, *, labelled: bool) -> Examples:
     """Return for each word of one language whether its head is correct (1 or 0), as for UAS.
 
-    If ``labelled``, the relation must be correct, too, as for LAS. Ids are those of
-    :func:`right_words`, errors those of :func:`tree_scores`.
+    If ``labelled``, the relation must be correct, too, as for LAS. Ids as in :func:`right_words`.
     """
     table = predictions.sort_by("example_id")
     heads, relations, lengths = _right_arcs(table)
@@ -176,25 +205,11 @@ def _word_ids(table: pa.Table, lengths: npt.NDArray[Any]) -> list[str]:
     return [f"{sentence}\t{word}" for sentence, count in sentences for word in range(count)]
 
 
-def _lengths(predictions: pa.Table, *names: str) -> npt.NDArray[Any]:
-    """Return the number of items by row, the same in all columns."""
-    lengths: npt.NDArray[Any] = pc.list_value_length(predictions[names[0]]).to_numpy()
-    for name in names[1:]:
-        other = pc.list_value_length(predictions[name]).to_numpy()
-        if not np.array_equal(lengths, other):
-            example = predictions["example_id"][int(np.argmax(lengths != other))]
-            raise AtlasError(
-                f"predictions of sentence {example}: {names[0]} and {name} differ in length; "
-                "predict with the words that were encoded."
-            )
-    return lengths
-
-
 def _tag_codes(
     predictions: pa.Table, unit: TagUnit
 ) -> tuple[tuple[npt.NDArray[Any], npt.NDArray[Any]], list[str], npt.NDArray[Any]]:
     """Return gold and predicted tags of all words (or subwords) as codes, labels, and lengths."""
-    lengths = _lengths(predictions, "gold", "prediction")
+    lengths = pc.list_value_length(predictions["gold"]).to_numpy()
     codes, labels = _codes(
         pc.list_flatten(predictions["gold"]), pc.list_flatten(predictions["prediction"])
     )
@@ -213,7 +228,7 @@ def _right_arcs(
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[Any]]:
     """Return which heads and which relations are correct, and the words by sentence."""
     names = ("gold_heads", "predicted_heads", "gold_relations", "predicted_relations")
-    lengths = _lengths(predictions, *names)
+    lengths = pc.list_value_length(predictions[names[0]]).to_numpy()
     columns = [pc.list_flatten(predictions[name]) for name in names]
     universal = [pc.replace_substring_regex(column, ":.*", "") for column in columns[2:]]
     return pc.equal(*columns[:2]).to_numpy(), pc.equal(*universal).to_numpy(), lengths
@@ -223,8 +238,6 @@ def _score_table(
     predictions: pa.Table, score: Callable[[Ints], tuple[dict[str, float], int]]
 ) -> pd.DataFrame:
     """Score the rows of each dataset and language, then of each dataset."""
-    if predictions.num_rows == 0:
-        raise AtlasError("there are no predictions to score; predict first.")
     frame = predictions.select(["dataset", "language"]).to_pandas()
     groups = list(frame.groupby(["dataset", "language"]).indices.items())
     pooled = frame.groupby("dataset").indices.items()

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mbert_atlas import schemas
 from mbert_atlas.analysis import SCORINGS
 from mbert_atlas.analysis.answers import score_answers
 from mbert_atlas.analysis.scores import Examples, right_arcs, right_words, select, tag_scores
@@ -16,12 +17,6 @@ from mbert_atlas.analysis.significance import Comparison, compare_taggers, paire
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
-from mbert_atlas.schemas import (
-    CLASS_PREDICTIONS,
-    SPAN_PREDICTIONS,
-    TAG_PREDICTIONS,
-    TREE_PREDICTIONS,
-)
 
 _SEED = 0  # of permutations and resamples: the same for every cell
 
@@ -43,40 +38,32 @@ class Scoring:
         return percent, len(scores[self.metrics[0]])
 
     def compare(self, baseline: Sequence[Cell], system: Sequence[Cell]) -> Comparison:
-        """Test ``system - baseline`` over runs with the same seeds.
+        """Test ``system - baseline``, mean scores over runs.
 
         Raises :class:`AtlasError` if runs were evaluated on different examples.
         """
-        (before, scores_before), (after, scores_after) = map(self._means, (baseline, system))
-        if before != after:
-            first = system[0]
-            raise AtlasError(
-                f"predictions of dataset {first.dataset}, language {first.language}: "
-                f"{baseline[0].condition} and {first.condition} were evaluated on different "
-                "examples; predict the same test set with both."
-            )
-        return paired_t_test(scores_before, scores_after)
-
-    def _means(self, cells: Sequence[Cell]) -> Examples:
-        """Return the examples and their scores, averaged over runs."""
-        runs = [_scored(cell, self.metrics[0]) for cell in cells]
-        for cell, (keys, _) in zip(cells, runs, strict=True):
-            if keys != runs[0][0]:
-                raise AtlasError(
-                    f"{cell.path} and {cells[0].path} hold predictions of different examples of "
-                    f"{cell.dataset}, language {cell.language}; predict the same test set with "
-                    "each."
-                )
-        return runs[0][0], np.mean([scores for _, scores in runs], axis=0)
+        examples, _ = _scored(baseline[0], self.metrics[0])
+        means = []
+        for cells in (baseline, system):
+            runs = [_scored(cell, self.metrics[0]) for cell in cells]
+            for cell, (keys, _) in zip(cells, runs, strict=True):
+                if keys != examples:
+                    raise AtlasError(
+                        f"{cell.path} and {baseline[0].path} hold predictions of different "
+                        f"examples of {cell.dataset}, language {cell.language}; predict the same "
+                        "test set with each."
+                    )
+            means.append(np.mean([scores for _, scores in runs], axis=0))
+        return paired_t_test(*means)
 
 
 class TextScoring(Scoring):
     """Accuracy over texts."""
 
-    schema, metrics = CLASS_PREDICTIONS, ("accuracy",)
+    schema, metrics = schemas.CLASS_PREDICTIONS, ("accuracy",)
 
     def _score_examples(self, cell: Cell, metric: str) -> Examples:
-        table = select(_predictions(cell), dataset=cell.dataset, language=cell.language)
+        table = rows_of(cell)
         right = pc.equal(table["gold"], table["prediction"]).to_numpy()
         return table["example_id"].to_pylist(), right.astype(np.float64)
 
@@ -84,7 +71,7 @@ class TextScoring(Scoring):
 class WordScoring(Scoring):
     """Accuracy over words, scored at their first subword."""
 
-    schema, metrics = TAG_PREDICTIONS, ("accuracy",)
+    schema, metrics = schemas.TAG_PREDICTIONS, ("accuracy",)
 
     def _score_examples(self, cell: Cell, metric: str) -> Examples:
         return right_words(rows_of(cell))
@@ -93,7 +80,7 @@ class WordScoring(Scoring):
 class ArcScoring(Scoring):
     """Labelled and unlabelled attachment scores over words."""
 
-    schema, metrics = TREE_PREDICTIONS, ("las", "uas")
+    schema, metrics = schemas.TREE_PREDICTIONS, ("las", "uas")
 
     def _score_examples(self, cell: Cell, metric: str) -> Examples:
         return right_arcs(rows_of(cell), labelled=metric == "las")
@@ -102,7 +89,7 @@ class ArcScoring(Scoring):
 class AnswerScoring(Scoring):
     """Token F1 and exact match of answers; dataset's normalisation only under ``corrected``."""
 
-    schema, metrics = SPAN_PREDICTIONS, ("f1", "exact_match")
+    schema, metrics = schemas.SPAN_PREDICTIONS, ("f1", "exact_match")
 
     def _score_examples(self, cell: Cell, metric: str) -> Examples:
         contexts = "en" if cell.questions == "target" else cell.language
@@ -125,7 +112,7 @@ class EntityScoring(Scoring):
     entities under ``published``, as in the authors' code; the other two metrics are both of these.
     """
 
-    schema, metrics = TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")
+    schema, metrics = schemas.TAG_PREDICTIONS, ("token_f1", "entity_f1", "token_level_f1")
 
     def scores(self, cell: Cell) -> tuple[dict[str, float], int]:
         """Return the metrics of a run in percent, and the number of words."""
@@ -162,17 +149,9 @@ def scores_of(cell: Cell) -> tuple[dict[str, float], int]:
     return scoring_of(cell.kind).scores(cell)
 
 
-def forget() -> None:
-    """Clear all caches, as files may have been rewritten."""
-    for cached in (scores_of, _examples, _read):
-        cached.cache_clear()
-
-
 def rows_of(cell: Cell) -> pa.Table:
-    """Return the predictions of a cell's dataset and language."""
-    table = _predictions(cell)
-    in_language = pc.equal(table["language"], cell.language)
-    return table.filter(pc.and_(pc.equal(table["dataset"], cell.dataset), in_language))
+    """Return the predictions of a cell's dataset and language, see :func:`.scores.select`."""
+    return select(_predictions(cell), dataset=cell.dataset, language=cell.language)
 
 
 def _predictions(cell: Cell) -> pa.Table:

@@ -203,14 +203,10 @@ def parallel_sentences(features: FeatureArrays) -> dict[str, npt.NDArray[np.int6
     """Return the rows of each language's sentences in one order.
 
     The ids of parallel sentences are the same after the first dash, as in parallel treebanks
-    (``en_pud-n01001011`` and ``ru_pud-n01001011``). Raises :class:`DataError` if they are not of
-    texts, are fewer than 8, or the sentences of two languages differ in number or order; names the
-    first that differs.
+    (``en_pud-n01001011`` and ``ru_pud-n01001011``). Raises :class:`DataError` if they are fewer
+    than 8, or the sentences of two languages differ in number or order; names the first that
+    differs.
     """
-    if features.unit != "text":
-        raise DataError(
-            features.path, f"unit {features.unit}", "not vectors of texts", "extract texts"
-        )
     names = np.array([name.partition("-")[2] or name for name in features.example_id.tolist()])
     languages = list(dict.fromkeys(features.language.tolist()))
     rows = {language: np.flatnonzero(features.language == language) for language in languages}
@@ -241,8 +237,8 @@ def measure_similarity(
     (:func:`compare_windows`; code of Muller et al. 2021), ``corrected`` every measure of
     :func:`kernels` on all sentences. Features by protocol are vectors of parallel texts, any
     layers, see :func:`mbert_atlas.representations.extraction.extract_features`. Raises
-    :class:`DataError` as :func:`parallel_sentences`, or if a pivot is absent, and
-    :class:`AtlasError` if all vectors of a layer are the same.
+    :class:`DataError` as :func:`parallel_sentences`, and :class:`AtlasError` if all vectors of a
+    layer are the same.
     """
     rows = [
         row for protocol, path in features.items() for row in _similarities(path, pivots, protocol)
@@ -254,9 +250,6 @@ def _similarities(
     path: Path, pivots: Sequence[str], protocol: Protocol
 ) -> Iterator[dict[str, Any]]:
     rows = parallel_sentences(read_features(path))
-    if absent := [pivot for pivot in pivots if pivot not in rows]:
-        problem = f"there is no sentence in {', '.join(absent)}, only in {', '.join(rows)}"
-        raise DataError(path, "array language", problem, "extract these or choose other pivots")
     kernels_of: Any = window_kernels if protocol == "published" else kernels
     compare_kernels: Any = compare_windows if protocol == "published" else compare
     for layer in track(load_arrays(path).meta["layers"], f"layers, {protocol}"):

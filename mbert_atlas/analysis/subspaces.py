@@ -55,19 +55,13 @@ class Directions(NamedTuple):
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Return the moments of all parts; raise :class:`AtlasError` if two share a language."""
-
-    def both(one: Moments, other: Moments) -> Moments:
-        if twice := set(one.languages) & set(other.languages):
-            raise AtlasError(f"language {min(twice)}: it has moments in two parts; drop one.")
-        return Moments(
-            one.languages + other.languages,
-            np.concatenate([one.counts, other.counts]),
-            np.concatenate([one.means, other.means]),
-            one.scatter + other.scatter,
-        )
-
-    return reduce(both, parts)
+    """Return the moments of all parts, each of different languages."""
+    return Moments(
+        [code for part in parts for code in part.languages],
+        np.concatenate([part.counts for part in parts]),
+        np.concatenate([part.means for part in parts]),
+        reduce(np.add, [part.scatter for part in parts]),
+    )
 
 
 def densray(means: Floats, within: Floats) -> Directions:
@@ -127,13 +121,15 @@ def find_directions(
     store: ``densray_basis`` and ``lda_basis`` (float64, ``(layers, dims, dims)``, a direction per
     column), ``densray_values`` and ``lda_values`` (float64, ``(layers, dims)``), ``densray_rank``
     and ``lda_rank`` (int64, ``(layers,)``), ``means`` (float64, ``(n, layers, dims)``), and
-    ``languages`` in the meta data. Raises :class:`AtlasError` if a language is in two parts or in
-    none.
+    ``languages`` in the meta data.
     """
-    moments = merged([_read_moments(part) for part in parts])
+    moments = merged(
+        [
+            Moments(list(one.meta["languages"]), *map(one.dense, ("counts", "means", "scatter")))
+            for one in map(load_arrays, parts)
+        ]
+    )
     languages = moments.languages if languages is None else languages
-    if missing := sorted(set(languages) - set(moments.languages)):
-        raise AtlasError(f"language {missing[0]}: it has no vectors; collect them first.")
     rows = [moments.languages.index(code) for code in languages]
     means, counts = moments.means[rows], moments.counts[rows]
     bases: dict[str, list[Directions]] = {"densray": [], "lda": []}
@@ -147,12 +143,6 @@ def find_directions(
         arrays[f"{name}_values"] = np.stack([one.values for one in directions])
         arrays[f"{name}_rank"] = np.array([one.rank for one in directions], dtype=np.int64)
     save_arrays(output, arrays, {"languages": list(languages)})
-
-
-def _read_moments(part: Path) -> Moments:
-    stored = load_arrays(part)
-    counts, means, scatter = (stored.dense(name) for name in ("counts", "means", "scatter"))
-    return Moments(list(stored.meta["languages"]), counts, means, scatter)
 
 
 def _by_variance(directions: Floats, covariance: Floats) -> Floats:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mbert_atlas.analysis.scoring import forget, scores_of, scoring_of
+from mbert_atlas.analysis.scoring import scores_of, scoring_of
 from mbert_atlas.analysis.significance import Comparison, holm
 from mbert_atlas.cells import Cell
 
@@ -28,7 +28,6 @@ def measure_transfer(
     the scores by seed of the condition ``gains_over``, as ``gain_over_original``. Raises
     :class:`AtlasError` if conditions were evaluated on different examples.
     """
-    forget()
     groups: dict[tuple[str, ...], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.task, cell.protocol, cell.source, cell.language, cell.condition].append(cell)

@@ -66,10 +66,8 @@ class TypologyProbe(NamedTuple):
                 counts = [sum(values[code] == value for code in trained) for value in classes]
                 first = len(signs)
                 if len(classes) > 1:
-                    held, is_trained = (
-                        np.array(list(map(values.get, codes))),
-                        np.isin(codes, trained),
-                    )
+                    held = np.array(list(map(values.get, codes)))
+                    is_trained = np.isin(codes, trained)
                     signs += [np.where(held == value, 1, -1) * is_trained for value in classes]
                 columns, majority = range(first, len(signs)), classes[int(np.argmax(counts))]
                 gold = [(codes.index(code), values[code]) for code in tested]

@@ -61,7 +61,7 @@ def check_transfer_table(
 ) -> None:
     """Report tests, conditions and languages of a table that have no runs behind them.
 
-    ``contrasts`` are condition and baseline of each contrast of it in the paper's claims.
+    ``contrasts`` are condition and baseline of each of its contrasts.
     """
     conditions, tested = set[str](), set[str]()
     for key, test in table.tests.items():
@@ -91,7 +91,7 @@ def check_transfer_table(
     for condition, baseline in table.against.items():
         if condition in conditions and (condition, baseline) not in contrasts:
             problem = f"no contrast of {condition!r} with {baseline!r} is declared for {name}"
-            fix = f"declare it in mbert_atlas/papers/{paper}/claims.py"
+            fix = f"declare it in mbert_atlas/papers/{paper}"
             report(Mistake(f"{place}.against.{condition}", problem, fix))
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import GROUP_COLOURS, figure_style, panel_grid, require_columns
+from mbert_atlas.figures.style import GROUP_COLOURS, figure_style, panel_grid, require_rows
 from mbert_atlas.labels import label, places
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "h")
@@ -41,8 +41,8 @@ def curve_plot(
 
     ``order`` has the lines of all figures that belong together, so that each looks the same in all
     of them; a panel has at most as many lines as there are ``dashes``, of which 8 have markers.
-    ``names`` are labels of lines that differ from the usual ones. An AtlasError is raised if a
-    column is missing, a point has several values for a seed, or there are too many lines.
+    ``names`` are labels of lines that differ from the usual ones. An AtlasError is raised if there
+    are no rows or too many lines, or a point has several values for a seed.
     """
     table = _spread_over_seeds(frame)
     panels, every = list(frame["panel"].unique()), list(frame["line"].unique())
@@ -81,7 +81,7 @@ def curve_plot(
 
 def _spread_over_seeds(frame: pd.DataFrame) -> pd.DataFrame:
     """Return mean, least and largest value of each point, sorted along each line."""
-    require_columns(frame, (*_KEYS, "seed", "value"), "curves")
+    require_rows(frame, "curves")
     if (repeated := frame.duplicated([*_KEYS, "seed"])).any():
         row = frame[repeated].iloc[0]
         raise AtlasError(

@@ -103,12 +103,7 @@ def save_figure(figure: Figure, stem: Path | str) -> tuple[Path, Path]:
     return svg, png
 
 
-def require_columns(frame: pd.DataFrame, columns: tuple[str, ...], figure: str) -> None:
-    """Raise an AtlasError if the table of a figure lacks columns or has no rows."""
-    if missing := [column for column in columns if column not in frame.columns]:
-        raise AtlasError(
-            f"{figure}: the table has no column {', '.join(missing)} "
-            f"(columns: {', '.join(map(str, frame.columns))}); pass tidy data with these columns."
-        )
+def require_rows(frame: pd.DataFrame, figure: str) -> None:
+    """Raise an AtlasError if the table of a figure has no rows."""
     if frame.empty:
         raise AtlasError(f"{figure}: the table has no rows; run what it shows first.")

@@ -14,7 +14,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.transfer import GAIN
 from mbert_atlas.cells import Cell
 from mbert_atlas.errors import AtlasError
-from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_columns
+from mbert_atlas.figures.style import FULL_WIDTH, GROUP_COLOURS, figure_style, require_rows
 from mbert_atlas.labels import label, language, places
 
 _AXES = {
@@ -109,13 +109,11 @@ def transfer_plot(
     a column. ``reported``, if numbers are comparable, has the paper's ``test``, ``language``,
     ``condition`` and ``value``, drawn under every protocol. ``names`` are those of languages and
     conditions that differ from their usual label. ``order`` has the conditions of all figures that
-    belong together, so that each looks the same in all of them.
-
-    Raises:
-        AtlasError: if columns are missing, or there are too many conditions.
+    belong together, so that each looks the same in all of them. Raises AtlasError if there are no
+    rows, or too many conditions.
     """
     keys = ["test", "protocol", "condition", "language"]
-    require_columns(measured, (*keys, "seed", "value"), "plot of transfer")
+    require_rows(measured, "plot of transfer")
     conditions = list(measured["condition"].unique())
     if (count := len(conditions)) > len(_MARKERS):
         most = len(_MARKERS)

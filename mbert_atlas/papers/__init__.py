@@ -58,18 +58,12 @@ def read_config(
     rules: Collection[str] = (),
     typed: Collection[str] = (),
 ) -> Config:
-    """Turn merged values into the config of the selected papers.
+    """Turn merged values into the config of the selected papers; sections of others are left out.
 
-    Args:
-        values: the merged mapping; sections of papers that are not selected are left out.
-        files: where the values come from, see :func:`mbert_atlas.config.reading.validate`.
-        languages: see :func:`mbert_atlas.config.checks.check_config`, also for ``rules``.
-        rules: the rules that take resources.
-        typed: top-level keys that were given on the command line; texts under them are read as
-            YAML, which Snakemake does not do.
-
-    Raises:
-        DataError: (several: DataErrors) names file, line, key and fix of each mistake.
+    ``files`` are where the values come from, see :func:`mbert_atlas.config.reading.validate`; for
+    ``languages`` and ``rules`` see :func:`mbert_atlas.config.checks.check_config`. Texts under
+    ``typed``, the top-level keys of the command line, are read as YAML, which Snakemake does not
+    do. A DataError (several: DataErrors) names file, line, key and fix of each mistake.
     """
     values = {key: _typed(key, item) if key in typed else item for key, item in values.items()}
     contents = [read_yaml(Path(file)) for file in files]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from mbert_atlas.config.base import PROTOCOLS, Protocol
@@ -145,13 +144,9 @@ class Plan(Files):
 
     # What papers say
 
-    def claims(self, paper: str) -> ModuleType:
-        """Return the module with a paper's title and contrasts."""
-        return import_module(f"mbert_atlas.papers.{paper}.claims")
-
     def contrasts(self, *papers: str) -> dict[str, list[list[str]]]:
-        """Return the contrasts that the claims of papers declare, as plain values."""
-        return {paper: list(map(list, self.claims(paper).CONTRASTS)) for paper in papers}
+        """Return the contrasts that papers declare, as plain values."""
+        return {paper: list(map(list, self.papers[paper].contrasts)) for paper in papers}
 
     def headline(self, key: str) -> str:
         """Return the name of an artifact as the paper has it: Table 1, Appendix A."""

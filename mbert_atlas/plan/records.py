@@ -169,7 +169,10 @@ class Distances:
 class PaperPlan:
     """What a paper shows, in its order, and what it asks of the shared rules."""
 
+    title: str  # of the paper, with its authors
     artifacts: Sequence[Artifact]
+    # Compared conditions: artifact, condition, baseline, and the baseline's artifact if another.
+    contrasts: Sequence[tuple[str, ...]] = ()
     features: Mapping[str, Features] = field(default_factory=dict)  # by `<paper>/...`
     vectors: Mapping[str, TokenVectors] = field(default_factory=dict)  # by dataset of texts
     # Language means, by dataset of texts: `encoding` and number of `texts`.

@@ -54,16 +54,11 @@ class CellLine(NamedTuple):
             raise self.error(f"{self.fields[column]!r} is not a finite number ({column})")
         return value
 
-    def whole(self, column: str) -> int | None:
-        """Return a whole number; none if the field is empty."""
-        text = self.fields[column]
-        if text and not text.lstrip("-").isdigit():
-            raise self.error(f"{text!r} is not a whole number ({column})")
-        return int(text) if text else None
 
-
-def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLine]:
-    """Yield the lines of CSV files whose headers have these columns.
+def read_cells(
+    paths: Iterable[Path], columns: Sequence[str] = REPORTED_COLUMNS
+) -> Iterator[CellLine]:
+    """Yield the lines of CSV files, reported numbers or others, whose headers have these columns.
 
     A DataError names file and line if columns are missing, a row has other fields than the header,
     or a cell (under one protocol and seed) occurs twice.
@@ -89,18 +84,16 @@ def read_cells(paths: Iterable[Path], columns: Sequence[str]) -> Iterator[CellLi
                 yield line
 
 
-def measured_cells(lines: Iterable[CellLine]) -> dict[str, dict[Key, Measured]]:
-    """Return the cells of measurements, by protocol.
+def measured_cells(paths: Iterable[Path]) -> dict[str, dict[Key, Measured]]:
+    """Return the cells of measurements, by protocol; errors as :func:`read_cells`.
 
-    A DataError names file and line if a protocol is unknown, a value is not a number, or a cell has
-    values with a seed and one without.
+    A DataError names file and line if a value is not a number, or a cell has values with a seed and
+    one without.
     """
     cells: dict[str, dict[Key, Measured]] = {name: {} for name in PROTOCOLS}
-    for line in lines:
-        if (protocol := line.fields["protocol"]) not in cells:
-            raise line.error(f"unknown protocol {protocol!r}", f"use {' or '.join(PROTOCOLS)}")
-        seed = line.whole("seed")
-        cell = cells[protocol].setdefault(line.key, Measured({}, line.whole("n")))
+    for line in read_cells(paths, MEASUREMENT_COLUMNS):
+        seed, n = (int(text) if (text := line.fields[name]) else None for name in ("seed", "n"))
+        cell = cells[line.fields["protocol"]].setdefault(line.key, Measured({}, n))
         if cell.values and (seed is None) != (None in cell.values):
             problem = "the same cell has values with a seed and one without"
             raise line.error(problem, "give all of them seeds, or leave one row without")
@@ -123,8 +116,9 @@ def write_reasons(rows: Iterable[tuple[str, str, str]], path: Path | str) -> Non
 
 def read_reasons(path: Path | str) -> dict[tuple[str, str], str]:
     """Read what :func:`write_reasons` wrote: by paper and artifact the reasons, joined."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[tuple[str, str], str] = {}
     with open(path, encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            reasons.setdefault((row["paper"], row["artifact"]), []).append(row["reason"])
-    return {key: " ".join(filter(None, texts)) for key, texts in reasons.items()}
+            key = (row["paper"], row["artifact"])
+            reasons[key] = f"{reasons.get(key, '')} {row['reason']}".strip()
+    return reasons

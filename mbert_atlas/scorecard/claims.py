@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mbert_atlas.config.base import ConfigModel
 from mbert_atlas.config.mistakes import Mistake, check_name
 from mbert_atlas.config.reading import read_yaml, validate
-from mbert_atlas.scorecard.cells import KEY, REPORTED_COLUMNS, CellLine, Key, read_cells
+from mbert_atlas.scorecard.cells import KEY, CellLine, Key, read_cells
 
 COLUMNS = KEY[1:]
 """The columns by which a claim selects cells: all of the key but the paper."""
@@ -33,12 +33,10 @@ Cells = dict[Column, Names]
 class Difference(ConfigModel):
     """The sum of some means over cells minus the sum of others."""
 
-    plus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
-        min_length=1, description="Means that are added."
-    )
-    minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(
-        [], description="Means that are subtracted; none: a level."
-    )
+    plus: Annotated[list[Cells], BeforeValidator(_listed)] = Field(min_length=1)
+    """Means that are added."""
+    minus: Annotated[list[Cells], BeforeValidator(_listed)] = Field([])
+    """Means that are subtracted; none: a level."""
 
     @property
     def columns(self) -> set[Column]:
@@ -87,16 +85,12 @@ class Claim(ConfigModel):
     place: str = Field(description="Where the paper states it.")
     artifact: str = Field(description="The table or figure that shows it.")
     of: Cells = Field({}, description="What all cells of the effect have in common.")
-    effect: Annotated[list[Difference], BeforeValidator(_listed)] = Field(
-        min_length=1,
-        description="The effect. Every column that a side names is compared; the others, and the "
-        "differences if there are several, give one effect per combination of values.",
-    )
-    over: Literal["mean", "every", "most", "some"] = Field(
-        "mean",
-        description="What has to be as expected: the mean over the cells, every cell, more than "
-        "half of them, or at least one.",
-    )
+    effect: Annotated[list[Difference], BeforeValidator(_listed)] = Field(min_length=1)
+    """The effect. Every column that a side names is compared; the others, and the differences if
+    there are several, give one effect per combination of values."""
+    over: Literal["mean", "every", "most", "some"] = "mean"
+    """What has to be as expected: the mean over the cells, every cell, more than half of them, or
+    at least one."""
     expect: Expected = Field(description="The expected region.")
     note: str = Field("", description="How we read the sentence, or what the paper's numbers show.")
 
@@ -110,17 +104,13 @@ class Claim(ConfigModel):
 class Claims(ConfigModel):
     """The claims of a paper."""
 
-    reported: dict[Column, _NamesOrNone] = Field(
-        {},
-        description="By column: the names in the reported numbers, to detect misspelt ones; of "
-        "`source` and `target` those that are no languages.",
-    )
-    unreported: dict[Column, Names] = Field(
-        {}, description="By column: names of additional measurements."
-    )
-    means: dict[Column, dict[str, Names]] = Field(
-        {}, description="By column: names of means of which the paper reports the parts."
-    )
+    reported: dict[Column, _NamesOrNone] = Field({})
+    """By column: the names in the reported numbers, to detect misspelt ones; of `source` and
+    `target` those that are no languages."""
+    unreported: dict[Column, Names] = Field({})
+    """By column: names of additional measurements."""
+    means: dict[Column, dict[str, Names]] = Field({})
+    """By column: names of means of which the paper reports the parts."""
     claims: dict[str, Claim] = Field(description="Claims by id.")
 
     def with_means(self, reported: Mapping[Key, float]) -> dict[Key, float]:
@@ -148,12 +138,10 @@ def read_claims(path: Path, paper: str, reported: Path, languages: Collection[st
     """Read the claims of a paper and check every name in them and in its reported numbers.
 
     The reported numbers define its artifacts, conditions and metrics; ``languages`` are the codes
-    that these may have as source and target, with none that is not checked.
-
-    Raises:
-        DataError: names file, line, key and fix of the first mistake.
+    that these may have as source and target, with none that is not checked. A DataError names file,
+    line, key and fix of the first mistake.
     """
-    lines = list(read_cells([reported], REPORTED_COLUMNS))
+    lines = list(read_cells([reported]))
     keys = {line.key for line in lines}
     claims = validate(
         Claims,

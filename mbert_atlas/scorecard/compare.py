@@ -1,7 +1,7 @@
 """The scorecard: a row per reported or measured cell, and per difference of two conditions."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -9,17 +9,8 @@ import numpy as np
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.cells import (
-    KEY,
-    REPORTED_COLUMNS,
-    CellLine,
-    Key,
-    Measured,
-    measured_cells,
-    read_cells,
-)
+from mbert_atlas.scorecard.cells import KEY, CellLine, Key, Measured, measured_cells, read_cells
 
 OF_PROTOCOL = ("mean", "std", "n_seeds", "n_items", "significant", "difference", "verdict")
 COLUMNS = (
@@ -52,15 +43,11 @@ def compare(
     Contrasts are the comparisons of conditions, by paper. Nothing is judged under presets that
     don't follow the papers, which are not ``comparable``.
 
-    Returns:
-        Columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
-        cells that only we have after them, differences and extras at the end of their artifact.
-        Standard deviations are those of a sample (ddof 1), NaN below two seeds. ``difference`` is
-        measured - reported.
-
-    Raises:
-        DataError: names file and line if columns are missing, a number is not a number, a
-            protocol is unknown, a cell occurs twice, or a reported metric has no tolerance.
+    Returns the columns ``COLUMNS``; papers, artifacts and cells in the order of the reported files,
+    cells that only we have after them, differences and extras at the end of their artifact.
+    Standard deviations are those of a sample (ddof 1), NaN below two seeds. ``difference`` is
+    measured - reported. A DataError names file and line if columns are missing, a number is not a
+    number, a cell occurs twice, or a reported metric has no tolerance or no contrast.
     """
     by_condition: dict[Key, list[rules.Contrast]] = {}
     for paper, declared in contrasts.items():
@@ -68,15 +55,10 @@ def compare(
             key = (paper, contrast.artifact, contrast.condition)
             by_condition.setdefault(key, []).append(contrast)
     printed: dict[Key, float] = {}
-    for line in _checked(read_cells(reported, REPORTED_COLUMNS), by_condition):
-        condition, metric = line.key[4], line.key[8]
-        if _SIGNIFICANT not in metric and rules.metric_of(metric, condition) is None:
-            raise line.error(
-                f"metric {metric!r} has no tolerance",
-                "correct the name or add the metric to mbert_atlas/scorecard/rules.py",
-            )
+    for line in read_cells(reported):
+        _check_metric(line, by_condition)
         printed[line.key] = line.number("value")
-    ours = measured_cells(_checked(read_cells(measurements, MEASUREMENT_COLUMNS), by_condition))
+    ours = measured_cells(measurements)
     endings = {"_significant": "boolean", "_n_seeds": "Int64", "_n_items": "Int64"}
     types = {name: kind for end, kind in endings.items() for name in COLUMNS if name.endswith(end)}
     frame = pd.DataFrame(_rows(printed, ours, by_condition, comparable), columns=list(COLUMNS))
@@ -185,21 +167,18 @@ def _paired(condition: Measured | None, baseline: Measured | None) -> Measured |
     return Measured(values, condition.n_items) if values else None
 
 
-def _checked(lines: Iterable[CellLine], contrasts: _ByCondition) -> Iterator[CellLine]:
-    """Yield lines whose marks of significance are 0 or 1 and belong to a declared contrast."""
-    for line in lines:
-        _, mark, baseline = line.fields["metric"].partition(_SIGNIFICANT)
-        (paper, artifact), condition = line.key[:2], line.key[4]
-        declared = contrasts.get((paper, artifact, condition), [])
-        problem = fix = ""
-        if mark and (seed := line.fields.get("seed")):
-            problem = f"significance of the single seed {seed}"
-            fix = "test over all seeds together and leave the seed empty"
-        elif mark and baseline not in [contrast.baseline for contrast in declared]:
-            problem = f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}"
-            fix = f"correct the row or declare it in mbert_atlas/papers/{paper}/claims.py"
-        elif mark and line.number("value") not in (0, 1):
-            problem, fix = f"significance {line.fields['value']!r}", "write 0 or 1"
-        if problem:
-            raise line.error(problem, fix)
-        yield line
+def _check_metric(line: CellLine, contrasts: _ByCondition) -> None:
+    """Raise an error if a metric has no tolerance, or a mark of significance no contrast."""
+    paper, artifact, condition, metric = (line.key[place] for place in (0, 1, 4, 8))
+    _, mark, baseline = metric.partition(_SIGNIFICANT)
+    declared = [one.baseline for one in contrasts.get((paper, artifact, condition), [])]
+    if not mark and rules.metric_of(metric, condition) is None:
+        problem = f"metric {metric!r} has no tolerance"
+        fix = "correct the name or add the metric to mbert_atlas/scorecard/rules.py"
+        raise line.error(problem, fix)
+    if mark and baseline not in declared:
+        problem = f"no contrast of {condition!r} with {baseline!r} is declared for {artifact}"
+        fix = f"correct the row or declare it in mbert_atlas/papers/{paper}/artifacts.py"
+        raise line.error(problem, fix)
+    if mark and line.number("value") not in (0, 1):
+        raise line.error(f"significance {line.fields['value']!r}", "write 0 or 1")

@@ -5,10 +5,11 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from mbert_atlas.errors import AtlasError, DataError
+from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import open_text
 
 COLUMNS = (
@@ -36,16 +37,12 @@ def collect_cost(
     to request one is not to get one. ``rules`` has the ``stage`` of each rule and, where paths name
     no paper, the ``paper`` to charge; ``papers`` maps a part of a path below the rule's folder (a
     paper or a run's id; of the file name the part before its last dot) to the paper to charge. The
-    first match counts.
+    first match counts. Raises AtlasError if a rule is not in ``rules``.
 
-    Returns:
-        Columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time, CPU
-        time and wall time times GPUs, and the largest resident set in MB. Jobs of a few seconds,
-        whose CPU time and memory Snakemake does not read, are counted in the last column and add
-        wall time only.
-
-    Raises:
-        AtlasError: if a rule is not in ``rules``, or a file is no benchmark file.
+    Returns the columns ``COLUMNS``, sorted by paper and stage: number of jobs, hours of wall time,
+    CPU time and wall time times GPUs, and the largest resident set in MB. Jobs of a few seconds,
+    whose CPU time and memory Snakemake does not read, are counted in the last column and add wall
+    time only.
     """
     rows = []
     for path in benchmarks:
@@ -59,9 +56,8 @@ def collect_cost(
         gpus = gpus_used(logs / place.with_suffix(".log"))
         for seconds, megabytes, cpu_seconds in read_benchmark(path):
             hours = seconds / 3600
-            times = (hours, cpu_seconds / 3600, hours * gpus)
-            unread = int(math.isnan(cpu_seconds))
-            rows.append((paper, rules[rule]["stage"], 1, *times, megabytes, unread))
+            costs = (hours, cpu_seconds / 3600, hours * gpus, megabytes)
+            rows.append((paper, rules[rule]["stage"], 1, *costs, int(math.isnan(cpu_seconds))))
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     sums = dict.fromkeys(COLUMNS[2:], "sum") | {"peak_memory_mb": "max"}
     return frame.groupby(["paper", "stage"], as_index=False).agg(sums)
@@ -76,18 +72,7 @@ def gpus_used(log: Path) -> int:
 
 
 def read_benchmark(path: Path) -> list[tuple[float, float, float]]:
-    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read.
-
-    Raises a DataError if a file is no benchmark file.
-    """
-    try:
-        with open_text(path) as stream:
-            table = pd.read_csv(
-                stream, sep="\t", quoting=csv.QUOTE_NONE, usecols=_NEEDED, na_values=["NA", "-"]
-            )
-        if table["s"].isna().any():
-            raise ValueError("the running time is missing")
-        return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))
-    except ValueError as error:
-        problem = f"no benchmark file of Snakemake ({error})"
-        raise DataError(path, "", problem, "delete it and run its job again") from error
+    """Return seconds, peak MB and CPU seconds for each repetition; NaN where not read."""
+    options: dict[str, Any] = {"quoting": csv.QUOTE_NONE, "na_values": ["NA", "-"]}
+    table = pd.read_csv(path, sep="\t", usecols=_NEEDED, **options)
+    return list(table[_NEEDED].astype(float).itertuples(index=False, name=None))

@@ -191,14 +191,9 @@ def write_index(
     papers = []
     for key, title in titles.items():
         of_paper = claims[claims["paper"] == key]
-        section = {
-            "key": key,
-            "title": title,
-            "views": claim_views(of_paper, {}, comparable=setting.comparable),
-            "counts": count_verdicts(of_paper),
-            "figures": [figure for figure in figures if figure.paper == key],
-        }
-        papers.append(section)
+        views = claim_views(of_paper, {}, comparable=setting.comparable)
+        section = {"key": key, "title": title, "views": views, "counts": count_verdicts(of_paper)}
+        papers.append(section | {"figures": [one for one in figures if one.paper == key]})
     render("index.html.j2", output, setting, papers=papers, links=links, part=part)
 
 

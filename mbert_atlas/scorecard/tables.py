@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_json
 from mbert_atlas.labels import label, language
 from mbert_atlas.scorecard import rules
@@ -215,12 +214,7 @@ def write_tables(
     in the scorecard: an artifact is made from its own measurements alone. The CSV has one line per
     row and version (reported, published, corrected), numbers as the paper prints them, with stars
     and the standard deviation over seeds.
-
-    Raises:
-        AtlasError: if there are no rows, or the disk is full.
     """
-    if cells.empty:
-        raise AtlasError(f"{title}: the scorecard has no such artifact; check its name.")
     for contrast in labels.contrasts:
         if contrast.artifact == cells["artifact"].iloc[0] and contrast.baseline_artifact:
             of_claim = cells["metric"].str.endswith(f"_minus_{contrast.baseline}")
@@ -252,11 +246,8 @@ def write_alignment_page(
 ) -> None:
     """Write a page with a row per bitext, language and symmetrisation; shares are in percent.
 
-    Args:
-        scores: by bitext and language the JSON file of the alignment; a language without gold
-            links has one row without scores.
-        names: language code to English name.
-        output: the page.
+    ``scores`` has the JSON file of the alignment by bitext and language; one without gold links has
+    one row without scores. ``names`` has English names by language code.
     """
     rows = []
     for (bitext, code), path in scores.items():

@@ -42,16 +42,8 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit  # scipy.stats would take a second to import
 
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.schemas import MEASUREMENT_COLUMNS
 from mbert_atlas.scorecard import rules
-from mbert_atlas.scorecard.cells import (
-    KEY,
-    REPORTED_COLUMNS,
-    Key,
-    Measured,
-    measured_cells,
-    read_cells,
-)
+from mbert_atlas.scorecard.cells import KEY, Key, Measured, measured_cells, read_cells
 from mbert_atlas.scorecard.claims import CellEffect, Claim, Claims, Expected, Weights, cells_of
 
 HOLDS = "holds"
@@ -125,8 +117,8 @@ def verdicts(
     Measurements are CSV files with the columns ``MEASUREMENT_COLUMNS``, ``reported`` those of the
     papers' numbers. A DataError names file and line of a mistake in them.
     """
-    printed = {line.key: line.number("value") for line in read_cells(reported, REPORTED_COLUMNS)}
-    ours = measured_cells(read_cells(measurements, MEASUREMENT_COLUMNS))
+    printed = {line.key: line.number("value") for line in read_cells(reported)}
+    ours = measured_cells(measurements)
     rows = []
     for paper, stated in claims.items():
         numbers = stated.with_means(printed)

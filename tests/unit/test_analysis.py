@@ -83,8 +83,6 @@ def test_class_scores_by_language_and_pooled() -> None:
     assert frame.loc[("xnli", "all", "accuracy"), "n"] == 3
     assert frame.loc[("lid", "ru", "macro_f1_union"), "value"] == 0
     assert frame.loc[("xnli", "es", "macro_f1_present"), "value"] == pytest.approx(100 / 3)
-    with pytest.raises(AtlasError, match="no predictions"):
-        class_scores(table.slice(0, 0))
 
 
 def _span_f1(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float]:
@@ -141,9 +139,6 @@ def test_tag_scores() -> None:
     for average in ("macro", "micro"):
         expected = 100 * f1_score(gold[:2], predicted[:2], average=average)
         assert frame.loc[("en", f"span_{average}_f1"), "value"] == pytest.approx(expected)
-    uneven = table.set_column(4, "prediction", pa.array([["NOUN"]] * 3))
-    with pytest.raises(AtlasError, match="sentence 0: gold and prediction differ"):
-        tag_scores(uneven)
 
 
 def test_words_count_once_or_by_subword() -> None:
@@ -186,8 +181,6 @@ def test_no_spread_gives_no_warning() -> None:
     assert (better.p_value, better.effect_size, better.low) == (0.0, np.inf, 1.0)
     assert (worse.p_value, worse.effect_size, worse.high) == (0.0, -np.inf, -1.0)
     assert (rounded.p_value, rounded.effect_size) == (0.0, np.inf)  # the gains differ by 1e-16
-    with pytest.raises(AtlasError, match="two or more examples"):
-        paired_t_test(np.zeros(3), np.zeros(4))
 
 
 def test_selected_examples_are_sorted_by_id() -> None:

@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from mbert_atlas.analysis.choice import choose_hyperparameters
+from mbert_atlas.analysis.scores import choose_hyperparameters
 from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import CLASS_PREDICTIONS

@@ -86,7 +86,6 @@ def test_curves_have_separate_legends_if_panels_share_no_line() -> None:
 def test_tables_that_cannot_be_drawn() -> None:
     frame = measured()
     for match, wrong in (
-        ("no column seed", frame.drop(columns="seed")),
         ("no rows", frame.iloc[:0]),
         ("has several values; choose one metric", pd.concat([frame, frame])),
         ("7 lines are too many", measured(lines=7)),

@@ -51,10 +51,3 @@ def test_regressions_that_do_not_converge_are_counted(caplog: pytest.LogCaptureF
     with caplog.at_level(logging.WARNING):
         fit_regressions(*toy(0.5), tolerance=1e-9, most_steps=1)
     assert "9 of 9 regressions did not converge" in caplog.text
-
-
-def test_both_classes_are_needed() -> None:
-    groups, signs = toy(0.5)
-    signs[:, 4] = np.abs(signs[:, 4])  # none is of the first class
-    with pytest.raises(ValueError, match="both classes"):
-        fit_regressions(groups, signs)

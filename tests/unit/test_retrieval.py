@@ -9,7 +9,6 @@ import pytest
 
 from mbert_atlas.analysis.retrieval import retrieve_words, translation_ranks, unit_vectors
 from mbert_atlas.arrays import save_arrays
-from mbert_atlas.errors import DataError
 from mbert_atlas.files import write_parquet
 from mbert_atlas.schemas import DICTIONARY, RETRIEVALS
 
@@ -108,11 +107,3 @@ def test_words_of_a_dictionary(tmp_path: Path) -> None:
     assert rows[2]["mrr"] == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert rows[4]["mrr"] == rows[0]["mrr"]  # of the other layer, all vectors turned around
     assert {row["layer"] for row in rows} == {0, 1}
-
-
-def test_a_word_without_vector(tmp_path: Path) -> None:
-    write_parquet(pa.table([["dog"], ["hund"]], schema=DICTIONARY), tmp_path / "d.parquet")
-    english = words(tmp_path, "en", ["cat"], [[1, 0]])
-    german = words(tmp_path, "de", ["hund"], [[1, 0]])
-    with pytest.raises(DataError, match="en, word 'dog': it has no vector"):
-        retrieve_words(tmp_path / "d.parquet", english, german, tmp_path / "o.parquet")

@@ -161,8 +161,6 @@ def test_what_cannot_be_compared_is_rejected() -> None:
         compare_taggers([pa.concat_tables([table, table])], [table], **options)
     with pytest.raises(AtlasError, match="there are none"):
         compare_taggers([table], [table], **{**options, "language": "ru"})
-    with pytest.raises(AtlasError, match="same sentences"):
-        permutation_test(np.zeros((2, 3), int), np.zeros((3, 3), int), seed=1)
     nothing = permutation_test(np.zeros((2, 3), int), np.zeros((2, 3), int), seed=1)
     assert (nothing.difference, nothing.p_value) == (0.0, 1.0)
 
@@ -171,6 +169,3 @@ def test_holm_by_hand() -> None:
     # Sorted .005, .01, .03, .04 times 4, 3, 2, 1: .02, .03, .06, .04, which may not fall.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.7, 0.6]).tolist() == [1.0, 1.0]
-    for wrong in ([0.1, math.nan], [1.2], [-0.1]):
-        with pytest.raises(AtlasError, match="0 to 1"):
-            holm(wrong)

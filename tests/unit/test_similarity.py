@@ -237,8 +237,6 @@ def test_sentences_that_do_not_match(features: Callable[..., Path], tmp_path: Pa
     def renamed(arrays: dict[str, Any]) -> Any:
         return np.char.replace(arrays["example_id"], "ru_pud-n007", "ru_pud-n107")
 
-    raises("not vectors of texts; extract texts", features("words", unit="word"))
-    raises(r"no sentence in tr, only in .*choose other pivots", features(), ("en", "tr"))
     raises("7 sentences are too few", features("few", n=7))
     raises(r"f, languages .*: (31|29|30) and (31|29|30) sentences; ", features(language=unequal))
     path = features(example_id=renamed)

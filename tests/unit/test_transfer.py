@@ -237,7 +237,7 @@ def test_conditions_on_different_examples_raise_an_error(cells):
     write_parquet(read_parquet(runs[-1].path).slice(1), runs[-1].path)
     with pytest.raises(AtlasError, match="hold predictions of different examples"):
         measure_transfer(runs, against=AGAINST)
-    with pytest.raises(AtlasError, match="original and adjusted were evaluated on different"):
+    with pytest.raises(AtlasError, match=r"adjusted2.* and .*original2.* hold predictions of"):
         measure_transfer([*runs[:2], runs[3]], against=AGAINST)
 
 

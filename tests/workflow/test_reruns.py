@@ -82,7 +82,7 @@ def edit(results):
 
 def test_what_comes_after_training_does_not_train_again(results, edit):
     edit(r"(def save_figure\([^)]*\)[^:]*:\n)", r"\1    print('changed')\n")
-    edit(r"(?ms)(^CONTRASTS = .*)\Z", r"\1\nCONTRASTS = (*CONTRASTS, CONTRASTS[0])\n")
+    edit(r"(?m)^(_CONTRASTS = \[)", r'\1\n    ("table1", "fine_tuned", "initial"),')
     edit(r'(class Adjustment\([^$]*?description=")', r"\1Changed. ")
     edit(r"(?m)^class CrossEntropy\b", "def unused():\n    return 1\n\n\nclass CrossEntropy")
     plan = planned(results)

@@ -76,7 +76,7 @@ def finetune(snakemake: Snakemake) -> None:
 
 
 def choose_hyperparameters(snakemake: Snakemake) -> None:
-    from mbert_atlas.analysis.choice import choose_hyperparameters
+    from mbert_atlas.analysis.scores import choose_hyperparameters
 
     choose_hyperparameters(
         snakemake.params.draws,

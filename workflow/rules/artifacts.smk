@@ -96,7 +96,7 @@ rule render_table:
     params:
         paper=lambda wildcards: plan.artifact_of[wildcards.table][0],
         artifact=lambda wildcards: plan.tables[wildcards.table].name,
-        title=lambda wildcards: plan.claims(plan.artifact_of[wildcards.table][0]).TITLE,
+        title=lambda wildcards: plan.papers[plan.artifact_of[wildcards.table][0]].title,
         contrasts=lambda wildcards: plan.contrasts(plan.artifact_of[wildcards.table][0]),
         facts=lambda wildcards: list(plan.tables[wildcards.table].facts),
         conditions=lambda wildcards: dict(plan.artifact_of[wildcards.table][1].conditions),

@@ -32,7 +32,7 @@ rule scorecard:
         setting=plan.setting(),
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         reported=plan.reported(*plan.papers),
-        titles={paper: plan.claims(paper).TITLE for paper in plan.papers},
+        titles={paper: plan.papers[paper].title for paper in plan.papers},
         contrasts=plan.contrasts(*plan.papers),
         job=plan.job("report:scorecard"),
     script:
@@ -97,7 +97,7 @@ rule write_replication:
         "../../envs/mbert-atlas.yaml"
     params:
         setting=plan.setting(),
-        title=lambda wildcards: plan.claims(wildcards.paper).TITLE,
+        title=lambda wildcards: plan.papers[wildcards.paper].title,
         contrasts=lambda wildcards: plan.contrasts(wildcards.paper),
         artifacts=lambda wildcards: [
             artifact.name for _, artifact in plan.shown(wildcards.scope, wildcards.paper)
@@ -136,7 +136,7 @@ rule write_index:
     params:
         setting=plan.setting(),
         titles=lambda wildcards: {
-            paper: plan.claims(paper).TITLE for paper in plan.papers_shown(wildcards.scope)
+            paper: plan.papers[paper].title for paper in plan.papers_shown(wildcards.scope)
         },
         figures=lambda wildcards: plan.drawn(wildcards.scope),
         job=plan.job("report:write_index"),

@@ -6,8 +6,7 @@ from functools import partial
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.transfer import TransferTable
 from mbert_atlas.labels import listed
-from mbert_atlas.papers.efimov2022.claims import TITLES
-from mbert_atlas.papers.efimov2022.config import Histograms, Section
+from mbert_atlas.papers.efimov2022.config import CONTRASTS, Histograms, Section
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -21,6 +20,16 @@ from mbert_atlas.plan.records import (
 from mbert_atlas.plan.runs import RunTable
 
 PAPER = "efimov2022"
+_TITLES = {
+    "table2": "Zero-shot XNLI before and after cross-lingual adjustment",
+    "table3": "Zero-shot NER before and after cross-lingual adjustment",
+    "table4": "Zero-shot QA before and after cross-lingual adjustment",
+    "table5": "Gain by the number of parallel sentences",
+    "table6": "Gain by how subwords are aggregated into one vector",
+    "table7": "Gain by what is aligned",
+    "table8": "QA in the training language, before and after adjustment",
+    "table9": "{languages} with an extended vocabulary, before and after adjustment",
+}
 _SIZE = re.compile(r"(\w+)_(\d+)K")
 _FIGURE1 = """\
 **Efimov et al. 2022, Figure 1.** L2 distances between last-layer vectors of related (aligned) and
@@ -39,6 +48,9 @@ def plan_paper(plan: Plan) -> PaperPlan:
     """Return the artifacts of the paper, and the distances that its figures need."""
     paper: Section = plan.config.efimov2022  # type: ignore[attr-defined]
     return PaperPlan(
+        "Efimov et al. (2022): The Impact of Cross-Lingual Adjustment of Contextual Word "
+        "Representations on Zero-Shot Transfer",
+        contrasts=CONTRASTS,
         artifacts=[
             *(_distance_figure(plan, paper, name, item) for name, item in paper.figures.items()),
             _language_table(plan, paper),
@@ -123,7 +135,7 @@ def _language_table(plan: Plan, paper: Section) -> Artifact:
 
 def _transfer_table(plan: Plan, name: str, table: TransferTable) -> Artifact:
     languages = listed([plan.languages[code].name for code in table.languages])
-    title = TITLES[name].format(languages=languages)
+    title = _TITLES[name].format(languages=languages)
     conditions = conditions_by_size(table, plan.runs)
     measurement = Measurement(
         name,

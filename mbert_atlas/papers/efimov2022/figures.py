@@ -12,7 +12,6 @@ from matplotlib.lines import Line2D
 
 from mbert_atlas.analysis.separation import Floats, separation
 from mbert_atlas.cells import Cell
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.style import BLUE, FULL_WIDTH, VERMILION, figure_style, panel_grid
 from mbert_atlas.files import read_parquet
 from mbert_atlas.schemas import WORD_DISTANCES
@@ -32,9 +31,6 @@ def draw_distances(
     lowest to the highest seed, each dotted line marks the mean distance. The numbers in a panel
     are the separation AUC and the ratio of mean distances: mean over seeds, then their range.
     Each cell is the Parquet file of a language and seed, columns ``schemas.WORD_DISTANCES``.
-
-    Raises:
-        AtlasError: if a panel is missing, or a distance is not finite.
     """
     ((language, samples),) = _read_samples(cells, panels, protocol).items()
     low, high, fewest = _extent(samples.values())
@@ -100,17 +96,11 @@ def _read_samples(
     samples = {cell.language: {panel: _Samples() for panel in panels} for cell in cells}
     for cell in cells:
         frame: pd.DataFrame = read_parquet(Path(cell.path), WORD_DISTANCES).to_pandas()
-        if not np.isfinite(frame["distance"]).all():
-            raise AtlasError(f"{cell.path}: a distance is not finite; check the encoder behind it.")
         frame = frame[[protocol in protocols for protocols in frame["protocols"]]]
         for panel in set(panels) & {*frame["panel"]}:
             pairs = frame[frame["panel"] == panel].groupby("kind")["distance"]
             related, unrelated = (pairs.get_group(kind).to_numpy(np.float64) for kind in _KINDS)
             samples[cell.language][panel].append((related, unrelated))
-    for code, by_panel in samples.items():
-        if absent := [panel for panel, seeds in by_panel.items() if not seeds]:
-            problem = f"there are no distances of {code} for panel {', '.join(absent)}"
-            raise AtlasError(f"{problem}; measure them first or leave the panel out.")
     return samples
 
 

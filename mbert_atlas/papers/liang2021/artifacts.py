@@ -6,20 +6,20 @@ from itertools import product
 from typing import Any
 
 from mbert_atlas.cells import Cell
-from mbert_atlas.config.base import PROTOCOLS, Protocol
+from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.liang2021.config import Probe, Section, Source, TaskName, families_of
 from mbert_atlas.plan.files import Files
-from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
     Features,
-    Figure,
     Measurement,
     PaperPlan,
     Store,
-    Table,
     TokenVectors,
+    figures_by_protocol,
+    measured,
+    table_artifact,
 )
 
 _MEASURES = "papers.liang2021.measures"
@@ -52,6 +52,7 @@ def plan_paper(plan: Files) -> PaperPlan:
     """Return the paper's artifacts and what they need computed."""
     paper = section(plan)
     return PaperPlan(
+        "Liang et al. (2021): Locating Language-Specific Information in Contextualized Embeddings",
         artifacts=[*_figures(plan), *_tables(plan)],
         features={
             f"liang2021/{model}-{task}-{part}": Features(
@@ -143,22 +144,16 @@ def _figures(plan: Files) -> list[Artifact]:
             measurements=[
                 Measurement(name, f"{_MEASURES}:{measure}", cells, partial(dict, options))
             ],
-            figures=[_figure(paper, name, protocol) for protocol in PROTOCOLS],
+            figures=figures_by_protocol(
+                name,
+                "papers.liang2021.figures:draw_curves",
+                partial(measured, "liang2021", name),
+                {"artifact": name, "title": _FIGURES[name], "sets": list(paper.pairs.sets)},
+            ),
             highlight=name == "figure5",
         )
         for name, (measure, cells, options) in measures.items()
     ]
-
-
-def _figure(paper: Section, artifact: str, protocol: Protocol) -> Figure:
-    options: dict[str, Any] = {"artifact": artifact, "title": _FIGURES[artifact]}
-    return Figure(
-        f"{artifact}.{protocol}",
-        "papers.liang2021.figures:draw_curves",
-        cells=lambda: [Cell(path=path("measurement", paper="liang2021", name=artifact))],
-        options=partial(dict, options, protocol=protocol, sets=list(paper.pairs.sets)),
-        protocol=protocol,
-    )
 
 
 def _probe_cells(plan: Files) -> list[Cell]:
@@ -207,10 +202,10 @@ def _removal_cells(plan: Files) -> list[Cell]:
 def _tables(plan: Files) -> list[Artifact]:
     runs = section(plan).transfer.runs
     return [
-        Artifact(
+        table_artifact(
             name,
-            title=title,
-            measurements=[
+            title,
+            [
                 Measurement(
                     name,
                     f"{_MEASURES}:measure_preservation",
@@ -219,7 +214,6 @@ def _tables(plan: Files) -> list[Artifact]:
                     columns={"model": "mbert"},
                 )
             ],
-            tables=[Table(name, [name])],
         )
         for name, (tasks, sources, title) in _TABLES.items()
         if any(runs.get(task, {}).get(source) for task in tasks for source in sources)

@@ -55,14 +55,17 @@ def classify_in_subspaces(
 
     Returns columns of ``schemas.SUBSPACE_SCORES``: ``span_micro_f1`` by method, number, language
     and seed: seqeval's F1 of all spans, where adjacent equal bare tags are one span. Raises
-    :class:`DataError` if vectors are not of words or do not fit each other or the directions, no
-    direction would remain, or the training words have one label.
+    :class:`DataError` if labels do not fit, no direction would remain, or the training words have
+    one label.
     """
     trained, tested = read_features(train, layer), read_features(test, layer)
-    _require_compatible(trained, tested)
-    dims = trained.vectors.shape[1]
-    bases = {name: orthonormal(_basis(directions, name, layer, dims)) for name in methods}
-    firsts = sorted({0, *firsts})
+    if tested.label_names[: len(trained.label_names)] != trained.label_names:
+        problem = f"{tested.label_names} do not begin with those of {train}"
+        fix = "encode both with the same labels"
+        raise DataError(test, "meta.json, key labels", problem, fix)
+    stored = load_arrays(directions)
+    bases = {name: orthonormal(stored.dense(f"{name}_basis")[layer]) for name in methods}
+    dims, firsts = trained.vectors.shape[1], sorted({0, *firsts})
     if firsts[0] < 0 or firsts[-1] >= dims:
         problem = f"cannot remove so many of {dims} directions"
         fix = f"choose numbers from 0 to {dims - 1}"
@@ -168,30 +171,3 @@ def _predict(
         for number, (classes, weights, intercepts) in enumerate(fits):
             predictions[number, place] = classes[(block @ weights.T + intercepts).argmax(axis=1)]
     return predictions
-
-
-def _basis(directions: Path, method: str, layer: int, dims: int) -> Basis:
-    basis = load_arrays(directions).dense(f"{method}_basis")
-    if basis.shape[1] != dims or layer >= len(basis):
-        size = f"{len(basis)} layers of {basis.shape[1]} dimensions"
-        problem = f"{size} do not fit layer {layer} of {dims}"
-        fix = "take the directions of this encoder"
-        raise DataError(directions, f"array {method}_basis", problem, fix)
-    of_layer: Basis = basis[layer]
-    return of_layer
-
-
-def _require_compatible(train: FeatureArrays, test: FeatureArrays) -> None:
-    for features in (train, test):
-        if features.unit != "word":
-            raise DataError(
-                features.path, "meta.json, key unit", f"a {features.unit} each", "extract words"
-            )
-    if test.label_names[: len(train.label_names)] != train.label_names:
-        problem = f"{test.label_names} do not begin with those of {train.path}"
-        fix = "encode both with the same labels"
-        raise DataError(test.path, "meta.json, key labels", problem, fix)
-    ours, theirs = test.vectors.shape[1], train.vectors.shape[1]
-    if ours != theirs:
-        problem = f"{ours} dimensions, but {train.path} has {theirs}"
-        raise DataError(test.path, "array vectors", problem, "extract both with the same encoder")

@@ -187,9 +187,7 @@ def f1_of(cell: Cell) -> tuple[float, int]:
     """
     if cell.kind == "tagging" and cell.protocol == "published":
         frame = tag_scores(rows_of(cell))
-        (row,) = frame.index[
-            (frame["language"] == cell.language) & (frame["metric"] == "span_micro_f1")
-        ]
-        return float(frame["value"][row]), int(frame["n"][row])
+        frame = frame[frame["language"] == cell.language].set_index("metric")
+        return float(frame["value"]["span_micro_f1"]), int(frame["n"]["span_micro_f1"])
     scores, n = scores_of(cell)
     return scores["accuracy" if cell.kind == "tagging" else "entity_f1"], n

@@ -1,14 +1,13 @@
 """The paper's figures and tables, with the files behind each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.papers.liu2020.config import SHORT_WINDOW, Section, inference_family
 from mbert_atlas.plan.paths import path
+from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
     Artifact,
     Cells,
@@ -18,9 +17,6 @@ from mbert_atlas.plan.records import (
     measured,
     table_artifact,
 )
-
-if TYPE_CHECKING:
-    from mbert_atlas.plan.plan import Plan
 
 _PAPER = "liu2020"
 
@@ -94,6 +90,8 @@ class _Builder:
         classifier = paper.inference.network.model_dump()
         retrieval = paper.retrieval.model_dump(exclude={"dictionary"})
         return PaperPlan(
+            "Liu et al. (2020): A Study of Cross-Lingual Ability and Language-specific Information "
+            "in Multilingual BERT",
             [
                 *(self._comparison(name, some, order) for name, some in compared.items() if some),
                 *self._token_translation(),

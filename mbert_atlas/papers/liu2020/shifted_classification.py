@@ -18,7 +18,6 @@ from mbert_atlas.arrays import load_arrays
 from mbert_atlas.config.base import Protocol
 from mbert_atlas.encoders.hooks import last_states, remember
 from mbert_atlas.encoders.precision import default_device, fitting_tokens
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.representations.language_vectors import mean_difference
 from mbert_atlas.schemas import SHIFTED_SCORES
 from mbert_atlas.training.job import open_examples
@@ -44,9 +43,6 @@ def classify_shifted(
     Weights are factors of the difference of
     :func:`mbert_atlas.representations.language_vectors.language_means`, by protocol; 0 leaves the
     model unchanged.
-
-    Raises:
-        AtlasError: if a language has no examples.
     """
     model, labels = tasks.load_model(model_dir)
     device = default_device()
@@ -57,10 +53,6 @@ def classify_shifted(
         store = open_examples(path, task, model_dir)
         for code in languages:
             rows = np.flatnonzero(store.dense("language") == code)
-            if len(rows) == 0:
-                raise AtlasError(
-                    f"{path}: no examples in {code}; add the language to {name} or drop it."
-                )
             vector = mean_difference(stored_means, protocol, code, target)[layer]
             predicted = predict(
                 model,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +39,7 @@ def translate_tokens(
     :func:`mbert_atlas.representations.language_vectors.language_means`. Each of the ``layers``, 0
     for the embeddings, is shifted by itself; weights are factors of the difference of means. The
     table (``schemas.TOKEN_TRANSLATIONS``) keeps the predicted tokens of the sentences ``shown``.
-
-    Raises:
-        DataError: if the sentences are of another tokenizer, or the encoder has no such head.
+    Raises DataError if the sentences are of another tokenizer, or the encoder has no such head.
     """
     stored, stored_means = load_arrays(sentences), load_arrays(means)
     require_tokenizer(sentences, stored.meta.get("tokenizer"), encoder)
@@ -59,13 +57,13 @@ def translate_tokens(
             for part in np.unique(parts):
                 numbers = np.flatnonzero(parts == part)
                 some = tokens.take(numbers)
-                bleu = bleu1(some, references.take(numbers), size)
+                mean, corpus = bleu1(some, references.take(numbers), size)
                 only, counted = converted(some.values, *sets)
                 samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
                     {"source": source, "target": target, "protocol": protocol}
                     | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
-                    | {"corpus_bleu": bleu.corpus, "mean_bleu": bleu.mean}
+                    | {"corpus_bleu": corpus, "mean_bleu": mean}
                     | {"converted": only, "counted": counted, "samples": samples}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
@@ -75,15 +73,11 @@ def _text(tokenizer: Any, tokens: npt.NDArray[Any]) -> str:
     return " ".join(tokenizer.id_to_token(int(token)) for token in tokens).replace(" ##", "")
 
 
-class Bleu1(NamedTuple):
-    """BLEU-1 with brevity penalty, 0 to 100: mean over sentences, and of the whole corpus."""
+def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> tuple[float, float]:
+    """Return BLEU-1 with brevity penalty, 0 to 100: mean over sentences, and of the whole corpus.
 
-    mean: float
-    corpus: float
-
-
-def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Bleu1:
-    """Compare token ids of predicted sentences with those of as many translations."""
+    Token ids of predicted sentences are compared with those of as many translations.
+    """
     # A token of a sentence is the number sentence * vocabulary + id; those of both sides count as
     # often as on the side that has fewer: [5, 5, 7] for [5, 7, 7] gives 1 + 1.
     (one, ones), (two, twos) = (
@@ -103,7 +97,7 @@ def bleu1(predicted: Ragged, references: Ragged, vocabulary_size: int) -> Bleu1:
     total, expected = int(predicted.lengths.sum()), int(references.lengths.sum())
     counts: dict[str, Any] = {"correct": [int(matches.sum())], "total": [total]}
     counts |= {"sys_len": total, "ref_len": expected, "max_ngram_order": 1}
-    return Bleu1(mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score))
+    return mean, float(BLEU.compute_bleu(**counts, smooth_method="none").score)
 
 
 def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
-from mbert_atlas.papers.muller2021.claims import (
+from mbert_atlas.papers.muller2021.config import (
     CKA,
     CORRELATION,
     DIFFERENCE,
@@ -15,8 +15,9 @@ from mbert_atlas.papers.muller2021.claims import (
     PRETRAINED,
     REFERENCE,
     SCORE,
+    LayerTable,
+    Section,
 )
-from mbert_atlas.papers.muller2021.config import LayerTable, Section
 from mbert_atlas.plan.paths import path
 from mbert_atlas.plan.plan import Plan
 from mbert_atlas.plan.records import (
@@ -70,6 +71,8 @@ def plan_paper(plan: Plan) -> PaperPlan:
     planner = _Planner(plan)
     artifacts = [*planner.tables(), *planner.similarities(), *planner.correlations()]
     return PaperPlan(
+        "Muller et al. (2021): First Align, then Predict: Understanding the Cross-Lingual Ability "
+        "of Multilingual BERT",
         artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
         features={FEATURES: planner.features()},
     )

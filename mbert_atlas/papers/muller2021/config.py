@@ -9,6 +9,11 @@ from mbert_atlas.config.base import ConfigModel, Protocol
 from mbert_atlas.config.mistakes import Mistake, check_name, report
 
 TaskName = Literal["parsing", "pos", "ner"]
+REFERENCE, DIFFERENCE, SCORE = "ref", "random_init_delta", "random_init"
+"""Conditions as the reported numbers name them: the encoder without changes; what re-initialised
+layers change, and the score with them."""
+PRETRAINED, FINE_TUNED = "pretrained", "fine_tuned"
+CKA, CORRELATION = "cka_percent", "spearman_cross_lingual_gap_vs_similarity"
 Target = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+/[a-z-]+$")]
 
 

@@ -9,10 +9,9 @@ from matplotlib.figure import Figure
 
 from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.cells import Cell
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.figures.curves import MANY_DASHES, curve_plot
 from mbert_atlas.labels import label
-from mbert_atlas.papers.muller2021.claims import PRETRAINED
+from mbert_atlas.papers.muller2021.config import PRETRAINED
 
 
 def draw_by_layer(
@@ -53,9 +52,6 @@ def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return the rows of one metric whose layers are numbers, from those of one protocol.
 
     ``<metric>_low`` and ``<metric>_high``, if measured, become the columns ``low`` and ``high``.
-
-    Raises:
-        AtlasError: if there is no such row.
     """
     frame = frame[frame["layers"].str.isdigit()].astype({"layers": int})
     keys = [name for name in frame.columns if name not in ("metric", "value")]
@@ -64,8 +60,6 @@ def by_layer(frame: pd.DataFrame, metric: str) -> pd.DataFrame:
         rows = frame[frame["metric"] == f"{metric}_{end}"].rename(columns={"value": end})
         if len(rows):
             values = values.merge(rows[[*keys, end]], how="left", on=keys)
-    if values.empty:
-        raise AtlasError(f"plot by layer: there is no {metric} by layer; measure it first.")
     return values
 
 

@@ -10,7 +10,7 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.papers.muller2021.claims import CKA, CORRELATION, DIFFERENCE, REFERENCE
+from mbert_atlas.papers.muller2021.config import CKA, CORRELATION, DIFFERENCE, REFERENCE
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}

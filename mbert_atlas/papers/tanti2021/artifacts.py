@@ -36,6 +36,14 @@ MAPS = {
     "figure6": ("xnli", "table2"),
 }
 """Task of a figure, and the table of scores that shows the same conditions."""
+_CONTRASTS = [
+    *((artifact, "fine_tuned", "initial") for artifact in ("table1", "figure3", "figure4")),
+    *(
+        (table, condition, "fine_tuned", reference)
+        for table, reference in (("table2", "table1"), ("table3", "figure3"), ("table3", "figure4"))
+        for condition in UNLEARNING
+    ),
+]
 _WHEN = {"table1": "before and after fine-tuning", "table2": "after unlearning language"}
 _TASKS = {"udpos": "Zero-shot POS tagging", "xnli": "Zero-shot NLI"}
 _POINTS = {"udpos": "Tokens of UDPOS and Wikipedia", "xnli": "Texts of XNLI and Wikipedia"}
@@ -69,6 +77,9 @@ def plan_paper(plan: Plan) -> PaperPlan:
         *planner.appendices(),
     ]
     return PaperPlan(
+        "Tanti et al. (2021): On the Language-specificity of Multilingual BERT and the Impact of "
+        "Fine-tuning",
+        contrasts=_CONTRASTS,
         artifacts=[item for item in artifacts if item.tables or item.figures],
         features={f"{PAPER}/{task}": planner.features(task) for task in planner.tasks},
     )

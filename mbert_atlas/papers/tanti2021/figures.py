@@ -122,10 +122,8 @@ def map_grid(
 
     Colour and marker of a language follow from ``genera`` (of every language code) alone, so they
     are the same in every panel and in every figure with the same genera. Without an entry in
-    ``names`` the legend has the code alone; ``note`` goes below the panels.
-
-    Raises:
-        AtlasError: if a point has a coordinate that is not finite, or an unknown language or label.
+    ``names`` the legend has the code alone; ``note`` goes below the panels. Raises AtlasError if a
+    point has an unknown language or label.
     """
     of_label, of_language = LABEL_LOOKS[task], language_looks(genera, "single-language genera")
     width = _GAP + len(conditions) * (_PANEL + _GAP) + _LEGEND
@@ -171,8 +169,7 @@ def _classes(
     rows = condition.points[condition.points["dataset"] == dataset]
     points = rows[["x", "y"]].to_numpy(dtype=np.float64)
     classes = rows[column].to_numpy(dtype=object)
-    unknown = sorted({str(name) for name in classes if name not in looks})
-    if unknown or not np.isfinite(points).all():
-        problem = f"an unknown {column} ({', '.join(unknown)})" if unknown else "no finite place"
+    if unknown := sorted({str(name) for name in classes if name not in looks}):
+        problem = f"an unknown {column} ({', '.join(unknown)})"
         raise AtlasError(f"map of {condition.name}: a point has {problem}; check the projection.")
     return points, classes

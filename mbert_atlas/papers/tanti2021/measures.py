@@ -121,7 +121,7 @@ def measure_clusters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
 def list_choices(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     """Yield the rows of Table 5: the best draw of each search, and its score.
 
-    Cells have the file of :func:`mbert_atlas.analysis.choice.choose_hyperparameters`.
+    Cells have the file of :func:`mbert_atlas.analysis.scores.choose_hyperparameters`.
     """
     for cell in cells:
         choice = read_json(cell.path)

@@ -39,7 +39,7 @@ FIGURE = "efimov2022:\n  figures:\n    "
             TABLE + "table5: {against: {adjusted_5K: original}}\n",
             "line 3",
             "no contrast of 'adjusted_5K' with 'original' is declared for table5; declare it in "
-            "mbert_atlas/papers/efimov2022/claims.py",
+            "mbert_atlas/papers/efimov2022",
         ),
         (TABLE + "table3: {conditions: {original: null}}\n", "", "not defined for the test ner"),
         (TABLE + "table3: {languages: [es, de]}\n", "line 3", "not defined in any of its tests"),

@@ -159,7 +159,7 @@ def test_seeds_draw_the_words_that_train(tmp_path: Path, directions: Path) -> No
 
 
 def test_what_does_not_fit_is_rejected(tmp_path: Path, directions: Path) -> None:
-    train = words(tmp_path, "train")
+    words(tmp_path, "train")
     words(tmp_path, "test", 1, labels=[*NAMES, "X"])
     assert len(scores(tmp_path, [2])) == 12  # labels behind those of training are no mistake
 
@@ -170,16 +170,8 @@ def test_what_does_not_fit_is_rejected(tmp_path: Path, directions: Path) -> None
     raises("cannot remove so many of 12 directions; choose numbers from 0 to 11", firsts=[12])
     raises("cannot remove so many of 12 directions", firsts=[-1])
     raises("only layers \\[1\\] are stored", layer=0)
-    save_arrays(tmp_path / "small", {"lda_basis": np.stack([np.eye(4)] * 2)}, {})
-    raises("2 layers of 4 dimensions", methods=["lda"], directions=tmp_path / "small")
-    save_arrays(tmp_path / "low", {"lda_basis": np.eye(DIMS)[None]}, {})
-    raises("1 layers of 12 dimensions do not", methods=["lda"], directions=tmp_path / "low")
     words(tmp_path, "test", 1, labels=["VERB", "NOUN", "ADJ"])
     raises("do not begin with those of")
-    words(tmp_path, "test", 1, unit="token")
-    raises("a token each; extract words")
-    write_words(tmp_path / "test", np.zeros((10, 3)), np.zeros(10, dtype=np.int64))
-    raises(f"3 dimensions, but {train} has 12")
     words(tmp_path, "test", 1)
     write_words(tmp_path / "train", np.zeros((10, DIMS)), np.zeros(10, dtype=np.int64))
     raises("10 words have one label")

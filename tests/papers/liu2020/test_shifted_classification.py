@@ -12,7 +12,6 @@ from mbert_atlas.arrays import load_arrays, save_arrays
 from mbert_atlas.config.training import Optimisation
 from mbert_atlas.encoders.hooks import Hook, hooked
 from mbert_atlas.encoding import encode
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.files import read_parquet
 from mbert_atlas.papers.liu2020.shifted_classification import classify_shifted
 
@@ -76,8 +75,3 @@ def test_counts_are_those_of_the_hooked_model(trained: Path) -> None:
             classes = model(batch).argmax(dim=-1)
         assert labels == NLI_LABELS
         assert found["de", weight] == ((classes == batch["labels"]).sum().item(), 20)
-
-
-def test_a_language_without_examples(trained: Path) -> None:
-    with pytest.raises(AtlasError, match="no examples in hi; add the language to xnli or drop it"):
-        scores(trained, ["hi"])

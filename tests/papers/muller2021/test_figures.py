@@ -3,11 +3,9 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from mbert_atlas.analysis.measurements import read_measurements, write_measurements
 from mbert_atlas.cells import Cell
-from mbert_atlas.errors import AtlasError
 from mbert_atlas.papers.muller2021.figures import by_layer, draw_by_layer
 
 
@@ -26,8 +24,6 @@ def test_a_metric_has_numbered_layers_and_the_ends_of_its_intervals(tmp_path: Pa
     assert chosen["layers"].tolist() == [0, 1, 2] * 2
     np.testing.assert_allclose(chosen["value"] - chosen["low"], 0.1)
     assert "high" not in chosen
-    with pytest.raises(AtlasError, match="no rho by layer"):
-        by_layer(frame, "rho")
     figure = draw_by_layer(
         [Cell(path=str(tmp_path / "m.csv"))],
         protocol="corrected",

@@ -7,7 +7,7 @@ import pytest
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import write_json, write_parquet
-from mbert_atlas.papers.muller2021.claims import CORRELATION
+from mbert_atlas.papers.muller2021.config import CORRELATION
 from mbert_atlas.papers.muller2021.figures import by_layer as rows_by_layer
 from mbert_atlas.papers.muller2021.figures import one_line_pretrained
 from mbert_atlas.papers.muller2021.measures import (

@@ -179,7 +179,6 @@ def test_titles_have_letters_and_the_measured_scores() -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda frame: frame.assign(x=np.inf), "fine-tuned: a point has no finite place"),
         (lambda frame: frame.replace({"label": {"NOUN": "N"}}), r"has an unknown label \(N\)"),
         (lambda frame: frame.replace({"language": {"zh": "sw"}}), r"unknown language \(sw\)"),
     ],
