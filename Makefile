@@ -12,7 +12,7 @@ SNAKEMAKE := $(VENV)/bin/snakemake --profile local --cores $(CORES)
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-all small encoder test test-all test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
+.PHONY: help setup demo demo-all small encoder test test-all test-quick test-fast test-demo-all test-cluster test-slurm coverage lint format lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -56,13 +56,16 @@ PYTEST := $(VENV)/bin/python -m pytest
 # Twice the cores: many of these tests wait, for Snakemake or for a stand-in of SLURM.
 QUICK := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(shell expr 2 \* $(CORES)) --dist worksteal -m "not (demo or demo_all or slurm)"
 
-test: lint ## lint, unit tests, dry runs, and the demo's highlights with their checks
-	$(QUICK)
+test: $(INSTALLED) ## lint, unit tests, dry runs, and the demo's highlights with their checks
+	$(MAKE) --jobs 2 --output-sync=target lint test-quick
 	rm -rf $(MBERT_ATLAS_DEMO)
 	$(PYTEST) -m demo
 
 test-all: test ## `test`, then the whole demo and the demo on a disposable SLURM cluster
 	$(MAKE) --jobs 2 --output-sync=target test-demo-all test-cluster
+
+test-quick: $(INSTALLED) ## unit tests and dry runs
+	$(QUICK)
 
 test-fast: $(INSTALLED) ## unit tests
 	OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(CORES) tests/unit

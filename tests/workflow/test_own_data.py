@@ -15,6 +15,7 @@ from mbert_atlas.sources.register import Register
 MIRROR = os.environ.get("MBERT_ATLAS_MIRROR")
 pytestmark = [
     pytest.mark.workflow,
+    pytest.mark.demo_all,  # not of the demo, but as long: part of test-all
     pytest.mark.skipif(not MIRROR, reason="MBERT_ATLAS_MIRROR is not set"),
 ]
 
