@@ -14,7 +14,7 @@ from snakemake.logging import logger
 
 from mbert_atlas import papers
 from mbert_atlas.analysis import SCORINGS
-from mbert_atlas.cells import as_values, files_of
+from mbert_atlas.cells import Cell, as_values, files_of
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.config.datasets import resource_keys
 from mbert_atlas.config.model import Config, Resources
@@ -64,6 +64,7 @@ class WorkflowPlan(Plan):
         super().__init__(*arguments)
         self.not_run = f"{self.results}/not_run.csv"
         self.draws = self.runs.drawn()
+        self._cells = dict[tuple[str, str], list[Cell]]()
         self._fingerprints = Fingerprints(self.home.resolve(), Path(".snakemake/fingerprints.json"))
 
     def own_rules(self) -> list[str]:
@@ -115,9 +116,9 @@ class WorkflowPlan(Plan):
 
     def measure_job(self, key: str) -> dict[str, str]:
         """Return the job of a measurement, which uses its function and its tasks' scoring."""
-        item = self.measurements[key]
-        tasks = sorted({cell.kind for cell in item.cells()} & SCORINGS.keys())
-        return self.job("artifacts:measure", item.measure, f"analysis:SCORINGS[{','.join(tasks)}]")
+        tasks = sorted({cell.kind for cell in self.cells_of("measurements", key)} & SCORINGS.keys())
+        uses = self.measurements[key].measure, f"analysis:SCORINGS[{','.join(tasks)}]"
+        return self.job("artifacts:measure", *uses)
 
     @staticmethod
     def any_of(names: Iterable[Any]) -> str:
@@ -126,13 +127,19 @@ class WorkflowPlan(Plan):
 
     # Records as inputs and parameters
 
+    def cells_of(self, kind: str, key: str) -> list[Cell]:
+        """Return the cells of a record, made once: of ``measurements`` or ``figures``."""
+        if (kind, key) not in self._cells:
+            self._cells[kind, key] = list(getattr(self, kind)[key].cells())
+        return self._cells[kind, key]
+
     def inputs(self, kind: str, key: str) -> list[str]:
         """Return the files behind a record: of ``measurements`` or ``figures``, ``paper/name``."""
-        return files_of(getattr(self, kind)[key].cells())
+        return files_of(self.cells_of(kind, key))
 
     def values(self, kind: str, key: str) -> list[dict[str, Any]]:
         """Return the cells of a record without their files, as parameter."""
-        return as_values(getattr(self, kind)[key].cells())
+        return as_values(self.cells_of(kind, key))
 
     def columns(self, key: str) -> dict[str, str]:
         """Return the columns that all rows of a measurement share."""
