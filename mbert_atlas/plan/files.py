@@ -185,14 +185,19 @@ class Files:
         """Return the predictions of a run."""
         return path("predictions", run=run.id, seed=seed)
 
+    @cached_property
+    def _seeds(self) -> dict[str, set[int]]:
+        """The seeds of each run: its own, and those of runs that start from it, as draws do."""
+        seeds: dict[str, set[int]] = {}
+        for run in self.runs:
+            for name in filter(None, (run.id, run.start)):
+                seeds.setdefault(name, set()).update(run.seeds)
+        return seeds
+
     def start(self, run: Run, seed: int | str) -> str:
         """Return the model that a run starts from; an AtlasError if the run has no such seed."""
-        # A run that starts from this one may have other seeds, as draws of a search have.
-        seeds = {
-            number for item in self.runs if run.id in (item.id, item.start) for number in item.seeds
-        }
-        if int(seed) not in seeds:
-            numbers = ", ".join(map(str, sorted(seeds)))
+        if int(seed) not in self._seeds[run.id]:
+            numbers = ", ".join(map(str, sorted(self._seeds[run.id])))
             raise AtlasError(f"The run {run.id} has no seed {seed}; its seeds are {numbers}.")
         if run.start:
             return self.model(self.runs[run.start], seed)
