@@ -92,6 +92,9 @@ class Claim(ConfigModel):
     """What has to be as expected: the mean over the cells, every cell, more than half of them, or
     at least one."""
     expect: Expected = Field(description="The expected region.")
+    needs_paper_scale: bool = False
+    """The claim is about a level that only the paper's encoders and data can have, such as "65.4 on
+    XTREME": elsewhere it is not applicable."""
     note: str = Field("", description="How we read the sentence, or what the paper's numbers show.")
 
     def sides(self, difference: Difference) -> list[tuple[int, Cells]]:
