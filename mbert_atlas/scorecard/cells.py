@@ -2,9 +2,9 @@
 
 import csv
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.errors import DataError
@@ -26,6 +26,8 @@ class Measured(NamedTuple):
 
     values: dict[int | None, float]  # by seed; none where a value has no seed
     n_items: int | None  # items behind one value; none if unknown
+    resampled: Mapping[int | None, Any] = {}
+    """By seed: the value on each resample of the items, float32, shape ``(400,)``; none unknown."""
 
 
 class CellLine(NamedTuple):

@@ -15,7 +15,13 @@ from mbert_atlas.scorecard import rules
 from mbert_atlas.scorecard.compare import OF_PROTOCOL, Contrasts
 from mbert_atlas.scorecard.tables import lay_out_parts, was_run
 from mbert_atlas.scorecard.templates import FigureLink, Labels, Setting, provenance, render
-from mbert_atlas.scorecard.views import bullets, claim_views, count_verdicts, table_rows
+from mbert_atlas.scorecard.views import (
+    bullets,
+    claim_views,
+    count_discoveries,
+    count_verdicts,
+    table_rows,
+)
 
 _TYPES = {".svg": "image/svg+xml", ".png": "image/png"}
 _MOST_EXTRA_CELLS = 150
@@ -165,6 +171,7 @@ def write_replication(
         title=title,
         views=views,
         counts=count_verdicts(claims),
+        discoveries=count_discoveries(claims),
         artifacts=sections,
         deviations=bullets(prose, "Deviations and choices"),
         protocol_rows=table_rows(prose, "The two protocols"),

@@ -4,6 +4,7 @@ The scorecard explains it (``page.html.j2``).
 """
 
 import math
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,10 @@ VERDICTS = (*JUDGED, NOT_COMPARABLE, NO_REPORTED_VALUE, NOT_RUN)
 
 MOST_NOISE = 3  # tolerances that two standard errors can excuse
 _ROUNDING = 1e-9
+_SHARE = re.compile(
+    r"(^|_)(accuracy|f1|v_measure|ami|exact_match|las|uas|mrr|score|separation_auc|convert_rate)"
+    r"(?!_(drop|gain|lost|significant))(_|$)"
+)
 
 
 class Metric(NamedTuple):
@@ -78,6 +83,23 @@ def star(contrasts: Sequence[Contrast], artifact: str, condition: str) -> str:
 def is_difference(metric: str, condition: str) -> bool:
     """Return whether a cell is a gain or loss, whose sign means something."""
     return metric == "gain_over_original" or condition.endswith("_delta")
+
+
+def full_scale(metric: str, condition: str) -> float | None:
+    """Return the largest value of a share of items, such as accuracy; none of other numbers."""
+    if is_difference(metric, condition) or not _SHARE.search(metric):
+        return None
+    return 1.0 if metric in ("separation_auc", "convert_rate") else 100.0
+
+
+def is_gain(metric: str, condition: str) -> bool:
+    """Return whether a number is the difference of two shares."""
+    return is_difference(metric, condition) or metric.endswith(("_gain", "_lost"))
+
+
+def is_correlation(metric: str) -> bool:
+    """Return whether a number is a rank correlation."""
+    return metric.startswith("spearman_") and not metric.endswith(("_p_value", "_low", "_high"))
 
 
 def metric_of(metric: str, condition: str) -> Metric | None:

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.labels import language
 from mbert_atlas.scorecard.templates import artifact_name
-from mbert_atlas.scorecard.verdicts import NOT_RUN, VERDICTS
+from mbert_atlas.scorecard.verdicts import DOES_NOT_HOLD, HOLDS, NOT_RUN, UNDECIDED, VERDICTS
 
 _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
@@ -20,6 +20,7 @@ _MARKS = (
     (re.compile(r"(?<!\w)\*(.+?)\*"), r"<em>\1</em>"),
     (re.compile(r"\[([^\]]+)\]\([^)]+\)"), r"\1"),  # the targets of links are not with the page
 )
+FALSE_DISCOVERIES = 0.05
 _WIDTH, _EDGE = 150, 6  # of a plot, in pixels
 
 
@@ -73,6 +74,16 @@ def count_verdicts(claims: pd.DataFrame) -> dict[str, dict[str, int]]:
     }
 
 
+def count_discoveries(claims: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return how many claims hold or do not, and how many still do at that false-discovery rate."""
+    decided = claims[claims["verdict"].isin([HOLDS, DOES_NOT_HOLD])]
+    counts = {}
+    for protocol in PROTOCOLS:
+        some = decided[decided["protocol"] == protocol]
+        counts[protocol] = (len(some), int((some["q"] <= FALSE_DISCOVERIES).sum()))
+    return counts
+
+
 def signed(number: float, digits: int, effect_of: str) -> str:
     """Return a number, a difference with its sign, the minus as wide as the plus."""
     sign = "+" if effect_of == "difference" else "-"
@@ -101,8 +112,18 @@ def _outcome(
         basis += f"; limiting case: {cell} (1 of {cells})"
     elif cells > 1:
         basis += f"; mean of {cells}"
+    if record["verdict"] == UNDECIDED:
+        basis += f"; {_would_decide(record, digits)}"
+    elif record["verdict"] in (HOLDS, DOES_NOT_HOLD):
+        basis += f"; p = {record['p']:.2g}, q = {record['q']:.2g}"
     plot = {column: _place(record[column], *scale) for column in plotted}
     return Outcome(record["protocol"], record["verdict"], text, basis, plot)
+
+
+def _would_decide(record: Mapping[str, Any], digits: int) -> str:
+    seeds = record["seeds_to_decide"]
+    text = f"{seeds:.0f} seeds would decide" if seeds > 0 else "no number of seeds would decide"
+    return f"detectable: {record['detectable']:.{digits}f} from the border; {text}"
 
 
 def _name(part: str, names: Mapping[str, str]) -> str:

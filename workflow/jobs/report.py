@@ -68,7 +68,14 @@ def judge_claims(snakemake: Snakemake) -> None:
         paper: read_claims(Path(item["path"]), paper, reported[paper])
         for paper, item in snakemake.params.claims.items()
     }
-    frame = verdicts(claims, list(map(Path, snakemake.input)), list(reported.values()))
+    frame = verdicts(
+        claims,
+        list(map(Path, snakemake.input.measurements)),
+        list(reported.values()),
+        list(map(Path, snakemake.input.resamples)),
+        languages=snakemake.params.languages,
+        comparable=snakemake.params.comparable,
+    )
     write_csv(frame, snakemake.output[0])
 
 

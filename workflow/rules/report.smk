@@ -40,9 +40,10 @@ rule scorecard:
 
 
 rule judge_claims:
-    """Whether the claims in the papers' texts hold here, by a stated rule."""
+    """Whether the claims in the papers' texts hold here, by the rule in docs/verdicts.md."""
     input:
-        lambda wildcards: plan.measured(wildcards.scope),
+        measurements=lambda wildcards: plan.measured(wildcards.scope),
+        resamples=lambda wildcards: plan.resampled(wildcards.scope),
     output:
         "<results>/{scope}claims.csv",
     log:
@@ -54,6 +55,8 @@ rule judge_claims:
             paper: plan.claims_file(paper) for paper in plan.papers_shown(wildcards.scope)
         },
         reported=plan.reported(*plan.papers),
+        languages=sorted(plan.language_names()),
+        comparable=plan.config.comparable,
         job=plan.job("report:judge_claims"),
     script:
         "../scripts/job.py"

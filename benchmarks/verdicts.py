@@ -1,0 +1,143 @@
+"""How often the rule for verdicts is wrong: a simulation with known effects and variances.
+
+Runs are scored on items of several test sets, with several seeds. An item is answered correctly
+with a probability that depends on the item, the run, the seed, and the seed of run and test, see
+the model in docs/verdicts.md. The rule of ``mbert_atlas.scorecard`` sees the scores and their
+resamples, as from predictions. Printed, for differences of two runs (on one test, and in the mean
+over tests) and for levels, are the coverage of the 95% intervals, how often a claim that is just
+not true is said to hold, how often one that is just true is said not to hold, and the mean width in
+points. With one seed, the compared runs have one and the others of the pool two.
+
+    python benchmarks/verdicts.py                    # the table of docs/verdicts.md, some minutes
+    python benchmarks/verdicts.py --draws 200
+"""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from mbert_atlas.scorecard.cells import Key, Measured
+from mbert_atlas.scorecard.estimates import Evidence
+
+RESAMPLES = 400
+TARGETS = ("ru", "hi", "vi", "es", "de", "ar", "tr", "zh")
+SPREADS = {
+    "mostly its own": (0.0, 0.5, 0.5, 1.5),
+    "mostly the run's": (0.3, 1.5, 0.3, 0.5),
+    "mostly the seed's": (1.5, 0.5, 0.5, 0.5),
+}
+"""Standard deviations in points of seed, run x seed, test x seed, and of the rest."""
+
+
+class Design(NamedTuple):
+    """What is simulated."""
+
+    runs: int
+    tests: int
+    seeds: int
+    items: int
+    spread: str
+
+
+def simulate(design: Design, draws: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Return for each kind of effect: covered, too low, too high (0 or 1), width; ``(draws, 4)``.
+
+    The effect is too low if its interval lies below the true effect.
+    """
+    random = np.random.default_rng([seed, *map(len, map(str, design))])
+    tests, count = TARGETS[: design.tests], design.items
+    resamples = [random.multinomial(count, np.full(count, 1 / count), RESAMPLES) for _ in tests]
+    levels = {target: 55 + 3 * place for place, target in enumerate(tests)}
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for _ in range(draws):
+        evidence = Evidence(_draw(design, levels, resamples, random), TARGETS)
+        for name, weights, truth in _effects(levels):
+            low, high = evidence.estimate(weights).interval(0.05)
+            row = (low <= truth <= high, high < truth, truth < low, high - low)
+            found.setdefault(name, []).append(row)
+    return {name: np.array(rows, dtype=float) for name, rows in found.items()}
+
+
+def _draw(
+    design: Design,
+    levels: Mapping[str, float],
+    resamples: list[np.ndarray],
+    random: np.random.Generator,
+) -> dict[Key, Measured]:
+    """Return the measured cells of one draw."""
+    replicated = max(design.seeds, 2)
+    of_seed, of_run, of_test, rest = (
+        random.normal(0, sd, shape)
+        for sd, shape in zip(
+            SPREADS[design.spread],
+            (
+                replicated,
+                (design.runs, replicated),
+                (design.tests, replicated),
+                (design.runs, design.tests, replicated),
+            ),
+            strict=True,
+        )
+    )
+    shifts = of_seed + of_run[:, None] + of_test + rest
+    cells: dict[Key, Measured] = {}
+    for place, (target, level) in enumerate(levels.items()):
+        difficulty = random.uniform(-30, 30, design.items)
+        for run in range(design.runs):
+            seeds = range(1 if design.seeds == 1 and run < 2 else replicated)
+            chances = level + difficulty + shifts[run, place, list(seeds), None]
+            right = random.random(chances.shape) * 100 < chances
+            again = (right @ resamples[place].T) * (100 / design.items)
+            values = {number: 100 * float(right[number].mean()) for number in seeds}
+            cells[_key(run, target)] = Measured(values, design.items, dict(enumerate(again)))
+    return cells
+
+
+def _effects(levels: Mapping[str, float]) -> Iterator[tuple[str, dict[Key, float], float]]:
+    """Yield the name of an effect, its weights and its true value."""
+    first, share = next(iter(levels)), 1 / len(levels)
+    yield "difference", {_key(0, first): 1.0, _key(1, first): -1.0}, 0.0
+    both = {_key(0, target): share for target in levels}
+    yield "mean difference", both | {_key(1, target): -share for target in levels}, 0.0
+    yield "level", both, sum(levels.values()) * share
+
+
+def _key(run: int, target: str) -> Key:
+    return ("toy", "table", "nli", "mbert", f"run{run}", "en", target, "", "accuracy")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--smallest", action="store_true", help="5 draws of one design")
+    options = parser.parse_args()
+    shapes = [(7, 6, 1000), (3, 2, 400)]
+    designs = [
+        Design(runs, tests, seeds, items, spread)
+        for runs, tests, items in shapes
+        for spread in SPREADS
+        for seeds in (1, 2, 3, 5)
+    ]
+    if options.smallest:
+        designs, options.draws = designs[:1], 5
+    print(
+        "| runs x tests, items | seeds spread | seeds | effect | coverage | wrong *holds* | ",
+        end="",
+    )
+    print("wrong *does not hold* | width |\n|" + " --- |" * 8)
+    for design in designs:
+        for name, rows in simulate(design, options.draws).items():
+            covered, low, high, width = rows.mean(axis=0)
+            shape = f"{design.runs} x {design.tests}, {design.items:,}"
+            print(
+                f"| {shape} | {design.spread} | {design.seeds} | {name} | {covered:.1%} | "
+                f"{high:.1%} | {low:.1%} | {width:.1f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,255 @@
+"""Effects with their error, from seeds and items; docs/verdicts.md explains and derives it all."""
+
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, logit, ndtr, ndtri, stdtr, stdtrit  # scipy.stats takes a second
+
+from mbert_atlas.scorecard import rules
+from mbert_atlas.scorecard.cells import KEY, Key, Measured
+from mbert_atlas.scorecard.claims import Expected
+from mbert_atlas.scorecard.seeds import Pools, Term
+
+_METRIC, _CONDITION = KEY.index("metric"), KEY.index("condition")
+_POWER = 0.8
+_MOST_SEEDS = 1000
+
+
+class Scale(NamedTuple):
+    """The scale on which an effect is about normal, and where the effect can be."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    kind: str = "plain"  # logit of a share between low and high, fisher of a correlation
+    n: float = math.inf  # items, or points
+
+    def of(self, value: float) -> float:
+        """Return a value on this scale, infinite at its ends."""
+        if self.kind == "plain":
+            return value
+        value = min(max(value, self.low), self.high)
+        if self.kind == "logit":
+            return float(logit((value - self.low) / (self.high - self.low)))
+        with np.errstate(divide="ignore"):
+            return float(np.arctanh(value))
+
+    def back(self, value: float) -> float:
+        """Return a value of this scale in its unit, inside the range of what is possible."""
+        if self.kind == "logit":
+            return self.low + (self.high - self.low) * float(expit(value))
+        value = math.tanh(value) if self.kind == "fisher" else value
+        return min(max(value, self.low), self.high)
+
+    def inside(self, value: float) -> float:
+        """Return a value away from the ends, by two items of either kind or one point."""
+        if self.kind == "logit":
+            share = (value - self.low) / (self.high - self.low)
+            share = share if math.isinf(self.n) else (share * self.n + 2) / (self.n + 4)
+            value = self.low + (self.high - self.low) * share
+        return min(max(value, -1 + 1 / self.n), 1 - 1 / self.n) if self.kind == "fisher" else value
+
+    def slope(self, value: float) -> float:
+        """Return the derivative at a value: d logit(p) = dp / p(1-p), d atanh(r) = dr / (1-r²)."""
+        if self.kind == "logit":
+            return (self.high - self.low) / ((value - self.low) * (self.high - value))
+        return 1 / (1 - value**2) if self.kind == "fisher" else 1.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An effect in the unit of its metric, with the terms of its variance."""
+
+    effect: float
+    terms: Sequence[Term]
+    scale: Scale
+    basis: str  # of the interval: seeds, items
+    items: float = 0.0  # the part of the variance that comes from the items
+    one_seed: float = 0.0  # the variance over seeds if all cells had one, common to all
+
+    @property
+    def variance(self) -> float:
+        """The variance of the effect."""
+        return sum(term.variance for term in self.terms)
+
+    @property
+    def freedom(self) -> float:
+        """Satterthwaite's degrees of freedom: V² / Σ V_k² / f_k."""
+        return self.variance**2 / sum(term.variance**2 / term.freedom for term in self.terms)
+
+    def interval(self, level: float) -> tuple[float, float]:
+        """Return the ends of the interval that covers 1 - ``level``; it contains the effect."""
+        centre = self.scale.inside(self.effect)
+        half = _quantile(1 - level / 2, self.freedom) * self._error(centre)
+        low, high = (self.scale.back(self.scale.of(centre) + end) for end in (-half, half))
+        return min(low, self.effect), max(high, self.effect)
+
+    def levels(self, expected: Expected) -> tuple[float, float]:
+        """Return the one-sided p-values of *holds* and of *does not hold*."""
+        centre = self.scale.inside(self.effect)
+        at = self.scale.of(centre), self._error(centre), self.freedom
+        below, above = (
+            _probability((self.scale.of(end) - at[0]) / at[1], at[2]) for end in expected.ends
+        )
+        # ``below`` is how far the effect may be below the region, 1 - ``above`` above it.
+        return max(below, 1 - above), min(1 - below, above)
+
+    def detectable(self, level: float) -> float:
+        """Return the distance from a border that is decided with 80% power."""
+        freedom = self.freedom
+        both = _quantile(1 - level / 2, freedom) + _quantile(_POWER, freedom)
+        return both * math.sqrt(self.variance)
+
+    def seeds_to_decide(self, expected: Expected, level: float) -> int | None:
+        """Return the number of seeds that leaves the border outside; none if no number does."""
+        gap = min(abs(self.effect - end) for end in expected.ends)
+        left = (gap / _quantile(1 - level / 2, self.freedom)) ** 2 - self.items
+        needed = self.one_seed / left if left > 0 else math.inf
+        return math.ceil(needed) if 0 < needed <= _MOST_SEEDS else None
+
+    def _error(self, centre: float) -> float:
+        return math.sqrt(self.variance) * self.scale.slope(centre)
+
+
+class Evidence:
+    """What was measured under one protocol, and how much it varies."""
+
+    def __init__(self, cells: Mapping[Key, Measured], languages: Collection[str]) -> None:
+        self._cells, self._pools = cells, Pools(cells, languages)
+        self._ratios: dict[Hashable, float] = {}
+
+    def estimate(self, weights: Mapping[Key, float]) -> Estimate | None:
+        """Return the sum of cells times weights; without terms if its error is unknown."""
+        cells = {key: self._cells[key] for key in weights}
+        effect = sum(weight * _mean(cells[key]) for key, weight in weights.items())
+        scale = _scale(weights, cells)
+        numbers = [len(cell.values) for cell in cells.values() if None not in cell.values]
+        text = "/".join(map(str, sorted(set(numbers))))
+        seeds = f"{text} seed{'' if text == '1' else 's'}" if numbers else "no seeds"
+        over_seeds, single = self._pools.terms(weights), self._pools.terms(weights, 1)
+        over_items = self._item_terms(weights)
+        known = [term for term in over_items if term is not None]
+        terms = [*(over_seeds or []), *known]
+        if over_seeds is None or single is None or not any(term.variance for term in terms):
+            return Estimate(effect, [], scale, seeds)
+        sources = [f"{seeds} (pooled)" if over_seeds else seeds]
+        if any(term.variance for term in known):
+            sources.append("items" if len(known) == len(over_items) else "part of the items")
+        return Estimate(
+            effect,
+            terms,
+            scale,
+            " and ".join(sources),
+            sum(term.variance for term in known),
+            sum(term.variance for term in single),
+        )
+
+    def _item_terms(self, weights: Mapping[Key, float]) -> list[Term | None]:
+        """Return the terms of the variance over items, none for a number that has none."""
+        terms: list[Term | None] = []
+        resampled = {key: weight for key, weight in weights.items() if self._cells[key].resampled}
+        if resampled:
+            each = [self._means(key) * weight for key, weight in resampled.items()]
+            again = sum(
+                weight**2 * self._interaction(key) / len(self._cells[key].resampled)
+                for key, weight in resampled.items()
+            )
+            least = max(self._one_item(key, weight) for key, weight in resampled.items())
+            variance = max(float(np.var(sum(each), ddof=1)) - again, least)
+            terms.append(Term(variance, len(each[0]) - 1))
+        for key, weight in weights.items():
+            if key not in resampled:
+                variance = _item_variance(key, self._cells[key])
+                terms.append(None if variance is None else Term(weight**2 * variance, math.inf))
+        return terms
+
+    def _means(self, key: Key) -> npt.NDArray[np.float64]:
+        return np.mean([*self._cells[key].resampled.values()], axis=0, dtype=np.float64)
+
+    def _one_item(self, key: Key, weight: float) -> float:
+        full, n = rules.full_scale(key[_METRIC], key[_CONDITION]), self._cells[key].n_items
+        if rules.is_gain(key[_METRIC], key[_CONDITION]):
+            full = 100.0
+        return (weight * full / n) ** 2 if full and n else 0.0
+
+    def _interaction(self, key: Key) -> float:
+        """Return the variance over resamples that differs from seed to seed, I in the docs."""
+        by_seed = np.array([*self._cells[key].resampled.values()], dtype=np.float64)
+        if None in self._cells[key].values:
+            return 0.0
+        if len(by_seed) > 1:
+            return _interaction(by_seed)
+        pool = self._pools.of(key)
+        return self._ratio(pool) * float(np.var(by_seed, ddof=1)) if pool else 0.0
+
+    def _ratio(self, pool: Hashable) -> float:
+        """Return the interaction's part of the variance over resamples in a pool."""
+        if pool not in self._ratios:
+            both = np.zeros(2)
+            for key in self._pools.members(pool):
+                by_seed = np.array([*self._cells[key].resampled.values()], dtype=np.float64)
+                if len(by_seed) > 1:
+                    both += [_interaction(by_seed), np.var(by_seed, axis=1, ddof=1).mean()]
+            self._ratios[pool] = float(both[0] / both[1]) if both[1] else 0.0
+        return self._ratios[pool]
+
+
+def _interaction(by_seed: npt.NDArray[np.float64]) -> float:
+    """Return I of one cell, whose seeds are rows: differences of seeds, as they vary over columns.
+
+    Means over seeds (a, b) and (c, d) of two resamples leave ±(a-b)/2 and ±(c-d)/2.
+    """
+    rest = by_seed - by_seed.mean(axis=0)
+    return float(np.var(rest, axis=1, ddof=1).sum()) / (len(by_seed) - 1)
+
+
+def _item_variance(key: Key, cell: Measured) -> float | None:
+    """Return the variance of a number without resamples over its n items; none if unknown."""
+    metric, condition = key[_METRIC], key[_CONDITION]
+    full = rules.full_scale(metric, condition)
+    if not (n := cell.n_items):
+        return None
+    if full is not None:
+        share = (_mean(cell) / full * n + 2) / (n + 4)
+        return full**2 * share * (1 - share) / n
+    if rules.is_correlation(metric):
+        squared = _mean(cell) ** 2
+        return (1 - squared) ** 2 * (1 + squared / 2) / (n - 3) if n > 3 else None
+    return 2 * 50.0**2 / n if rules.is_gain(metric, condition) else None
+
+
+def _scale(weights: Mapping[Key, float], cells: Mapping[Key, Measured]) -> Scale:
+    """Return the scale of a level, or the plain one of a difference within its range."""
+    kinds = {
+        "fisher"
+        if rules.is_correlation(key[_METRIC])
+        else rules.full_scale(key[_METRIC], key[_CONDITION])
+        for key in weights
+    }
+    kind = kinds.pop() if len(kinds) == 1 else None
+    n = min(cell.n_items or math.inf for cell in cells.values())
+    is_level = min(weights.values()) > 0 and math.isclose(sum(weights.values()), 1)
+    low, high = (-1.0, 1.0) if kind == "fisher" else (0.0, kind) if kind else (-math.inf, math.inf)
+    if is_level and kind:
+        return Scale(low, float(high), "fisher" if kind == "fisher" else "logit", n)
+    if not kind:
+        return Scale()
+    ends = [sorted((weight * low, weight * float(high))) for weight in weights.values()]
+    return Scale(sum(end[0] for end in ends), sum(end[1] for end in ends))
+
+
+def _mean(cell: Measured) -> float:
+    return float(np.mean([*cell.values.values()]))
+
+
+def _quantile(share: float, freedom: float) -> float:
+    return float(ndtri(share) if math.isinf(freedom) else stdtrit(freedom, share))
+
+
+def _probability(value: float, freedom: float) -> float:
+    if math.isinf(value):
+        return float(value > 0)
+    return float(ndtr(value) if math.isinf(freedom) else stdtr(freedom, value))

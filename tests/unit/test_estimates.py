@@ -1,0 +1,198 @@
+"""Effects and their intervals, compared with calculations by hand and with a simulation."""
+
+import importlib.util
+import math
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from test_seeds import EXAMPLE, LANGUAGES, mean_difference
+from toy_claims import key, measured
+
+from mbert_atlas.scorecard.cells import Key, Measured
+from mbert_atlas.scorecard.claims import Expected
+from mbert_atlas.scorecard.estimates import Estimate, Evidence
+
+DIFFERENCE = {key("adjusted"): 1.0, key("original"): -1.0}
+
+
+def estimate(weights: dict[Key, float], cells: dict[Key, Measured]) -> Estimate:
+    return Evidence(cells, LANGUAGES).estimate(weights)
+
+
+def half(found: Estimate, level: float = 0.05) -> float:
+    low, high = found.interval(level)
+    return (high - low) / 2
+
+
+def waves(*sizes: float) -> list[np.ndarray]:
+    """400 resamples each, of these variances, uncorrelated."""
+    place = np.arange(400)
+    both = [np.cos(2 * np.pi * (number + 1) * place / 400) for number in range(len(sizes))]
+    return [
+        math.sqrt(size) * wave / wave.std(ddof=1) for size, wave in zip(sizes, both, strict=True)
+    ]
+
+
+def test_the_example_of_the_docs() -> None:
+    """A variance of 1 over seeds, 1.2 over items of which .2 differ by seed: ±3.93."""
+    shared, of_seed = waves(1.0, 0.2)
+    cells = {}
+    for name, cell in EXAMPLE.items():
+        # The whole effect is in one cell of weight 1/2: twice the deviation.
+        is_first = name == key("adjusted", "ru")
+        parts = (
+            [2 * shared + 2 * of_seed, 2 * shared - 2 * of_seed] if is_first else [shared * 0] * 2
+        )
+        # Means over two seeds differ by 2 of_seed: I / 2 = (2 of_seed)² = .8, times (1/2)² = .2.
+        cells[name] = cell._replace(resampled=dict(enumerate(parts, 1)), n_items=1000)
+    # The mean over both seeds is 2 shared; add what the mean over seeds has of the interaction.
+    first = cells[key("adjusted", "ru")]
+    extra = waves(0, 0, 0.2)[2] * 2
+    cells[key("adjusted", "ru")] = first._replace(
+        resampled={seed: each + extra for seed, each in first.resampled.items()}
+    )
+    found = estimate(mean_difference(), cells)
+    assert found.effect == pytest.approx(4.5)
+    assert found.variance == pytest.approx(2)
+    assert found.freedom == pytest.approx(3.99, abs=0.005)
+    assert half(found) == pytest.approx(3.93, abs=0.005)
+    assert found.basis == "2 seeds (pooled) and items"
+
+
+def test_conditions_on_one_test_set_are_paired() -> None:
+    (wave, other) = waves(4.0, 0.09)
+    cells = {
+        key("original"): Measured({None: 60.0}, 1000, {None: 60 + wave}),
+        key("adjusted"): Measured({None: 61.0}, 1000, {None: 61 + wave + other}),
+    }
+    assert half(estimate(DIFFERENCE, cells)) == pytest.approx(1.966 * 0.3, abs=0.001)
+
+
+def test_two_systems_that_never_differ_are_no_certainty() -> None:
+    same = np.full(400, 50.0)
+    cells = {name: Measured({None: 50.0}, 200, {None: same}) for name in DIFFERENCE}
+    assert half(estimate(DIFFERENCE, cells)) == pytest.approx(1.966 * 0.5, abs=0.001)
+
+
+def test_shares_without_resamples_count_as_independent() -> None:
+    """242 of 404 and 202 of 404: 1e4 (.599 · .401 + .25) / 400 = 12.25, 1.96 · 3.50 = 6.86."""
+    cells = {key("adjusted"): Measured({None: 60}, 400), key("original"): Measured({None: 50}, 400)}
+    found = estimate(DIFFERENCE, cells)
+    assert found.interval(0.05) == pytest.approx((3.139, 16.861), abs=0.001)
+    assert found.basis == "no seeds and items"
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "convert_rate"])
+@pytest.mark.parametrize("right", [0, 3, 50, 99, 100])
+def test_the_interval_of_a_share_is_about_wilsons(metric: str, right: int) -> None:
+    full = 100 if metric == "accuracy" else 1
+    name = key("original", metric=metric)
+    low, high = estimate({name: 1.0}, {name: Measured({None: full * right / 100}, 100)}).interval(
+        0.05
+    )
+    wilson = stats.binomtest(right, 100).proportion_ci(method="wilson")
+    assert 0 <= low <= full * right / 100 <= high <= full
+    assert low / full == pytest.approx(wilson.low, abs=0.02)
+    assert high / full == pytest.approx(wilson.high, abs=0.02)
+    assert high - low > 0.01 * full
+
+
+def test_a_correlation_has_fishers_interval() -> None:
+    name = key("original", metric="spearman_cross_lingual_gap_vs_similarity")
+    low, high = estimate({name: 1.0}, {name: Measured({None: 0.8}, 17)}).interval(0.05)
+    error = math.sqrt((1 + 0.8**2 / 2) / 14)  # Bonett and Wright (2000)
+    ends = [math.tanh(math.atanh(0.8) + sign * 1.96 * error) for sign in (-1, 1)]
+    assert (low, high) == pytest.approx(ends, abs=1e-4)
+    assert (
+        Evidence({name: Measured({None: 1.0}, 17)}, ()).estimate({name: 1.0}).interval(0.05)[0] < 1
+    )
+
+
+def test_a_difference_stays_where_it_can_be() -> None:
+    cells = {key("adjusted"): measured(99, 1), key("original"): measured(2, 0)}
+    low, high = estimate(DIFFERENCE, cells).interval(0.05)
+    assert (low, high) == (-100, 100)
+
+
+def test_a_number_that_is_no_share_has_seeds_alone() -> None:
+    cells = {
+        key(name, metric="mean_ratio"): measured(0.8, 0.6) for name in ("adjusted", "original")
+    }
+    found = estimate({key("adjusted", metric="mean_ratio"): 1.0}, cells)
+    assert found.basis == "2 seeds (pooled)"
+    assert found.items == 0
+
+
+@pytest.mark.parametrize("cell", [measured(0.8), Measured({None: 0.8}, None), measured(1, 1)])
+def test_without_any_known_error_there_are_no_terms(cell: Measured) -> None:
+    name = key("original", metric="mean_ratio")
+    assert not estimate({name: 1.0}, {name: cell}).terms
+
+
+def test_p_is_the_level_at_which_the_interval_touches_the_border() -> None:
+    cells = {key("adjusted"): measured(64, 62, 66), key("original"): measured(61, 62, 60)}
+    found = estimate(DIFFERENCE, cells)
+    holds, fails = found.levels(Expected(above=0))
+    assert holds + fails == pytest.approx(1)
+    assert found.interval(2 * holds)[0] == pytest.approx(0, abs=1e-9)
+    inside, outside = found.levels(Expected(above=-1, below=1))  # the effect is 3
+    assert found.interval(2 * outside)[0] == pytest.approx(1, abs=1e-9)
+    assert inside > 0.5
+
+
+def test_seeds_to_decide_leave_the_border_outside() -> None:
+    values = {key("adjusted"): (52.0, 55.0), key("original"): (52.5, 51.5)}
+    others = {key(f"other{number}"): measured(50, 50 + number % 3) for number in range(12)}
+    cells = others | {name: measured(*some, n=200_000) for name, some in values.items()}
+    found = estimate(DIFFERENCE, cells)
+    low, _ = found.interval(0.05)
+    assert low < 0
+    seeds = found.seeds_to_decide(Expected(above=0), 0.05)
+    assert seeds is not None
+    assert seeds > 2
+    variances = [found.one_seed / number + found.items for number in (seeds, seeds - 1)]
+    t = stats.t.ppf(0.975, found.freedom)
+    assert t * math.sqrt(variances[0]) <= found.effect < t * math.sqrt(variances[1])
+    few = {name: cell._replace(n_items=50) for name, cell in cells.items()}
+    assert estimate(DIFFERENCE, few).seeds_to_decide(Expected(above=0), 0.05) is None
+    assert found.detectable(0.05) == pytest.approx(
+        (t + stats.t.ppf(0.8, found.freedom)) * math.sqrt(found.variance)
+    )
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 100), min_size=4, max_size=4), st.integers(10, 10_000))
+def test_the_rule_is_even_handed(values: list[float], n: int) -> None:
+    one, other = measured(*values[:2], n=n), measured(*values[2:], n=n)
+    found = estimate(DIFFERENCE, {key("adjusted"): one, key("original"): other})
+    turned = estimate(DIFFERENCE, {key("adjusted"): other, key("original"): one})
+    low, high = found.interval(0.05)
+    assert turned.interval(0.05) == pytest.approx((-high, -low))
+    assert low <= found.effect <= high
+    assert low < high
+
+
+def simulation() -> ModuleType:
+    path = Path(__file__).parents[2] / "benchmarks/verdicts.py"
+    specification = importlib.util.spec_from_file_location("simulated_verdicts", path)
+    assert specification
+    assert specification.loader
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("seeds", [1, 2, 3, 5])
+def test_intervals_cover_and_verdicts_are_right_as_often_as_they_say(seeds: int) -> None:
+    """1,000 draws: coverage 93 to 97%; 2.5% wrong per side, up to chance (two standard errors)."""
+    module = simulation()
+    design = module.Design(runs=7, tests=6, seeds=seeds, items=300, spread="mostly its own")
+    for name, rows in module.simulate(design, 1000).items():
+        covered, too_low, too_high, _ = rows.mean(axis=0)
+        assert 0.93 <= covered <= 0.975, (name, covered)
+        assert max(too_low, too_high) <= 0.025 + 0.01, (name, too_low, too_high)

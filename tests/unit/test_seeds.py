@@ -1,0 +1,107 @@
+"""Pooled seed variance, compared with calculations by hand."""
+
+import numpy as np
+import pytest
+from toy_claims import key, measured
+
+from mbert_atlas.scorecard.cells import Key, Measured
+from mbert_atlas.scorecard.seeds import Pools, components
+
+LANGUAGES = ("en", "ru", "hi")
+EXAMPLE = {
+    key("original", "ru"): measured(60, 62),
+    key("original", "hi"): measured(50, 54),
+    key("adjusted", "ru"): measured(66, 66),
+    key("adjusted", "hi"): measured(55, 57),
+}
+"""The example of docs/verdicts.md."""
+
+
+def mean_difference() -> dict[Key, float]:
+    return {name: 0.5 if name[4] == "adjusted" else -0.5 for name in EXAMPLE}
+
+
+def test_the_example_of_the_docs() -> None:
+    pools = Pools(EXAMPLE, LANGUAGES)
+    found = pools.components(pools.of(key("adjusted", "ru")))
+    assert found.variances.tolist() == pytest.approx([1, 1, 1, 0])
+    (term,) = pools.terms(mean_difference()) or []
+    assert term == pytest.approx((1, 1))
+    (term,) = pools.terms(mean_difference(), 4) or []
+    assert term.variance == pytest.approx(0.5)
+
+
+def test_the_degrees_of_freedom_are_those_of_the_pool() -> None:
+    """Seven runs and four tests with three seeds: 2, 6 x 2, 3 x 2 and (28 - 7 - 4 + 1) x 2."""
+    random = np.random.default_rng(0)
+    values = {
+        (run, test): dict(enumerate(random.normal(size=3))) for run in range(7) for test in range(4)
+    }
+    assert components(values).freedom.tolist() == [2, 12, 6, 36]
+    one_test = {place: item for place, item in values.items() if place[1] == 0}
+    assert components(one_test).freedom[3] == 12
+    alone = {place: item for place, item in values.items() if place == (0, 0)}
+    assert components(alone).freedom[3] == 2
+    assert components(alone).variances[3] == pytest.approx(np.var([*alone[0, 0].values()], ddof=1))
+
+
+def test_the_variances_are_found_again() -> None:
+    """Variances 1, 4, .25 and 2.25 of 60 runs, 40 tests and 30 seeds."""
+    random = np.random.default_rng(1)
+    shape = (60, 40, 30)
+    scores = (
+        random.normal(0, 1, shape[2])
+        + random.normal(0, 2, (shape[0], 1, shape[2]))
+        + random.normal(0, 0.5, (1, *shape[1:]))
+        + random.normal(0, 1.5, shape)
+    )
+    values = {place: dict(enumerate(scores[place])) for place in np.ndindex(shape[:2])}
+    assert components(values).variances == pytest.approx([1, 4, 0.25, 2.25], rel=0.3)
+
+
+def test_a_cell_with_one_seed_takes_the_variance_of_its_pool() -> None:
+    cells = EXAMPLE | {key("replayed", "ru"): measured(40)}
+    (term, *rest) = Pools(cells, LANGUAGES).terms({key("replayed", "ru"): 1.0}) or []
+    assert term.variance + sum(each.variance for each in rest) == pytest.approx(3)
+
+
+def test_a_pool_without_a_second_seed_takes_the_wider_one() -> None:
+    own_language = key("original", "en")  # of its own, since scores in it spread less
+    pools = Pools(EXAMPLE | {own_language: measured(80)}, LANGUAGES)
+    assert pools.of(own_language) != pools.of(key("original", "ru"))
+    assert sum(term.variance for term in pools.terms({own_language: 1.0}) or []) == pytest.approx(3)
+
+
+def test_without_any_second_seed_nothing_is_known() -> None:
+    cells = {key("original"): measured(60), key("original", metric="f1"): measured(50, 52)}
+    assert Pools(cells, LANGUAGES).terms({key("original"): 1.0}) is None
+
+
+def test_a_number_without_seed_has_no_variance_over_seeds() -> None:
+    assert Pools({key("original"): Measured({None: 3.0}, 10)}, ()).terms({key("original"): 1}) == []
+
+
+def test_a_cell_that_two_artifacts_show_counts_once() -> None:
+    again = {("toy2020", "table9", *name[2:]): cell for name, cell in EXAMPLE.items()}
+    pools = Pools(EXAMPLE | again, LANGUAGES)
+    pool = pools.of(key("adjusted", "ru"))
+    assert len(pools.members(pool)) == 4
+    assert pools.components(pool).freedom.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        key("original_delta"),
+        key("original", "en"),
+        key("original", "mean_x"),
+        (*key("original")[:7], "lower", "accuracy"),
+        key("original", metric="f1"),
+        key("original", task="pos"),
+    ],
+)
+def test_what_spreads_differently_has_a_pool_of_its_own(other: Key) -> None:
+    cells = {key("original"): measured(1, 2), other: measured(1, 3)}
+    pools = Pools(cells, LANGUAGES)
+    assert pools.of(other) != pools.of(key("original"))
+    assert pools.members(pools.of(other)) == [other]
