@@ -128,3 +128,9 @@ MEASUREMENT_COLUMNS = (
     *("paper", "artifact", "task", "model", "condition", "source", "target", "layers"),
     *("metric", "value", "protocol", "seed", "n"),
 )
+# What names a measured number, and its value on each resample of the test set, in its unit.
+RESAMPLED_MEASUREMENTS = _schema(
+    (_TEXT, "paper artifact task model condition source target layers metric protocol"),
+    (_LONG, "seed"),  # null where the number has none
+    (_FLOATS, "resampled"),
+)
