@@ -41,8 +41,15 @@ def test_layers_are_reinitialised_in_pairs(highlights):
 def test_every_table_and_figure_has_its_cells(demo):
     for artifact in ("table2", "table6", "table8"):
         check_layers(demo, artifact)
+    one = numbers(demo, "table1").set_index(["target", "layers", "protocol", "seed"])
+    for artifact in ("table6", "table7", "table8"):
+        lines = numbers(demo, f"{artifact}_means")
+        assert set(lines.target) == {"mean_x"} and len(lines) == 3 * len(lines.seed.unique()) * 2
+        for line in lines[lines.task == "pos"].itertuples():
+            of_pos = one[one.task == "pos"]["value"]
+            assert of_pos["mean_x", line.layers, line.protocol, line.seed] == line.value
     assert set(numbers(demo, "table1").layers) > {"first", "last", "lower", "upper"}
-    assert set(numbers(demo, "table3").metric) >= {"learning_rate", "batch_size", "n_grid_trials"}
+    assert set(numbers(demo, "table3").metric) >= {"learning_rate", "batch_size", "epochs_best"}
     table4 = numbers(demo, "table4")
     correlations = table4[table4.metric == "spearman_cross_lingual_gap_vs_similarity"]
     assert len(correlations) == (2 + 1 + 1) * 2 * 2  # seeds of the tasks, conditions, protocols
