@@ -10,7 +10,14 @@ from mbert_atlas.analysis.measurements import read_measurements
 from mbert_atlas.analysis.scoring import scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
-from mbert_atlas.papers.muller2021.config import CKA, CORRELATION, DIFFERENCE, REFERENCE
+from mbert_atlas.papers.muller2021.config import (
+    BEST_LAYER,
+    CKA,
+    CORRELATION,
+    DIFFERENCE,
+    MEAN,
+    REFERENCE,
+)
 from mbert_atlas.schemas import SIMILARITIES
 
 _METRICS = {"parsing": ("las", "las"), "pos": ("accuracy", "accuracy"), "ner": ("entity_f1", "f1")}
@@ -58,7 +65,7 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     same = frame[frame.source == frame.target]
     others = frame[frame.source != frame.target]
     means = others.groupby(keys, sort=False, as_index=False).agg({"value": "mean", "n": "sum"})
-    table = pd.concat([same[[*keys, "target", "value", "n"]], means.assign(target="mean_x")])
+    table = pd.concat([same[[*keys, "target", "value", "n"]], means.assign(target=MEAN)])
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
     by = [*(key for key in keys if key != "layers"), "target"]
@@ -71,15 +78,25 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     return rows
 
 
-def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
-    """Yield Table 3: hyperparameters by task, the number of trials, and the best score.
+def measure_mean_lines(cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Return the lines of Tables 6 to 8 for the mean over all targets but the source.
 
-    Each cell has task, condition, protocol, and the file with the choice of the grid search.
+    The cell is the measurement by target of one of these tables.
+    """
+    return [row for row in measure_means(cells, layers=()) if row["target"] == MEAN]
+
+
+def list_hyperparameters(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Yield Table 3: hyperparameters by task, the number of draws, and the best score.
+
+    Each cell has task, condition, protocol, the file with the choice of the grid search, and in its
+    facts the ``epochs`` of a run, unless the search varies them.
     """
     for cell in cells:
         choice = read_json(cell.path)
         values = {key.rpartition(".")[2]: value for key, value in choice["values"].items()}
-        values |= {"n_grid_trials": len(choice["draws"]), "dev_score": choice["score"]}
+        values["epochs_best"] = values.pop("epochs", cell.facts["epochs"])
+        values |= {"n_draws": len(choice["draws"]), "dev_score": choice["score"]}
         place = {"task": cell.task, "condition": cell.condition, "protocol": cell.protocol}
         yield from ({**place, "metric": metric, "value": value} for metric, value in values.items())
 
@@ -119,8 +136,9 @@ def measure_similarities(
 
     ``cka_percent`` is the protocol's CKA, with ``_low`` and ``_high`` the ends of its interval;
     other kernels have separate names. Where the layer is ``bottom``, ``top`` or ``maximum``, it is
-    the first, the last or the largest value; ``cka_percent_maximum`` is the largest, in its layer.
-    Cells are those of :func:`read_similarities`.
+    the first, the last or the largest value. ``cka_percent_maximum`` is the largest, too, as Figure
+    1's text reports it, and ``best_layer`` its layer, of equal ones the lowest; neither has a layer
+    as its place. Cells are those of :func:`read_similarities`.
     """
     frame = read_similarities(cells)
     frame = frame[frame.target.isin(targets)]
@@ -138,8 +156,8 @@ def measure_similarities(
         depths = {"bottom": values[0], "top": values[-1], "maximum": values.max()}
         for layers, value in depths.items():
             yield place | {"layers": layers, "metric": CKA, "value": value}
-        most = str(rows.layer.iloc[values.argmax()])
-        yield place | {"layers": most, "metric": f"{CKA}_maximum", "value": values.max()}
+        yield place | {"metric": f"{CKA}_maximum", "value": values.max()}
+        yield place | {"metric": BEST_LAYER, "value": rows.layer.iloc[values.argmax()]}
 
 
 def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dict[str, Any]]:
@@ -147,7 +165,8 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
 
     The paper prints the correlation of similarity with what transfer keeps;
     ``spearman_signed``, with its p-value, is that of similarity and gap. Without ``by_layer`` the
-    similarity is the mean over all layers. Cells are those of :func:`read_similarities`; in the
+    similarity is the mean over all layers; with it, ``best_layer`` has the largest printed
+    correlation. Cells are those of :func:`read_similarities`; in the
     role ``transfer`` they have the measurements by target of the task (Table 6, 7 or 8).
     """
     similarities = read_similarities(cells)
@@ -161,9 +180,11 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
         gap = gaps(tables[task], task, source, protocol)[place["seed"]]
         by_target = some[some.target.isin(gap)].pivot_table("value", "target", "layer")
         columns = by_target.items() if by_layer else [("", by_target.mean(axis=1))]
+        printed: dict[Any, float] = {}
         for layer, values in columns:
             rho = spearman(values.to_numpy(), [gap[target] for target in values.index])
             row = place | {"target": "all", "layers": str(layer), "n": rho.n}
+            printed[layer] = -rho.rho
             metrics = {
                 CORRELATION: -rho.rho,
                 f"{CORRELATION}_low": -rho.high,
@@ -172,3 +193,6 @@ def correlate_with_gap(cells: Sequence[Cell], *, by_layer: bool) -> Iterator[dic
                 "spearman_p_value": rho.p_value,
             }
             yield from (row | {"metric": name, "value": value} for name, value in metrics.items())
+        if by_layer:
+            best = max(printed, key=printed.__getitem__)
+            yield place | {"target": "all", "metric": BEST_LAYER, "value": best}
