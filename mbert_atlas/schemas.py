@@ -87,6 +87,7 @@ SUBSPACE_SCORES = _schema(
     (_TEXT, "language metric"),
     (_DOUBLE, "value"),  # percent
     (_LONG, "n seed"),  # words
+    (_FLOATS, "resampled"),  # the value on resamples of the sentences
 )
 RETRIEVALS = _schema(
     (_INT, "layer"),  # 0 for the embeddings, and for static vectors
@@ -95,6 +96,7 @@ RETRIEVALS = _schema(
     (_DOUBLE, "mrr precision_at_1"),  # 0 to 1
     (_LONG, "n candidates"),  # source words, target words
     (_DOUBLE, "without_context"),  # fraction of the source words that were encoded alone
+    (_FLOATS, "resampled"),  # the MRR on resamples of the source words
 )
 WORD_DISTANCES = _schema(
     (_TEXT, "panel"),  # which encoder

@@ -117,14 +117,14 @@ class _Planner:
             scores = self.measurement(name, "measure_layers", partial(self.layer_cells, table))
             measurements = [replace(scores, resources="measure_layers")]
             if name in self.by_target:
-                by_target = partial(measured, PAPER, name)
+                by_target = partial(_with_resamples, name)
                 means = self.measurement(f"{name}_means", "measure_mean_lines", by_target)
                 measurements.append(means)
             yield _table(*measurements)
         if self.by_target:
             names = sorted(self.by_target)
             layers = self.by_target[names[0]].layers
-            sources = partial(measured, PAPER, *names)
+            sources = partial(_with_resamples, *names)
             yield _table(self.measurement("table1", "measure_means", sources, layers=layers))
         choices = [
             Cell(
@@ -256,6 +256,15 @@ class _Planner:
 def _family(family: str, layers: str) -> str:
     """Return the family that re-initialises some layers."""
     return f"{family}-{layers}" if layers else family
+
+
+def _with_resamples(*names: str) -> list[Cell]:
+    """Return a cell per measurement, with the values on resampled test sets next to it."""
+    return [
+        replace(cell, paths={"resamples": path("resamples", paper=PAPER, name=name)})
+        for name in names
+        for cell in measured(PAPER, name)
+    ]
 
 
 def _table(*measurements: Measurement) -> Artifact:

@@ -6,8 +6,9 @@ from typing import Any
 import pandas as pd
 
 from mbert_atlas.analysis.correlation import spearman
-from mbert_atlas.analysis.measurements import read_measurements
-from mbert_atlas.analysis.scoring import scores_of
+from mbert_atlas.analysis.measurements import mean_by, read_measurements
+from mbert_atlas.analysis.resampling import RESAMPLED, combined
+from mbert_atlas.analysis.scoring import resampled_of, scores_of
 from mbert_atlas.cells import Cell
 from mbert_atlas.files import read_json, read_parquet
 from mbert_atlas.papers.muller2021.config import (
@@ -37,20 +38,23 @@ def measure_layers(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
     ``random_init_delta``, its difference to the reference of the same seed, in points, left out
     where that has no such seed.
     """
-    references: dict[tuple[Any, ...], float] = {}
+    references: dict[tuple[Any, ...], dict[str, Any]] = {}
     for cell in cells:
         scores, n = scores_of(cell)
         score, metric = _METRICS[cell.task]
-        value, target = scores[score], cell.facts["target"]
+        target = cell.facts["target"]
+        row = {name: getattr(cell, name) for name in _COLUMNS}
+        row |= {"target": target, "metric": metric, "n": n, "value": scores[score]}
+        row[RESAMPLED] = resampled_of(cell)[score]
         place = (cell.task, cell.source, target, cell.protocol, cell.seed)
         if cell.condition == REFERENCE:
-            references[place] = value
+            references[place] = row
         elif cell.condition == DIFFERENCE:
-            if place not in references:
+            if not (reference := references.get(place)):
                 continue
-            value -= references[place]
-        row = {name: getattr(cell, name) for name in _COLUMNS}
-        yield {**row, "target": target, "metric": metric, "n": n, "value": value}
+            difference = {"value": row["value"] - reference["value"]}
+            row |= difference | combined([(1, row), (-1, reference)])
+        yield row
 
 
 def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[str, Any]]:
@@ -60,20 +64,19 @@ def measure_means(cells: Sequence[Cell], *, layers: Sequence[str]) -> list[dict[
     lowest first, there are depths, so that claims fit encoders of any depth: the lowest and the
     highest set, and the means over the lower and the upper half of the sets.
     """
-    frame = pd.concat([read_measurements(cell.path) for cell in cells])
+    frame = pd.concat([read_measurements(cell.path, resamples=True) for cell in cells])
     keys = ["task", "model", "condition", "source", "layers", "metric", "protocol", "seed"]
     same = frame[frame.source == frame.target]
     others = frame[frame.source != frame.target]
-    means = others.groupby(keys, sort=False, as_index=False).agg({"value": "mean", "n": "sum"})
-    table = pd.concat([same[[*keys, "target", "value", "n"]], means.assign(target=MEAN)])
+    means = mean_by(others, keys, n="sum").assign(target=MEAN)
+    table = pd.concat([same[means.columns], means])
     half = len(layers) // 2
     sets = zip(_DEPTHS, (layers[:1], layers[-1:], layers[:half], layers[half:]), strict=True)
     by = [*(key for key in keys if key != "layers"), "target"]
     tables = [table]
     for depth, some in sets:
         changes = table[(table.condition == DIFFERENCE) & table.layers.isin(some)]
-        mean = changes.groupby(by, sort=False, as_index=False).agg({"value": "mean", "n": "max"})
-        tables.append(mean.assign(layers=depth))
+        tables.append(mean_by(changes, by, n="max").assign(layers=depth))
     rows: list[Any] = pd.concat(tables, ignore_index=True).to_dict("records")
     return rows
 
