@@ -173,9 +173,12 @@ class _Builder:
         pairs = [pair for code in languages for pair in (("en", code), (code, "en"))]
         sentences = [Cell(path=path("parallel_tokens", encoder=paper.embeddings.reference))]
         columns = {"task": "token_set", "model": "mbert"}
+        last = {"first": paper.translation.rate_layer, "last": paper.translation.score_layer}
+        last["best_of"] = best["best_of"]
+        by_depth = self._translation("figure8_by_depth", "measure_by_depth", pairs, last)
         return [
             self._by_weight("figure7", "Convert rate by alpha", "convert_rate"),
-            self._by_weight("figure8", "BLEU-1 by alpha and by layer", "bleu1"),
+            self._by_weight("figure8", "BLEU-1 by alpha and by layer", "bleu1", by_depth),
             table_artifact(
                 "table1",
                 "Examples of token translation",
@@ -196,7 +199,7 @@ class _Builder:
             ),
         ]
 
-    def _by_weight(self, name: str, title: str, metric: str) -> Artifact:
+    def _by_weight(self, name: str, title: str, metric: str, *more: Measurement) -> Artifact:
         direction = ("en", self.paper.translation.drawn)
         score = {"convert_rate": "Convert rate", "bleu1": "BLEU-1 against the translations"}[metric]
         draw, options = f"papers.{_PAPER}.figures:draw_by_weight", {"title": title}
@@ -207,7 +210,8 @@ class _Builder:
             f"**{title}.** {score} of sentences shifted from one language to another, by the layer "
             "that is shifted and the weight of the shift, alpha.",
             measurements=[
-                self._translation(name, "measure_by_weight", [direction], {"metric": metric})
+                self._translation(name, "measure_by_weight", [direction], {"metric": metric}),
+                *more,
             ],
             figures=figures_by_protocol(name, draw, lambda: measured(_PAPER, name), options),
         )
