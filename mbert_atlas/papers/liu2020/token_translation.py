@@ -62,13 +62,14 @@ def translate_tokens(
                 some, gold = tokens.take(numbers), references.take(numbers)
                 mean, corpus = bleu1(some, gold, size)
                 only, counted = converted(some.values, *sets)
+                counts = token_counts(some, gold, *sets)
                 samples = [_text(tokenizer, tokens[n]) for n in shown if parts[n] == part]
                 rows.append(
                     {"source": source, "target": target, "protocol": protocol}
                     | {"part": int(part), "layer": layer, "weight": weight, "n": len(numbers)}
                     | {"corpus_bleu": corpus, "mean_bleu": mean}
                     | {"converted": only, "counted": counted, "samples": samples}
-                    | token_counts(some, gold, *sets)
+                    | {name: int(each.sum()) for name, each in counts.items()}
                 )
     return pa.Table.from_pylist(rows, schema=TOKEN_TRANSLATIONS)
 
@@ -125,18 +126,19 @@ def converted(tokens: npt.NDArray[Any], source: Flags, target: Flags) -> tuple[i
 
 def token_counts(
     predicted: Ragged, references: Ragged, source: Flags, target: Flags
-) -> dict[str, int]:
-    """Count predicted tokens by language, and converted ones that are translations (section 4.2).
+) -> dict[str, npt.NDArray[np.int64]]:
+    """Count each sentence's tokens by language, and converted ones that are translations, ``(n,)``.
 
     All predicted ``tokens``; those ``in_source``, the source language's set, or ``in_neither``; and
-    those ``translated``: tokens that only the target language has and the reference of the sentence
-    has, too, as often as there. Flags as in :func:`converted`.
+    ``translated`` ones: only the target language has them, and the reference has them as often
+    (section 4.2). Flags as in :func:`converted`.
     """
-    _, ids, shared = _matches(predicted, references, len(source))
-    counts = np.bincount(predicted.values, minlength=len(source))
-    return {
-        "tokens": int(counts.sum()),
-        "in_source": int(counts[source].sum()),
-        "in_neither": int(counts[~source & ~target].sum()),
-        "translated": int(shared[(target & ~source)[ids]].sum()),
+    numbers = np.repeat(np.arange(len(predicted)), predicted.lengths)
+    sentences, ids, shared = _matches(predicted, references, len(source))
+    counts = {
+        "tokens": predicted.lengths,
+        "in_source": np.bincount(numbers, source[predicted.values], len(predicted)),
+        "in_neither": np.bincount(numbers, ~(source | target)[predicted.values], len(predicted)),
+        "translated": np.bincount(sentences, shared * (target & ~source)[ids], len(predicted)),
     }
+    return {name: each.astype(np.int64) for name, each in counts.items()}
