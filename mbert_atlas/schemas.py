@@ -121,6 +121,8 @@ TOKEN_TRANSLATIONS = _schema(
     (_DOUBLE, "corpus_bleu mean_bleu"),  # BLEU-1, 0 to 100, of all together; mean of the sentences
     (_LONG, "converted"),  # tokens that only the target language has
     (_LONG, "counted"),  # tokens without those that both languages have
+    (_LONG, "tokens in_source in_neither"),  # all; those of the source language; of neither
+    (_LONG, "translated"),  # converted tokens that the sentence's reference has
     (_WORDS, "samples"),  # some of the resulting sentences
 )
 SHIFTED_SCORES = _schema(
