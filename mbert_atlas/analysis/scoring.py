@@ -212,7 +212,7 @@ def _scored(cell: Cell, metric: str) -> Examples:
     return _examples(_unnamed(cell), metric)
 
 
-@cache
+@lru_cache(maxsize=64)  # ids of all words are large; these are the seeds that are compared
 def _examples(cell: Cell, metric: str) -> Examples:
     return scoring_of(cell.kind)._score_examples(cell, metric)
 
