@@ -3,18 +3,26 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from mbert_atlas.analysis.scoring import scores_of
+from mbert_atlas.analysis.resampling import RESAMPLED, combined
+from mbert_atlas.analysis.scoring import resampled_of, scores_of
 from mbert_atlas.arrays import TokenStore, load_arrays
 from mbert_atlas.cells import Cell
 from mbert_atlas.config.base import PROTOCOLS
 from mbert_atlas.encoding.texts import parallel_sentences, token_set
 from mbert_atlas.files import read_parquet
-from mbert_atlas.papers.liu2020.config import LONG_WINDOW, SHORT_WINDOW
+from mbert_atlas.papers.liu2020.config import DEVELOPMENT, LONG_WINDOW, SHORT_WINDOW, TEST
 
 _BLEU = {"published": "mean_bleu", "corrected": "corpus_bleu"}
-_TEST, _DEVELOPMENT = 0, 1
+_RATES = {
+    "convert_rate": ("converted", "counted"),
+    "translated_rate": ("translated", "converted"),
+    "third_language_rate": ("in_neither", "tokens"),
+    "source_rate": ("in_source", "tokens"),
+}
+"""Numerator and denominator in ``schemas.TOKEN_TRANSLATIONS``."""
 Row = dict[str, Any]
 
 
@@ -37,9 +45,10 @@ def _reciprocal_ranks(cell: Cell) -> Iterator[Row]:
         for layer, rows in scores.groupby("layer"):
             # Static vectors have one layer, which needs no number.
             value, n = 100 * rows["mrr"].mean(), int(rows["n"].sum())
+            again = combined((100 / len(rows), row) for row in rows.to_dict("records"))
             for number in [*([""] if layer == last else []), *([str(layer)] if last else [])]:
                 place = {"source": "en", "layers": number, "protocol": protocol}
-                yield _row(cell, "mrr", value, n) | place
+                yield _row(cell, "mrr", value, n) | place | again
 
 
 def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
@@ -48,11 +57,14 @@ def with_means(rows: Iterable[Row], mean: str = "avg") -> Iterator[Row]:
     for row in rows:
         yield row
         if row["target"] != "en":
-            key = tuple((name, row[name]) for name in row if name not in ("target", "value", "n"))
+            values = ("target", "value", "n", RESAMPLED)
+            key = tuple((name, row[name]) for name in row if name not in values)
             groups.setdefault(key, []).append(row)
     for key, members in groups.items():
         value = sum(row["value"] for row in members) / len(members)
-        yield dict(key) | {"target": mean, "value": value, "n": sum(row["n"] for row in members)}
+        again = combined((1 / len(members), row) for row in members)
+        n = sum(row["n"] for row in members)
+        yield dict(key) | {"target": mean, "value": value, "n": n, **again}
 
 
 def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
@@ -62,7 +74,8 @@ def measure_xnli(cells: Sequence[Cell]) -> Iterator[Row]:
 
 def _accuracy(cell: Cell) -> Row:
     scores, n = scores_of(cell)
-    return _row(cell, "accuracy", scores["accuracy"], n)
+    again = {RESAMPLED: resampled_of(cell)["accuracy"]}
+    return _row(cell, "accuracy", scores["accuracy"], n) | again
 
 
 def _row(cell: Cell, metric: str, value: float, n: int) -> Row:
@@ -85,8 +98,12 @@ def measure_accuracy_drop(cells: Sequence[Cell]) -> Iterator[Row]:
     drops = []
     for place, row in by_window[SHORT_WINDOW].items():
         if whole := by_window[LONG_WINDOW].get(place):
-            drop = 100 * (1 - row["value"] / whole["value"])
-            drops.append(row | {"metric": "accuracy_drop_percent", "value": drop})
+            drop, again = (
+                100 * (1 - row[name] / np.maximum(whole[name], 1e-6))
+                for name in ("value", RESAMPLED)
+            )
+            values = {"value": drop, RESAMPLED: again}
+            drops.append(row | {"metric": "accuracy_drop_percent"} | values)
     return with_means(drops)
 
 
@@ -97,20 +114,34 @@ def _translation_scores(cells: Sequence[Cell]) -> Iterator[tuple[Row, list[Row]]
     """Yield, by direction and protocol, the columns of its rows, and its scores on the test set.
 
     The scores have the columns ``layer``, ``weight``, ``bleu1`` (``published`` averages it over
-    sentences, ``corrected`` computes it over the corpus), ``convert_rate`` (0 to 1), ``n``, and
+    sentences, ``corrected`` computes it over the corpus), those of ``_RATES`` (0 to 1), ``n``, and
     ``chosen``, the BLEU-1 by which settings are chosen: of the test set itself under ``published``.
+    ``resampled`` has BLEU-1 and the rates on resamples of the sentences, by name.
     """
     for cell in cells:
         table = read_parquet(cell.path).to_pandas().set_index(["layer", "weight"])
-        rates = table["converted"] / table["counted"].clip(lower=1)
+        rates = {name: table[part] / table[of].clip(lower=1) for name, (part, of) in _RATES.items()}
         for protocol in PROTOCOLS:
-            scores = table.assign(bleu1=table[_BLEU[protocol]], convert_rate=rates)
+            scores = table.assign(bleu1=table[_BLEU[protocol]], **rates)
             scores = scores[scores["protocol"] == protocol]
-            test, development = (scores[scores["part"] == part] for part in (_TEST, _DEVELOPMENT))
+            test, development = (scores[scores["part"] == part] for part in (TEST, DEVELOPMENT))
             chosen = (test if protocol == "published" else development)["bleu1"].rename("chosen")
-            rows = test[["bleu1", "convert_rate", "n"]].join(chosen).reset_index()
+            again = [name for name in table if name.startswith("resampled_")]
+            rows = test[["bleu1", *_RATES, "n", *again]].join(chosen).reset_index()
             place = {"source": cell.source, "target": cell.language, "protocol": protocol}
-            yield place | {"seed": 0}, rows.to_dict("records")
+            yield (
+                place | {"seed": 0},
+                [row | {RESAMPLED: _resampled(row, protocol)} for row in rows.to_dict("records")],
+            )
+
+
+def _resampled(row: Row, protocol: str) -> Row:
+    """Return BLEU-1 and the rates on each resample, of what the table of translations has."""
+    again = {"bleu1": row.get(f"resampled_{_BLEU[protocol]}")}
+    for name, columns in _RATES.items():
+        part, of = (row.get(f"resampled_{column}") for column in columns)
+        again[name] = None if part is None or of is None else part / np.maximum(of, 1)
+    return again
 
 
 def measure_translation(
@@ -125,7 +156,9 @@ def measure_translation(
 
     Cells have ``schemas.TOKEN_TRANSLATIONS``. The best setting is chosen from all ``layers`` and
     the weights ``best_of``, whose last one is that of the first line, of ``score_layer``; the
-    convert rates are of ``rate_layer``.
+    convert rates are of ``rate_layer``. So are additional numbers: ``translated_rate``, the share
+    of converted tokens that the reference has; ``third_language_rate``, the share of all tokens
+    that are of neither language; and, with negative weights, ``source_rate``, of the source's.
     """
     for place, scores in _translation_scores(cells):
         at = {(row["layer"], row["weight"]): row for row in scores}
@@ -140,13 +173,18 @@ def measure_translation(
         ]
         for weight in best_of:
             setting = f"alpha={weight:g}", str(rate_layer), at[rate_layer, weight]
-            values.append((*setting, "convert_rate", "convert_rate"))
+            rates = ("convert_rate", "translated_rate", "third_language_rate")
+            values += [(*setting, name, name) for name in rates]
+        for (layer, weight), row in at.items():
+            if layer == rate_layer and weight < 0:
+                values.append((f"alpha={weight:g}", str(layer), row, "source_rate", "source_rate"))
         for condition, layer, row, metric, column in values:
-            yield place | _setting(condition, layer, metric, row[column], row["n"])
+            yield place | _setting(condition, layer, metric, row, column)
 
 
-def _setting(condition: str, layers: str, metric: str, value: float, n: int) -> Row:
-    return {"condition": condition, "layers": layers, "metric": metric, "value": value, "n": n}
+def _setting(condition: str, layers: str, metric: str, row: Row, column: str) -> Row:
+    names = {"condition": condition, "layers": layers, "metric": metric}
+    return names | {"value": row[column], "n": row["n"], RESAMPLED: row[RESAMPLED].get(column)}
 
 
 def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
@@ -154,19 +192,44 @@ def measure_by_weight(cells: Sequence[Cell], *, metric: str) -> Iterator[Row]:
     for place, scores in _translation_scores(cells):
         for row in scores:
             condition, layer = f"alpha={row['weight']:g}", str(row["layer"])
-            yield place | _setting(condition, layer, metric, row[metric], row["n"])
+            yield place | _setting(condition, layer, metric, row, metric)
+
+
+def measure_by_depth(
+    cells: Sequence[Cell], *, best_of: Sequence[float], first: int, last: int
+) -> Iterator[Row]:
+    """Yield mean BLEU-1 by depth, direction and weight of ``best_of`` (section 4.2.2).
+
+    The mean over the layers ``first`` to ``last`` has the ``layers`` ``last``, that over the layers
+    from 1 to below ``first`` has ``earlier``. Cells have ``schemas.TOKEN_TRANSLATIONS``.
+    """
+    for place, scores in _translation_scores(cells):
+        for name, low, high in (("last", first, last), ("earlier", 1, first - 1)):
+            for weight in best_of:
+                some = [
+                    _setting(f"alpha={weight:g}", name, "bleu1", row, "bleu1")
+                    for row in scores
+                    if low <= row["layer"] <= high and row["weight"] == weight
+                ]
+                if some:
+                    mean = {"value": sum(row["value"] for row in some) / len(some)}
+                    again = combined((1 / len(some), row) for row in some)
+                    yield place | some[0] | {RESAMPLED: None} | mean | again
 
 
 def count_token_sets(cells: Sequence[Cell]) -> Iterator[Row]:
-    """Yield the tokens of each language, and those English has too (Table 3).
+    """Yield the tokens of each language's test sentences, and those English has too (Table 3).
 
     The cell has parallel sentences as :mod:`mbert_atlas.encoding.texts` writes them.
     """
     (cell,) = cells
     sentences = load_arrays(cell.path)
-    size, count = sentences.ragged("input_ids").values.max() + 1, len(sentences.dense("part"))
-    languages = sentences.meta["languages"]
-    sets = {code: token_set(parallel_sentences(sentences, code), size) for code in languages}
+    size, test = sentences.ragged("input_ids").values.max() + 1, sentences.dense("part") == TEST
+    numbers, count = np.flatnonzero(test), int(test.sum())
+    sets = {
+        code: token_set(parallel_sentences(sentences, code).take(numbers), size)
+        for code in sentences.meta["languages"]
+    }
     for code, tokens in sets.items():
         shared = tokens & sets["en"]
         counts = {"n_tokens_in_language": tokens, "n_tokens_shared_with_english": shared}
@@ -186,7 +249,7 @@ def samples(
 ) -> list[dict[str, str]]:
     """Return sentences, their translations, and what the shift makes of them (Table 1).
 
-    Sentences are those of :func:`count_token_sets`, whose sorted numbers are ``shown`` by target
+    Sentences are as in :func:`count_token_sets`; their sorted numbers are ``shown`` by target
     language. Tables, by it, have the columns of ``schemas.TOKEN_TRANSLATIONS``, from English.
     """
     ids = {code: parallel_sentences(sentences, code) for code in ("en", *tables)}
@@ -240,15 +303,22 @@ def _shifted_accuracies(cell: Cell, test: str, development: str, chosen_in: str)
         table[table["dataset"] == name].pivot(index="weight", columns="language", values="value")
         for name in (test, development)
     )
-    n = table[table["dataset"] == test].groupby("language")["n"].first()
+    tested = table[table["dataset"] == test]
+    n = tested.groupby("language")["n"].first()
+    again = tested.set_index(["language", "weight"]).get(RESAMPLED, {})
     best: dict[Any, Any] = tuned.idxmax().to_dict()  # the smallest of equals
     if cell.protocol == "corrected":
         best = dict.fromkeys(best, tuned[["en", chosen_in]].mean(axis=1).idxmax())
     for language in scores.columns:
         row = {"source": "en", "target": language, "protocol": cell.protocol, "seed": cell.seed}
         row |= {"metric": "accuracy", "n": int(n[language])}
-        yield row | {"condition": cell.condition, "value": scores[language][0]}
+        for name, weight in (("", 0), ("+mds", best[language])):
+            if not name or language != "en":
+                values = {
+                    "value": scores[language][weight],
+                    RESAMPLED: again.get((language, weight)),
+                }
+                yield row | {"condition": f"{cell.condition}{name}"} | values
         if language != "en":
-            row |= {"condition": f"{cell.condition}+mds"}
-            yield row | {"value": scores[language][best[language]]}
-            yield row | {"metric": "shift_weight_alpha", "value": best[language]}
+            weights = {"metric": "shift_weight_alpha", "value": best[language]}
+            yield row | {"condition": f"{cell.condition}+mds"} | weights

@@ -1,8 +1,10 @@
 """Costs of re-initialised layers, and correlations of similarity with transfer, by hand."""
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from configs import ROOT
 
 from mbert_atlas.analysis.measurements import write_measurements
 from mbert_atlas.cells import Cell
@@ -15,6 +17,7 @@ from mbert_atlas.papers.muller2021.measures import (
     gaps,
     list_hyperparameters,
     measure_layers,
+    measure_mean_lines,
     measure_means,
     measure_similarities,
     read_similarities,
@@ -54,6 +57,8 @@ def test_a_loss_is_the_difference_to_the_same_seed(tmp_path, condition, values):
         for layers, seed, right in runs
     ]
     rows = list(measure_layers(cells))
+    for row in rows:  # with one sentence every resample is the test set
+        assert row["resampled"] == pytest.approx(np.full(400, row["value"]), abs=1e-4)
     assert [row["value"] for row in rows if row["condition"] == "ref"] == [90, 80]
     lost = [row for row in rows if row["condition"] == condition]
     assert [row["value"] for row in lost] == pytest.approx(values)
@@ -82,9 +87,15 @@ def test_means_are_over_the_other_languages_and_by_depth(tmp_path):
         for layers, value in LOSSES.items()
     ]
     rows += [("en", "ref", "", 90.0, 1), ("ru", "ref", "", 70.0, 1), ("hi", "ref", "", 50.0, 1)]
-    write_measurements(measured(rows).to_dict("records"), tmp_path / "one.csv")
+    written = measured(rows).to_dict("records")
+    for row in written:
+        row["resampled"] = np.float32(row["value"]) * np.arange(400, dtype=np.float32)
+    write_measurements(written, tmp_path / "one.csv")
     cells = [Cell(path=tmp_path / "one.csv")]
-    table = pd.DataFrame(measure_means(cells, layers=list(LOSSES)))
+    means = measure_means(cells, layers=list(LOSSES))
+    for row in means:
+        assert row["resampled"] == pytest.approx(row["value"] * np.arange(400), rel=1e-5)
+    table = pd.DataFrame(means)
     value = table.set_index(["target", "condition", "layers"])["value"]
     assert value["mean_x", "ref", ""] == 60
     assert value["mean_x", "random_init_delta", "1-2"] == -16
@@ -94,15 +105,42 @@ def test_means_are_over_the_other_languages_and_by_depth(tmp_path):
     assert not table.duplicated(["target", "condition", "layers", "seed"]).any()
 
 
+@pytest.mark.parametrize(
+    ("artifact", "source", "reference", "change"),
+    [
+        ("table6", "en", 52.47, -17.46),
+        ("table6", "ru", 53.62, -8.86),
+        ("table7", "en", 79.04, -9.96),
+        ("table7", "ar", 64.44, -7.46),
+        ("table8", "ru", 60.68, -16.49),
+    ],
+)
+def test_mean_lines_of_the_reported_targets(tmp_path, artifact, source, reference, change):
+    # Means over the 16 other targets that the paper lists, computed by hand from its tables; those
+    # that it prints differ (53.23 and -15.77 for English, Table 6).
+    table = pd.read_csv(ROOT / "resources/reported/muller2021.csv", keep_default_na=False)
+    table = table[(table.artifact == artifact) & (table.target != "mean_x")]
+    rows = table.assign(protocol="corrected", seed=1, n=1).to_dict("records")
+    write_measurements(rows, tmp_path / "one.csv")
+    lines = pd.DataFrame(measure_mean_lines([Cell(path=tmp_path / "one.csv")]))
+    assert set(lines.target) == {"mean_x"}
+    assert set(lines.layers) == {"", "1-2", "3-4", "5-6", "7-8", "9-10", "11-12"}
+    value = lines[lines.source == source].set_index(["condition", "layers"])["value"]
+    assert value["ref", ""] == pytest.approx(reference, abs=0.006)
+    assert value["random_init_delta", "1-2"] == pytest.approx(change, abs=0.006)
+
+
 def test_hyperparameters_are_those_of_the_search(tmp_path):
-    choice = {"values": {"optimisation.batch_size": 16}, "draws": {"a": 1, "b": 2}, "score": 90.5}
-    write_json(choice, tmp_path / "choice.json")
     place = {"task": "pos", "condition": "chosen", "protocol": "published"}
-    cell = Cell(**place, path=tmp_path / "choice.json")
-    rows = list(list_hyperparameters([cell]))
-    values = {row.pop("metric"): row.pop("value") for row in rows}
-    assert values == {"batch_size": 16, "n_grid_trials": 2, "dev_score": 90.5}
-    assert rows == [place] * 3
+    cell = Cell(**place, path=tmp_path / "choice.json", facts={"epochs": 6})
+    for searched, epochs in (({}, 6), ({"optimisation.epochs": 9}, 9)):
+        values = {"optimisation.batch_size": 16, **searched}
+        choice = {"values": values, "draws": {"a": 1, "b": 2}, "score": 90.5}
+        write_json(choice, tmp_path / "choice.json")
+        rows = list(list_hyperparameters([cell]))
+        values = {row.pop("metric"): row.pop("value") for row in rows}
+        assert values == {"batch_size": 16, "epochs_best": epochs, "n_draws": 2, "dev_score": 90.5}
+        assert rows == [place] * 4
 
 
 def similar(path, values):
@@ -143,8 +181,9 @@ def test_similarities_are_percent_with_their_depths(tmp_path):
     assert len(rows[rows.metric == "cka_rbf_percent"]) == 3
     low = rows[rows.metric == "cka_percent_low"].set_index("layers")["value"]
     assert low.to_dict() == pytest.approx({"0": 10, "1": 60, "2": 30})
-    (most,) = rows[rows.metric == "cka_percent_maximum"].to_dict("records")
-    assert (most["layers"], most["value"]) == ("1", pytest.approx(70))
+    most = rows[rows.metric.isin(["cka_percent_maximum", "best_layer"])].set_index("metric")
+    assert most["value"].to_dict() == pytest.approx({"cka_percent_maximum": 70, "best_layer": 1})
+    assert most["layers"].isna().all()  # as Figure 1's maximum is reported: not by layer
     other = encoder(path, protocol="published")  # of another run, where protocols differ
     assert read_similarities([other, encoder(path)]).protocol.unique() == ["corrected"]
 
@@ -168,6 +207,8 @@ def test_more_similar_languages_transfer_better_in_the_printed_sign(tmp_path):
     assert value[CORRELATION, "1"] == pytest.approx(1)
     assert value["spearman_signed", "1"] == pytest.approx(-1)
     assert value["spearman_p_value", "1"] < 0.05
+    (best,) = by_layer[by_layer.metric == "best_layer"]["value"]
+    assert best == 1
     whole = correlate_with_gap(cells, by_layer=False)
     (row,) = (row for row in whole if row["metric"] == CORRELATION)
     assert (row["value"], row["n"], row["layers"]) == (pytest.approx(1), 5, "")
