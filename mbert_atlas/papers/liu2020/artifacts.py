@@ -144,10 +144,9 @@ class _Builder:
         """
         names, by_window = {}, not _COMPARISONS[figure].size
         for condition, item in compared:
-            pretraining = self._pretraining(item)
             if item.kind == "google_bert" and not self.plan.config.encoders[item.name].hub:
                 names[condition] = "another encoder (paper: mBERT)"
-            elif item.window and by_window and pretraining:
+            elif by_window and (pretraining := self._pretraining(item)):
                 names[condition] = _condition_name(item, pretraining, figure != "figure6b")
         return names
 
